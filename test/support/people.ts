@@ -91,7 +91,9 @@ const lowestCost = { memoryCost: 8, timeCost: 1, parallelism: 1 };
 /** A limiter that is busy in both lanes and allows no queue. */
 export function fullLimiter(): HashLimiter {
   const limiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
-  for (const lane of ['open', 'reserved'] as const) void limiter(() => new Promise(() => undefined), lane);
+  for (const lane of ['open', 'reserved'] as const) {
+    void limiter({ lane, of: 'someone else' }, (inLane) => inLane(() => new Promise(() => undefined)));
+  }
   return limiter;
 }
 

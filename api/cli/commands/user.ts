@@ -8,7 +8,7 @@ import { createUser, findUser, hasUser } from '../../../shared/people/members/us
 import { roles } from '../../../shared/people/roles.ts';
 import { resetPassword } from '../../../shared/people/sign-in/passwords.ts';
 import { resetSecondFactor } from '../../../shared/people/sign-in/second-factor.ts';
-import type { Role } from '../../../shared/platform/database.ts';
+import type { Database, Role } from '../../../shared/platform/database.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
 import {
   emailOption,
@@ -25,6 +25,11 @@ import { withDependencies } from '../console/session.ts';
 import { addAccountClosingCommands, explainRemainingKeys } from './user-closing.ts';
 
 interface Person extends Owner {
+  email: string;
+}
+
+/** A user of any organization, or of the given one. */
+interface AnyUser extends Partial<Owner> {
   email: string;
 }
 
@@ -65,7 +70,7 @@ export function addUserCommands(program: Command): void {
   user
     .command('reset-password')
     .description('set a new password, end all sessions of the user and clear lockouts')
-    .option('--organization <id>', 'refuse unless the user is a member of this organization')
+    .addOption(membershipOption())
     .addOption(emailOption())
     .addOption(passwordOption())
     .addHelpText('after', passwordHelp)
@@ -74,10 +79,10 @@ export function addUserCommands(program: Command): void {
   user
     .command('reset-second-factor')
     .description('remove the second factor of a user who lost their device, and end all their sessions')
-    .addOption(organizationOption())
+    .addOption(membershipOption())
     .addOption(emailOption())
     .addHelpText('after', secondFactorHelp)
-    .addHelpText('after', examples('user reset-second-factor --organization org_... --email ada@example.com'))
+    .addHelpText('after', examples('user reset-second-factor --email ada@example.com'))
     .action(resetUserSecondFactor);
   user
     .command('remove')
@@ -103,6 +108,11 @@ export function addUserCommands(program: Command): void {
 
 function roleOption(): Option {
   return new Option('--role <role>', 'role in the organization').choices(roles).makeOptionMandatory();
+}
+
+/** Of commands that concern a user in every organization. */
+function membershipOption(): Option {
+  return new Option('--organization <id>', 'refuse unless the user is a member of this organization');
 }
 
 function passwordOption(): Option {
@@ -134,7 +144,7 @@ async function addUser(options: Person & PasswordSource & { role: Role }): Promi
       const acting = { administration: actor };
       const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
       explain(
-        `${email} already has an account and is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
+        `${email} already has a user, who is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
       );
       return printData(`/dashboard/invitation/${token}`);
     }
@@ -145,25 +155,29 @@ async function addUser(options: Person & PasswordSource & { role: Role }): Promi
   });
 }
 
-async function resetUser(options: Partial<Owner> & PasswordSource & { email: string }): Promise<void> {
-  const { organization, email } = options;
+async function resetUser(options: AnyUser & PasswordSource): Promise<void> {
   await withDependencies(async (deps, actor) => {
     const { password, isNew } = await choosePassword(options);
-    const user = await (organization === undefined
-      ? findUser(deps.db, email)
-      : findMember(deps.db, organization, email));
+    const user = await chosenUser(deps.db, options);
     await resetPassword(deps, { user, password, actor });
     explain(`Reset the password of ${user.userId} and ended all sessions.`);
     if (isNew) printNewPassword(password);
   });
 }
 
-async function resetUserSecondFactor({ organization: organizationId, email }: Person): Promise<void> {
+async function resetUserSecondFactor(options: AnyUser): Promise<void> {
   await withDependencies(async (deps, actor) => {
-    const { userId } = await findMember(deps.db, organizationId, email);
+    const { userId } = await chosenUser(deps.db, options);
     await resetSecondFactor(deps, { userId, actor });
     explain(`Reset the second factor of ${userId} and ended all sessions.`);
   });
+}
+
+async function chosenUser(
+  db: Database,
+  { organization, email }: AnyUser,
+): Promise<{ userId: string; email: string }> {
+  return await (organization === undefined ? findUser(db, email) : findMember(db, organization, email));
 }
 
 async function printSetUpCode(): Promise<void> {

@@ -142,6 +142,11 @@ export function visitorOf(request: FastifyRequest): Visitor {
   return required(request.visitor, 'requireVisitor');
 }
 
+/** The user of a request with the session that sends it, for changes that need the session to exist still. */
+export function ownSessionOf(request: FastifyRequest): { userId: string; sid: string } {
+  return { userId: visitorOf(request).user.id, sid: request.session.sessionId };
+}
+
 /** The member, organization and environment of a request, on routes behind `requireMember`. */
 export function contextOf(request: FastifyRequest): Context {
   return required(request.member, 'requireMember');

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
+import type { FastifyRequest } from 'fastify';
+import { networkOf } from '../../../shared/people/sign-in/network.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { limitRate } from '../../http/rate-limit.ts';
@@ -6,24 +9,49 @@ import type { Api } from '../../http/route.ts';
 import { visitorOf } from './access.ts';
 
 const attemptsPerMinute = 60;
+/** For all invitations together. */
+const attemptsPerSenderAndMinute = 2 * attemptsPerMinute;
 
 /**
- * Limits the routes registered by `register`, which take a new password, an invitation or the set-up code; the lockouts apply in addition. Counts per
- * user, and before sign-in per address and path, so that an invitation is not closed by forms for others.
+ * Limits the routes registered by `register`, which take a new password, an invitation or the set-up code, before the
+ * form is read; the lockouts apply in addition. Counts per user, and before sign-in per network: each invitation on its
+ * own, so that forms for one do not close the others, and then all together.
  */
 export async function limitAttempts(scope: Api, register: (limited: Api) => void): Promise<void> {
   await scope.register(async (limited: Api) => {
-    await limited.register(rateLimit, {
-      max: attemptsPerMinute,
-      timeWindow: 60_000,
-      keyGenerator: ({ visitor, ip, url }) => `${visitor?.user.id ?? ip} ${url.split('?', 1)[0]}`,
-      errorResponseBuilder: () =>
-        new ServiceError('rate_limited', 'Too many attempts. Try again in a minute.', {
-          retryAfterSeconds: 60,
-        }),
-    });
+    await limitPerMinute(
+      limited,
+      attemptsPerMinute,
+      (request) => `${senderOf(request)} ${targetOf(request)}`,
+    );
+    await limitPerMinute(limited, attemptsPerSenderAndMinute, senderOf);
     register(limited);
   });
+}
+
+async function limitPerMinute(
+  scope: Api,
+  max: number,
+  keyGenerator: (request: FastifyRequest) => string,
+): Promise<void> {
+  await scope.register(rateLimit, {
+    max,
+    timeWindow: 60_000,
+    keyGenerator,
+    errorResponseBuilder: () =>
+      new ServiceError('rate_limited', 'Too many attempts. Try again in a minute.', {
+        retryAfterSeconds: 60,
+      }),
+  });
+}
+
+function senderOf({ visitor, ip }: FastifyRequest): string {
+  return visitor?.user.id ?? networkOf(ip);
+}
+
+/** A digest of the decoded parameters, because the raw path has many spellings, and because a token is a secret. */
+function targetOf({ params }: FastifyRequest): string {
+  return createHash('sha256').update(JSON.stringify(params)).digest('base64url');
 }
 
 /** More than a dozen windows need with all their automatic updates. */

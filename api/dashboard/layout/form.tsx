@@ -7,6 +7,18 @@ export function CsrfField({ token }: { token: string }) {
   return <input type="hidden" name="_csrf" value={token} />;
 }
 
+/** Makes a form's response replace the element with this id, and ignores a second click. */
+export function answeredIn(id: string, action: string) {
+  return {
+    method: 'post',
+    action,
+    'hx-post': action,
+    'hx-target': `#${id}`,
+    'hx-swap': 'outerHTML',
+    'hx-sync': 'drop',
+  } as const;
+}
+
 interface FieldProps {
   /** The id and the name of the input. */
   name: string;

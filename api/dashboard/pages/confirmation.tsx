@@ -11,8 +11,7 @@ import { sendPage, sendPart } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { ButtonLink, Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { CodeField, CsrfField, FormNotice, TextField } from '../layout/form.tsx';
-import { answeredIn } from './settings/settings-frame.tsx';
+import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../layout/form.tsx';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -72,7 +71,7 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
   });
 }
 
-/** The held form can be sent only by its session and to its own address. */
+/** The held form can be sent only by its session and to its own URL. */
 function purposeOf({ session, url }: FastifyRequest): string {
   return `confirmation of ${url} in ${session.sessionId}`;
 }

@@ -16,7 +16,7 @@ import { FormNotice, NewPasswordField } from '../layout/form.tsx';
 const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });
 
-/** `/dashboard/invitation/<token>`: anyone with the link can join the organization as the invited address. */
+/** `/dashboard/invitation/<token>`: anyone with the link can join the organization as the invited email address. */
 export async function invitationPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get<{ Params: { token: string } }>(path, async (request, reply) => {
     const { token } = request.params;
@@ -63,7 +63,7 @@ async function show(
 ): Promise<FastifyReply> {
   const visitor = await findVisitor(deps, request, reply);
   const signedInAs = visitor?.user.email ?? null;
-  return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs, address: request.url }} />);
+  return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs, url: request.url }} />);
 }
 
 interface InvitationProps {
@@ -71,28 +71,28 @@ interface InvitationProps {
   problems: FormProblems;
   /** The email address of the signed-in user. */
   signedInAs: string | null;
-  /** The address of this page. */
-  address: string;
+  /** The URL of this page. */
+  url: string;
 }
 
-/** The page does not depend on whether the address has a user, because the inviting admin can open it as well. */
-function Invitation({ invitation, problems, signedInAs, address }: InvitationProps) {
+/** The page does not depend on whether the email address has a user, because the inviting admin can open it as well. */
+function Invitation({ invitation, problems, signedInAs, url }: InvitationProps) {
   const { organizationName, role, email } = invitation;
   return (
     <Gate title={`Join ${organizationName}`}>
       <p>
-        You are invited to join as <strong>{role}</strong> with the address <strong>{email}</strong>.
+        You are invited to join as <strong>{role}</strong> with the email address <strong>{email}</strong>.
       </p>
       <FormNotice problems={problems} />
       {signedInAs !== null && signedInAs !== email ? (
         <SignedInAsAnother signedInAs={signedInAs} />
       ) : (
-        <form method="post" action={address} class="card stack">
+        <form method="post" action={url} class="card stack">
           {signedInAs === null ? (
             <>
               <p>
-                If this address already has an account,{' '}
-                <a href={`${dashboardPath}/sign-in?next=${encodeURIComponent(address)}`}>sign in</a> to join.
+                If you already sign in with this email address,{' '}
+                <a href={`${dashboardPath}/sign-in?next=${encodeURIComponent(url)}`}>sign in</a> to join.
                 Otherwise set a password.
               </p>
               <input type="hidden" name="email" autocomplete="username" value={email} />

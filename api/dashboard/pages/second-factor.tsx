@@ -10,7 +10,7 @@ import {
 } from '../../../shared/people/sign-in/second-factor.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { visitorOf } from '../http/access.ts';
+import { ownSessionOf, visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, validationProblemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
@@ -41,8 +41,7 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
     const visitor = visitorOf(request);
     const secret = openField<string>(deps, entered(request.body, 'secret'), purposeOf(visitor));
     if (secret === null) return reply.redirect(doneAt(accountPath, 'set-up-expired'), 303);
-    const { sessionId: sid } = request.session;
-    const change = { userId: visitor.user.id, sid, secret, code: entered(request.body, 'code') };
+    const change = { ...ownSessionOf(request), secret, code: entered(request.body, 'code') };
     let enabled: EnabledSecondFactor;
     try {
       enabled = await enableSecondFactor(deps, change);
@@ -55,14 +54,12 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
   });
 
   scope.post(`${path}/recovery-codes`, confirm, async (request, reply) => {
-    const { sessionId: sid } = request.session;
-    const codes = await replaceRecoveryCodes(deps, { userId: visitorOf(request).user.id, sid });
+    const codes = await replaceRecoveryCodes(deps, ownSessionOf(request));
     return sendRecoveryCodes(reply, 'New recovery codes', codes);
   });
 
   scope.post(`${path}/disable`, confirm, async (request, reply) => {
-    const { sessionId: sid } = request.session;
-    const proof = await disableSecondFactor(deps, { userId: visitorOf(request).user.id, sid });
+    const proof = await disableSecondFactor(deps, ownSessionOf(request));
     await beginSession(deps, request, reply, proof);
     return reply.redirect(doneAt(accountPath, 'second-factor-disabled'), 303);
   });
@@ -164,7 +161,7 @@ export function SecondFactor({ visitor, secondFactor, query }: SecondFactorProps
               The organization that you want to open requires a second factor. Set one up first.
             </Notice>
           )}
-          <p>Protect your account with codes of an authenticator app.</p>
+          <p>Protect your sign-in with codes of an authenticator app.</p>
           {button('', 'Set up', 'primary')}
         </>
       ) : (

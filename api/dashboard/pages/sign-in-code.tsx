@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { checkCode, wrongCode } from '../../../shared/people/sign-in/check-code.ts';
+import { checkSignInCode, wrongCode } from '../../../shared/people/sign-in/check-code.ts';
 import { lockedError } from '../../../shared/people/sign-in/lockout.ts';
 import { findSecondFactor } from '../../../shared/people/sign-in/second-factor.ts';
 import type { Proof } from '../../../shared/people/sign-in/sessions.ts';
@@ -9,7 +9,7 @@ import { capitalized, entered, type FormProblems, problemsOf } from '../http/for
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
-import { beginSession } from '../http/session.ts';
+import { beginSession, knownBrowserOf } from '../http/session.ts';
 import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { doneAt } from '../layout/done.tsx';
@@ -45,9 +45,8 @@ export function signInCodePages(scope: Api, deps: ApiDependencies): void {
     if (proof === null) return reply.redirect(doneAt(signInPath, 'sign-in-expired'), 303);
     const refuse = (problems: FormProblems) =>
       sendPage(reply.code(401), <SignInCode sealed={sealed} next={next} problems={problems} />);
-    const { userId } = proof;
-    const guess = { userId, code: entered(body, 'code'), subject: { signInCodeOf: userId } };
-    const check = await checkCode({ ...deps, log: request.log }, guess);
+    const guess = { proof, code: entered(body, 'code'), browser: knownBrowserOf(request) };
+    const check = await checkSignInCode({ ...deps, log: request.log }, guess);
     if (check.kind === 'locked') return refuse({ form: lockedError(check).message });
     if (check.kind === 'wrong') return refuse({ code: capitalized(wrongCode) });
     const { secondFactorEnabledAt } = check;

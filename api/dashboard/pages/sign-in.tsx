@@ -4,7 +4,7 @@ import { signOut } from '../../../shared/people/sign-in/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { visitorOf } from '../http/access.ts';
+import { ownSessionOf } from '../http/access.ts';
 import { entered, problemsOf } from '../http/forms.ts';
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
@@ -44,7 +44,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     };
     const form = formSchema.safeParse(body);
     if (!form.success) return refuse(incorrect);
-    const attempt = { ...form.data, address: request.ip, browser: knownBrowserOf(request) };
+    const attempt = { ...form.data, ip: request.ip, browser: knownBrowserOf(request) };
     const outcome = await signIn({ ...deps, log: request.log }, attempt);
     switch (outcome.kind) {
       case 'refused':
@@ -52,7 +52,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
       case 'locked': {
         const wait = formatWait(outcome.retryAfterSeconds);
         return refuse(
-          `Too many failed attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
+          `Too many attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
         );
       }
       case 'signed-in': {
@@ -72,7 +72,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
 /** `/dashboard/sign-out`: ends the session, so that a copy of its cookie is useless. */
 export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
-    await signOut(deps, { userId: visitorOf(request).user.id, sid: request.session.sessionId });
+    await signOut(deps, ownSessionOf(request));
     await request.session.destroy();
     return reply.redirect(doneAt(path, 'signed-out'), 303);
   });

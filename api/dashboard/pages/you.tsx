@@ -12,7 +12,7 @@ import {
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { visitorOf } from '../http/access.ts';
+import { ownSessionOf, visitorOf } from '../http/access.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
 import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
@@ -50,12 +50,10 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
 
   await limitAttempts(scope, (limited) => {
     limited.post(`${path}/password`, { config: { confirm: true } }, async (request, reply) => {
-      const visitor = visitorOf(request);
-      const { sessionId: sid } = request.session;
       const again = (problems: FormProblems) => show(request, reply.code(400), problems);
       const form = readForm(passwordSchema, request.body);
       if (form.kind === 'invalid') return await again(form.problems);
-      const change = { userId: visitor.user.id, sid, ...form.value };
+      const change = { ...ownSessionOf(request), ...form.value };
       let proof: Proof;
       try {
         proof = await changePassword({ ...deps, log: request.log }, change);
@@ -70,15 +68,13 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
   });
 
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
-    const { sessionId: sid } = request.session;
-    await revokeOtherSessions(deps, { userId: visitorOf(request).user.id, sid });
+    await revokeOtherSessions(deps, ownSessionOf(request));
     return reply.redirect(doneAt(path, 'sessions-ended'), 303);
   });
 
   scope.post(`${path}/sessions/:id/end`, async (request, reply) => {
     const id = idInPath(request, 'id', 'ses');
-    const { sessionId: sid } = request.session;
-    await revokeSession(deps, { userId: visitorOf(request).user.id, sid, id });
+    await revokeSession(deps, { ...ownSessionOf(request), id });
     return reply.redirect(doneAt(path, 'session-ended'), 303);
   });
 }
@@ -145,7 +141,7 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
             <div>
               <p title={userAgent ?? undefined}>{nameOf(userAgent)}</p>
               <p class="small muted">
-                {ip ?? 'Unknown address'}, last active <Moment at={lastSeenAt} />
+                {ip ?? 'Unknown network address'}, last active <Moment at={lastSeenAt} />
               </p>
             </div>
             {id === current ? (

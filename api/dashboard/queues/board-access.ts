@@ -8,7 +8,7 @@ import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../../shared/platform/database.ts';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { redact } from '../../../shared/platform/log.ts';
-import { visitorOf } from '../http/access.ts';
+import { ownSessionOf } from '../http/access.ts';
 
 const readable: ReadonlySet<string> = new Set([
   '/',
@@ -81,12 +81,11 @@ export async function auditBoardAction(
   request: FastifyRequest,
   { kind, queue, jobId }: BoardAction,
 ): Promise<void> {
-  const { id: userId } = visitorOf(request).user;
+  const { userId, sid } = ownSessionOf(request);
   const action = kind === 'retry' ? 'queue.retry_requested' : 'queue.promotion_requested';
   const job = jobId === null ? 'all' : redact(jobId.replaceAll(/\p{Cc}/gu, '')).slice(0, maxJobIdLength);
   const detail = { queue, job };
   const entry = { userId, actor: actorOf({ userId }), action, target: queue, detail } as const;
-  const { sessionId: sid } = request.session;
   const now = clock.now();
   await db.$transaction(async (tx) => {
     await holdSession(tx, { sid, userId, now });

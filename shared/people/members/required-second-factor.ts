@@ -24,7 +24,7 @@ export async function readSecondFactorRule(db: Database, organizationId: string)
  * Makes an organization require a second factor of its members, or no longer; repeating it changes nothing.
  * @throws ServiceError validation_error when the acting user has none.
  */
-export async function requireSecondFactor(
+export async function setSecondFactorRule(
   { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   request: { organizationId: string; actingUserId: string; isRequired: boolean },
 ): Promise<void> {

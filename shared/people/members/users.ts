@@ -22,7 +22,7 @@ export interface NewUser {
 
 /**
  * Validates the email address and hashes the password. Stores nothing.
- * @throws ServiceError validation_error for an invalid address or password; service_unavailable.
+ * @throws ServiceError validation_error for an invalid email address or password; service_unavailable.
  */
 export async function prepareUser(
   deps: Pick<PasswordDependencies, 'hashLimiter'>,
@@ -30,12 +30,13 @@ export async function prepareUser(
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
   await checkNewPassword({ email, organizationNames: [person.organizationName] }, person.password);
-  return { id: newId('usr'), email, passwordHash: await hashPassword(deps, person.password) };
+  const passwordHash = await hashPassword(deps, person.password, { lane: 'open', of: email });
+  return { id: newId('usr'), email, passwordHash };
 }
 
 /**
- * Creates a user as a member of an organization and revokes open invitations of that address there.
- * @throws ServiceError validation_error for an invalid or taken address, or an invalid password; not_found for the
+ * Creates a user as a member of an organization and revokes open invitations of that email address there.
+ * @throws ServiceError validation_error for an invalid or taken email address, or an invalid password; not_found for the
  * organization; service_unavailable.
  */
 export async function createUser(
@@ -56,7 +57,7 @@ export async function createUser(
   return { id: user.id };
 }
 
-/** Whether a user has this email address. Addresses are not verified. */
+/** Whether a user has this email address. It is not verified. */
 export async function hasUser(db: Database, email: string): Promise<boolean> {
   return (await db.user.count({ where: { email: normalizeEmail(email) } })) > 0;
 }
@@ -95,9 +96,9 @@ export async function refusingTakenEmail<T>(store: () => Promise<T>): Promise<T>
   }
 }
 
-/** The error for an address that has a user already. */
+/** The error for an email address that has a user already. */
 export function takenEmail(cause?: unknown): ServiceError {
   const message =
-    'This address already has an account. Sign in with it. If it is not yours, ask the operator of this service to free the address.';
+    'This email address already has a user. Sign in with it. If it is not yours, ask the operator of this service to free it.';
   return new ServiceError('validation_error', message, { cause });
 }

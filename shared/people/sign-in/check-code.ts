@@ -3,10 +3,12 @@ import type { SecondFactor } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import type { PasswordDependencies } from './hash-limiter.ts';
+import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfRecoveryCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { requireCurrent } from './passwords.ts';
 import { secretContext } from './second-factor.ts';
+import type { Proof } from './sessions.ts';
 
 type CodeDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'secrets'> & RefusalLog;
 
@@ -18,11 +20,27 @@ export type CodeCheck =
   | { kind: 'locked'; retryAfterSeconds: number };
 
 /**
+ * Checks the code that a sign-in asks for after the password. Wrong codes in a known browser of the user count for that
+ * browser alone: someone who knows the password cannot lock the user out of it.
+ * @param request.browser the cookie of the browser.
+ */
+export async function checkSignInCode(
+  deps: CodeDependencies & { settings: { ENCRYPTION_KEY: string } },
+  { proof, code, browser }: { proof: Proof; code: string; browser: string | undefined },
+): Promise<CodeCheck> {
+  const { userId } = proof;
+  const knownBrowser = findKnownBrowser(deps, browser ?? '', proof);
+  const subject =
+    knownBrowser === null ? { signInCodeOf: userId } : { signInCodeInKnownBrowser: knownBrowser };
+  return await checkCode(deps, { userId, code, subject });
+}
+
+/**
  * Checks a code of a user's authenticator app, or a recovery code, and uses it up. Five consecutive wrong ones lock the
  * subject for 30 s, and each further one doubles that, up to an hour.
  * @returns wrong also for a code that was used before, and for a user without a second factor.
  */
-export async function checkCode(
+async function checkCode(
   deps: CodeDependencies,
   { userId, code, subject }: { userId: string; code: string; subject: LockoutSubject },
 ): Promise<CodeCheck> {
@@ -84,7 +102,7 @@ export async function confirmUser(
     include: { secondFactor: { select: { userId: true } } },
   });
   if (user.secondFactor === null) return await requireCurrent(deps, user, password);
-  const check = await checkCode(deps, { userId, code, subject: { confirmationCodeOf: userId } });
+  const check = await checkCode(deps, { userId, code, subject: { codeInSessionOf: userId } });
   if (check.kind === 'locked') throw lockedError(check);
   if (check.kind === 'wrong') throw new ServiceError('validation_error', `code: ${wrongCode}`);
 }

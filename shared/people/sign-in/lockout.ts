@@ -15,43 +15,61 @@ const maxDoublings = 20;
 export const failuresKeptMs = 24 * 60 * minuteMs;
 
 /**
- * What failures are counted for: sign-ins to an account, with or without a user, from one network address; to an account
- * from all addresses; from an address to all accounts; in a known browser; the current password or a code in a session, so
- * that a stolen session cannot lock its user out of signing in; codes at sign-in; and the set-up code.
+ * What attempts are counted for. Failures: sign-ins to an account, an email address with or without a user, from one
+ * network; to an account from all networks; from a network to all accounts; in a known browser; the current password or a
+ * code in a session, so that a stolen session cannot lock its user out of signing in; codes at sign-in, in a known browser
+ * apart, so that someone who knows the password cannot lock its user out; and the set-up code. Successes: sign-ins of a user,
+ * in known browsers apart for the same reason.
  */
 export type LockoutSubject =
-  | { account: string; address: string }
+  | { account: string; network: string }
   | { account: string }
-  | { address: string }
+  | { network: string }
   | { knownBrowser: string }
-  | { changingPasswordOf: string }
+  | { passwordInSessionOf: string }
+  | { codeInSessionOf: string }
   | { signInCodeOf: string }
-  | { confirmationCodeOf: string }
-  | 'first-owner';
+  | { signInCodeInKnownBrowser: string }
+  | 'first-owner'
+  | { signInsInKnownBrowsersOf: string }
+  | { signInsInOtherBrowsersOf: string };
 
 /**
- * The failures that lock a subject. Without a window, these are failures in a row: the lock lasts 30 s, after each further
+ * How many attempts lock a subject. Without a window, these are failures in a row: the lock lasts 30 s, after each further
  * failure twice as long, up to an hour, and a right attempt resets the count. With a window, the lock lasts until the window
  * ends, and a right attempt takes back only its own count: an attacker may have an account of their own.
  */
 interface Limit {
-  failures: number;
+  attempts: number;
   windowMs: number | null;
 }
 
 function limitOf(subject: LockoutSubject): Limit {
-  const inARow = (failures: number) => ({ failures, windowMs: null });
+  const inARow = (attempts: number) => ({ attempts, windowMs: null });
   if (subject === 'first-owner') return inARow(5);
   // No user mistypes a password that often, and a copied cookie allows no more guesses than this.
   if ('knownBrowser' in subject) return inARow(100);
-  // More than one address alone can cause, so that it does not lock the account for all others.
-  if ('account' in subject && !('address' in subject)) return { failures: 20, windowMs: 60 * minuteMs };
-  if ('address' in subject && !('account' in subject)) return { failures: 50, windowMs: 10 * minuteMs };
+  // More than one network alone can cause, so that it does not lock the account for all others.
+  if ('account' in subject && !('network' in subject)) return { attempts: 20, windowMs: 60 * minuteMs };
+  if ('network' in subject && !('account' in subject)) return { attempts: 50, windowMs: 10 * minuteMs };
+  if ('signInsInKnownBrowsersOf' in subject || 'signInsInOtherBrowsersOf' in subject) {
+    return { attempts: 10, windowMs: minuteMs };
+  }
   return inARow(5);
 }
 
 /** The result of an attempt. */
 export type Attempt = { kind: 'right' } | { kind: 'wrong' } | { kind: 'locked'; retryAfterSeconds: number };
+
+/** What an attempt is counted for. */
+export interface Attempted {
+  /** One or several, the narrowest first, so that what it refuses never counts for the others. The first is logged. */
+  subject: LockoutSubject | readonly LockoutSubject[];
+  /** What a right attempt is counted for when these are limited as well. */
+  successes?: LockoutSubject;
+  /** The user of the subject, if any, for the log. */
+  userId: string | null;
+}
 
 /** Where refusals are logged; the log of the request includes its origin. */
 export interface RefusalLog {
@@ -61,23 +79,22 @@ export interface RefusalLog {
 /**
  * Makes an attempt unless one of its subjects is locked, and logs refusals. A refused attempt, and one whose check throws,
  * is not counted.
- * @param subject one or several, the narrowest first, so that what it refuses never counts for the others. The first is logged.
- * @param userId the user of the subject, if any, for the log.
  */
 export async function attempt(
   { db, clock, log }: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
-  { subject, userId }: { subject: LockoutSubject | readonly LockoutSubject[]; userId: string | null },
+  { subject, successes, userId }: Attempted,
   isRight: () => Promise<boolean>,
 ): Promise<Attempt> {
   const now = clock.now();
   const counters = [subject].flat().map((each) => counterOf(each, now));
+  const successCounter = successes === undefined ? [] : [counterOf(successes, now)];
   const about = {
     subject: Buffer.from(counters[0]?.key ?? [])
       .toString('hex')
       .slice(0, 12),
     userId,
   };
-  const counted = await countAsFailed(db, counters, now);
+  const counted = await countAsFailed(db, counters, { checked: [...counters, ...successCounter], now });
   if (counted.kind === 'locked') {
     const { retryAfterSeconds } = counted;
     log.warn({ ...about, retryAfterSeconds }, 'attempt refused: locked');
@@ -96,10 +113,11 @@ export async function attempt(
       db,
       counters.filter(({ windowEnd }) => windowEnd === null).map(({ key }) => key),
     );
+    for (const counter of successCounter) await countOne(db, counter, now);
     return { kind: 'right' };
   }
   const { locksForSeconds } = counted;
-  // The log has a digest instead of the address, which may be a password in the wrong field.
+  // The log has a digest instead of the email address, which may be a password in the wrong field.
   if (locksForSeconds === null) log.warn(about, 'attempt refused: wrong');
   else log.warn({ ...about, locksForSeconds }, 'attempt refused: wrong, now locked');
   return { kind: 'wrong' };
@@ -112,23 +130,28 @@ type Counted =
 /** A row of the table; the rows of each window have a key of their own. */
 interface Counter {
   key: Uint8Array<ArrayBuffer>;
-  failures: number;
+  /** How many attempts lock it. */
+  limit: number;
   windowEnd: Date | null;
 }
 
 function counterOf(subject: LockoutSubject, now: Date): Counter {
-  const { failures, windowMs } = limitOf(subject);
+  const { attempts: limit, windowMs } = limitOf(subject);
   const windowEnd =
     windowMs === null ? null : new Date((Math.floor(now.getTime() / windowMs) + 1) * windowMs);
-  return { key: keyOf(subject, windowEnd), failures, windowEnd };
+  return { key: keyOf(subject, windowEnd), limit, windowEnd };
 }
 
 /**
  * Counts an attempt as failed before it is checked, so that concurrent attempts cannot exceed a limit together. While one of
- * the counters is locked, none counts.
+ * the checked counters is locked, none counts.
  */
-async function countAsFailed(db: Database, counters: readonly Counter[], now: Date): Promise<Counted> {
-  const retryAfterSeconds = await secondsLocked(db, counters, now);
+async function countAsFailed(
+  db: Database,
+  counters: readonly Counter[],
+  { checked, now }: { checked: readonly Counter[]; now: Date },
+): Promise<Counted> {
+  const retryAfterSeconds = await secondsLocked(db, checked, now);
   if (retryAfterSeconds !== null) return { kind: 'locked', retryAfterSeconds };
   const locks: number[] = [];
   for (const [at, counter] of counters.entries()) {
@@ -151,10 +174,10 @@ async function secondsLocked(db: Database, counters: readonly Counter[], now: Da
   return row?.lockedUntil ? secondsUntil(row.lockedUntil, now) : null;
 }
 
-/** Counts a failure; null when the counter is locked. */
+/** Counts an attempt; null when the counter is locked. */
 async function countOne(
   db: Database,
-  { key, failures, windowEnd }: Counter,
+  { key, limit, windowEnd }: Counter,
   now: Date,
 ): Promise<{ lockedUntil: Date | null } | null> {
   const forgottenBefore = new Date(now.getTime() - failuresKeptMs);
@@ -164,10 +187,10 @@ async function countOne(
       failures = CASE WHEN known.last_failed_at < ${forgottenBefore} THEN 1 ELSE known.failures + 1 END,
       last_failed_at = ${now},
       locked_until = CASE
-        WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${failures} THEN NULL
+        WHEN known.last_failed_at < ${forgottenBefore} OR known.failures + 1 < ${limit} THEN NULL
         ELSE coalesce(${windowEnd}::timestamptz,
           ${now}::timestamptz + make_interval(secs => least(${maxLockSeconds}::float8,
-            ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${failures}, ${maxDoublings})))))
+            ${firstLockSeconds}::float8 * power(2, least(known.failures + 1 - ${limit}, ${maxDoublings})))))
       END
     WHERE known.locked_until IS NULL OR known.locked_until <= ${now}
     RETURNING locked_until AS "lockedUntil"`;

@@ -3,7 +3,7 @@ import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
-import type { Lane, PasswordDependencies } from './hash-limiter.ts';
+import type { HashUse, PasswordDependencies } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';
 
@@ -64,17 +64,17 @@ async function ownerOf(
 
 /**
  * Hashes a password to argon2's own text format.
- * @throws ServiceError service_unavailable when the queue is full.
+ * @throws ServiceError rate_limited or service_unavailable when too many are being hashed.
  */
 export async function hashPassword(
   { hashLimiter }: Pick<PasswordDependencies, 'hashLimiter'>,
   password: string,
-  lane: Lane = 'open',
+  use: HashUse,
 ): Promise<string> {
-  return await hashLimiter(() => hash(password, hashing), lane);
+  return await hashLimiter(use, (inLane) => inLane(() => hash(password, hashing)));
 }
 
-/** Checks a password in constant time, also for an unknown user (null). Call it inside the hash limiter. */
+/** Checks a password in constant time, also for an unknown user (null). Call it in a lane of the hash limiter. */
 export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
   const isRight = await verify(passwordHash ?? decoyHash, password);
   return isRight && passwordHash !== null;
@@ -100,7 +100,7 @@ export async function changePassword(
   if (next === current) {
     throw new ServiceError('validation_error', 'next: must differ from the current password.');
   }
-  const passwordHash = await hashPassword(deps, next, 'reserved');
+  const passwordHash = await hashPassword(deps, next, { lane: 'reserved', of: userId });
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     // Compares with the verified hash, so that only one of two concurrent changes succeeds.
@@ -125,9 +125,9 @@ export async function requireCurrent(
   { id, passwordHash }: User,
   current: string,
 ): Promise<void> {
-  const subject = { changingPasswordOf: id };
-  const result = await attempt(deps, { subject, userId: id }, () =>
-    deps.hashLimiter(() => verifyPassword(passwordHash, current), 'reserved'),
+  const subject = { passwordInSessionOf: id };
+  const result = await deps.hashLimiter({ lane: 'reserved', of: id }, (inLane) =>
+    attempt(deps, { subject, userId: id }, () => inLane(() => verifyPassword(passwordHash, current))),
   );
   if (result.kind === 'locked') throw lockedError(result);
   if (result.kind === 'wrong') {
@@ -145,13 +145,13 @@ export async function resetPassword(
 ): Promise<void> {
   const { userId } = user;
   await checkNewPassword(await ownerOf(deps, user), password);
-  const passwordHash = await hashPassword(deps, password);
+  const passwordHash = await hashPassword(deps, password, { lane: 'open', of: userId });
   await deps.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
     await endSessionsOf(tx, userId, null);
-    await forgetFailures(tx, { changingPasswordOf: userId });
+    await forgetFailures(tx, { passwordInSessionOf: userId });
     await forgetFailures(tx, { signInCodeOf: userId });
-    await forgetFailures(tx, { confirmationCodeOf: userId });
+    await forgetFailures(tx, { codeInSessionOf: userId });
     const act = { actor, action: 'user.password_reset', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
   });

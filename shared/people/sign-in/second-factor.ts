@@ -139,7 +139,7 @@ export async function resetSecondFactor(
     await remove(tx, userId);
     await endSessionsOf(tx, userId, null);
     await forgetFailures(tx, { signInCodeOf: userId });
-    await forgetFailures(tx, { confirmationCodeOf: userId });
+    await forgetFailures(tx, { codeInSessionOf: userId });
     const act = { actor, action: 'user.second_factor_reset', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, clock.now());
   });

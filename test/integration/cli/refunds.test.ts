@@ -189,7 +189,7 @@ describe('users', () => {
   test('an address has one user, whatever its case, and a refused one leaves nothing behind', async () => {
     await newUser('grace@example.com');
     const before = await service.deps.db.auditLog.count();
-    await expect(newUser('Grace@example.com')).rejects.toThrow('already has an account');
+    await expect(newUser('Grace@example.com')).rejects.toThrow('already has a user');
     await expect(newUser('nobody')).rejects.toThrow('must be a valid email address');
     await expect(newUser('new@example.com', 'short')).rejects.toThrow('12 to 128');
     expect(await service.deps.db.auditLog.count()).toBe(before);

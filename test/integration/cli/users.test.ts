@@ -68,7 +68,7 @@ describe('the user commands', () => {
     const args = ['user', 'add', '--organization', elsewhere, '--email', email, '--role', 'admin'];
     const added = await admin(args);
     expect(added.code, added.stderr).toBe(0);
-    expect(added.stderr).toContain('already has an account');
+    expect(added.stderr).toContain('already has a user');
     const { id } = await userOf(email);
     expect(await findMembership(service.deps.db, id, elsewhere)).toBeNull();
     const link = onlyLine(added.stdout);
@@ -100,11 +100,12 @@ describe('the user commands', () => {
     expect(none.code).toBe(1);
     expect(onlyLine(none.stderr)).toBe('This user has no second factor.');
     await setUpSecondFactor(visitor, service.deps.clock);
-    const asked = await new DashboardVisitor(service).signIn(email, password);
+    const newBrowser = new DashboardVisitor(service);
+    const asked = await newBrowser.signIn(email, password);
     expect(asked.text).toContain('Enter your code');
     for (let guess = 0; guess < 5; guess += 1) {
       const fields = { proof: hiddenField(asked.text, 'proof'), code: 'wrong' };
-      await visitor.post('/dashboard/sign-in/code', fields, { csrfToken: null });
+      await newBrowser.post('/dashboard/sign-in/code', fields, { csrfToken: null });
     }
     const { db } = service.deps;
     const locked = () => db.lockout.count({ where: { lockedUntil: { not: null } } });
@@ -118,6 +119,27 @@ describe('the user commands', () => {
       actor: expect.stringMatching(/^cli:./),
     });
     expect((await new DashboardVisitor(service).signIn(email, password)).status).toBe(303);
+  });
+
+  test('reset a second factor by the email address alone, audited in every organization of the user', async () => {
+    const { visitor, userId, email } = await signInMember(service, 'viewer');
+    const { id: elsewhere } = await service.addOrganization('Elsewhere');
+    const { db } = service.deps;
+    await db.membership.create({ data: { organizationId: elsewhere, userId, role: 'viewer' } });
+    await setUpSecondFactor(visitor, service.deps.clock);
+    const other = (await service.addOrganization('Without the user')).id;
+    const args = ['user', 'reset-second-factor', '--email', email];
+    const elsewhereOnly = await admin([...args, '--organization', other]);
+    expect(onlyLine(elsewhereOnly.stderr)).toBe('Member not found.');
+    const reset = await admin(args);
+    expect(reset, reset.stderr).toMatchObject({ code: 0, stdout: '' });
+    expect(await db.secondFactor.count({ where: { userId } })).toBe(0);
+    const entries = await db.auditLog.findMany({
+      where: { action: 'user.second_factor_reset', target: userId },
+    });
+    expect(entries.map(({ organizationId }) => organizationId).toSorted()).toEqual(
+      [service.organization.id, elsewhere].toSorted(),
+    );
   });
 
   test('remove a member, but not the last owner', async () => {

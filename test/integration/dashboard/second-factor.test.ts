@@ -25,6 +25,7 @@ const time = new HeldTime();
 const service = useService({ workers: 0, overrides: { clock: time } });
 const you = '/dashboard/you';
 const stepMs = 30_000;
+const locked = 'Too many failed attempts.';
 
 const advance = (ms: number) => time.advance(service.ownerDb, ms);
 const sessionsOf = ({ userId }: TestPerson) => service.deps.db.session.count({ where: { userId } });
@@ -44,12 +45,14 @@ async function protectedMember(): Promise<DashboardMember & { app: Authenticator
 }
 
 /** A browser that has shown the password; its page waits for the code. */
-async function passwordShown({ email, password }: TestPerson): Promise<{
+async function passwordShown(
+  { email, password }: TestPerson,
+  browser = new DashboardVisitor(service),
+): Promise<{
   browser: DashboardVisitor;
   page: Page;
   send: (code: string) => Promise<Page>;
 }> {
-  const browser = new DashboardVisitor(service);
   const page = await browser.signIn(email, password);
   expect(page).toMatchObject({ status: 200, text: expect.stringContaining('Enter your code') });
   const proof = hiddenField(page.text, 'proof');
@@ -239,6 +242,27 @@ describe('signing in with a second factor', () => {
     // The session that the person has is not affected.
     expect((await member.visitor.get(you)).status).toBe(200);
     await advance(60 * 60_000);
+    expect((await (await passwordShown(member)).send(member.app.code())).status).toBe(303);
+  });
+
+  test('stays open in a known browser while someone who knows the password sends wrong codes', async () => {
+    const member = await protectedMember();
+    await member.visitor.post('/dashboard/sign-out');
+    const attacker = await passwordShown(member);
+    for (let guess = 0; guess < 6; guess += 1) await attacker.send('wrong');
+    expect((await attacker.send(member.app.code())).text).toContain(locked);
+    expect((await (await passwordShown(member)).send(member.app.code())).text).toContain(locked);
+    const own = await passwordShown(member, member.visitor);
+    expect((await own.send('wrong')).text).not.toContain(locked);
+    expect((await own.send(member.app.code())).status).toBe(303);
+  });
+
+  test('locks a known browser after five wrong codes of its own, and no other one', async () => {
+    const member = await protectedMember();
+    await member.visitor.post('/dashboard/sign-out');
+    const own = await passwordShown(member, member.visitor);
+    for (let guess = 0; guess < 5; guess += 1) expect((await own.send('wrong')).text).not.toContain(locked);
+    expect((await own.send(member.app.code())).text).toContain(locked);
     expect((await (await passwordShown(member)).send(member.app.code())).status).toBe(303);
   });
 

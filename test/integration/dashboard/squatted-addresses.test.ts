@@ -60,7 +60,7 @@ describe('an admin who invites an address', () => {
   const shown = (text: string, address: string, token: string) =>
     text.replaceAll(address, 'ADDRESS').replaceAll(token, 'TOKEN');
 
-  test('sees neither from the invitation nor from its link whether the address has an account elsewhere', async () => {
+  test('sees neither from the invitation nor from its link whether the email address has a user elsewhere', async () => {
     const owner = await signInMember(service, 'owner');
     const members = `/dashboard/${service.organization.id}/test/settings/members/invitations`;
     const views: string[][] = [];
@@ -81,7 +81,7 @@ describe('an admin who invites an address', () => {
     const link = await linkTo(email);
     const refused = await new DashboardVisitor(service).post(link, { password });
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('ask the operator of this service to free the address');
+    expect(refused.text).toContain('ask the operator of this service to free it');
     expect(await attempt(email, password)).toBe('refused');
     expect(await attempt(email, squattersPassword)).toBe('signed-in');
     expect((await squatter.get('/dashboard/you')).status).toBe(200);

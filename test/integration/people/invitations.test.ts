@@ -14,6 +14,7 @@ import {
   removeMember,
 } from '../../../shared/people/members/members.ts';
 import { createUser } from '../../../shared/people/members/users.ts';
+import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
 import { startSession } from '../../../shared/people/sign-in/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
 import type { Role } from '../../../shared/platform/database.ts';
@@ -44,7 +45,7 @@ const inviteBy = ({ userId }: TestPerson, email: string, role: Role) =>
 const revoke = ({ userId }: TestPerson, invitationId: string) =>
   revokeInvitation(people.deps, { organizationId, acting: { userId }, invitationId });
 const find = (token: string) => findInvitation(people.deps, token);
-const accept = (token: string) => acceptAsNewUser(people.deps, { token, password });
+const accept = (token: string, deps = people.deps) => acceptAsNewUser(deps, { token, password });
 const revocations = (target: string) =>
   people.deps.db.auditLog.findMany({ where: { organizationId, target, action: 'invitation.revoked' } });
 const listed = async () => (await listInvitations(people.deps, organizationId)).map(({ id }) => id);
@@ -202,7 +203,8 @@ describe('accepting', () => {
   test('succeeds for one of twenty concurrent attempts', async () => {
     const email = newEmail();
     const { token } = await inviteBy(owner, email, 'viewer');
-    const { done, refusals } = await outcomesOf(Array.from({ length: 20 }, () => accept(token)));
+    const deps = { ...people.deps, hashLimiter: openHashLimiter({ share: 20 }) };
+    const { done, refusals } = await outcomesOf(Array.from({ length: 20 }, () => accept(token, deps)));
     expect(done).toBe(1);
     expect(new Set(refusals.map(({ code }) => code))).toEqual(new Set(['not_found']));
     const members = await listMembers(people.deps.db, organizationId);
@@ -251,7 +253,7 @@ describe('accepting', () => {
     const guest = await outsider();
     const { token } = await inviteBy(owner, guest.email, 'viewer');
     await expect(acceptAsNewUser(people.deps, { token, password: 'short' })).rejects.toMatchObject(invalid);
-    const taken = { ...invalid, message: expect.stringMatching(/^This address already has an account/) };
+    const taken = { ...invalid, message: expect.stringMatching(/^This email address already has a user/) };
     await expect(accept(token)).rejects.toMatchObject(taken);
     expect(await find(token)).not.toBeNull();
     expect((await signIn(people.deps, { email: guest.email, password })).kind).toBe('refused');

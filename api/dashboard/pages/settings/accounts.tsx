@@ -19,11 +19,11 @@ import { sendPage, sendPart } from '../../http/render.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { ButtonLink, Submit } from '../../layout/button.tsx';
 import { Facts } from '../../layout/card.tsx';
-import { CsrfField } from '../../layout/form.tsx';
+import { answeredIn, CsrfField } from '../../layout/form.tsx';
 import { Notice } from '../../layout/notice.tsx';
 import { CopyButton, Moment } from '../../layout/values.tsx';
 import { credentialPages, processorInPath } from './credentials.tsx';
-import { answeredIn, SettingsFrame } from './settings-frame.tsx';
+import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
 

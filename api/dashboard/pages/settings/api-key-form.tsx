@@ -2,8 +2,14 @@ import { z } from 'zod';
 import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '../../../../shared/organizations/api-keys.ts';
 import type { Context } from '../../http/access.ts';
 import { Submit } from '../../layout/button.tsx';
-import { CheckboxesField, CsrfField, FormNotice, type FormState, TextField } from '../../layout/form.tsx';
-import { answeredIn } from './settings-frame.tsx';
+import {
+  answeredIn,
+  CheckboxesField,
+  CsrfField,
+  FormNotice,
+  type FormState,
+  TextField,
+} from '../../layout/form.tsx';
 
 /** A submitted form, invalid ones with messages. */
 export const newKeySchema = z.object({

@@ -4,10 +4,17 @@ import type { Role } from '../../../../shared/platform/database.ts';
 import type { Context } from '../../http/access.ts';
 import { Submit } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
-import { type Choices, CsrfField, type FormState, SelectField, TextField } from '../../layout/form.tsx';
+import {
+  answeredIn,
+  type Choices,
+  CsrfField,
+  type FormState,
+  SelectField,
+  TextField,
+} from '../../layout/form.tsx';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
-import { answeredIn, ShownOnce } from './settings-frame.tsx';
+import { ShownOnce } from './settings-frame.tsx';
 
 interface InvitationsProps {
   context: Context;

@@ -6,7 +6,7 @@ import { invite, listInvitations, revokeInvitation } from '../../../../shared/pe
 import { changeRole, listMembers, removeMember } from '../../../../shared/people/members/members.ts';
 import {
   readSecondFactorRule,
-  requireSecondFactor,
+  setSecondFactorRule,
 } from '../../../../shared/people/members/required-second-factor.ts';
 import { roles } from '../../../../shared/people/roles.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
@@ -69,7 +69,7 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
     const isRequired = form.value.required === 'yes';
     const change = { organizationId: organization.id, actingUserId: user.id, isRequired };
     const done = isRequired ? 'second-factor-required' : 'second-factor-optional';
-    return await perform(deps, request, reply, done, () => requireSecondFactor(deps, change));
+    return await perform(deps, request, reply, done, () => setSecondFactorRule(deps, change));
   });
 
   scope.post(`${path}/leave`, { config: { role: 'viewer', confirm: true } }, async (request, reply) => {

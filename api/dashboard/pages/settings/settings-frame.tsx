@@ -64,18 +64,6 @@ export function sendOnce(
   return sendPage(reply, <SettingsFrame {...frame}>{part}</SettingsFrame>);
 }
 
-/** Makes a form's response replace the element with this id, and ignores a second click. */
-export function answeredIn(id: string, action: string) {
-  return {
-    method: 'post',
-    action,
-    'hx-post': action,
-    'hx-target': `#${id}`,
-    'hx-swap': 'outerHTML',
-    'hx-sync': 'drop',
-  } as const;
-}
-
 /** A secret that is shown once, with a copy button. */
 export function ShownOnce({
   title,

@@ -1,0 +1,65 @@
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { PasswordDependencies } from './hash-limiter.ts';
+import type { Proof } from './sessions.ts';
+
+/** How long a browser stays known after a sign-in. */
+export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
+
+type SigningDependencies = Pick<PasswordDependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
+
+/** How many people one browser remembers. */
+const peoplePerBrowser = 5;
+
+/**
+ * The cookie of a browser in which a user has signed in: a token for that user, and those of the last few others. A token is
+ * a random name, an expiry, and a signature that binds both to the user and the current password. It grants no access; it
+ * only keeps other people's wrong passwords from locking this browser out.
+ * @param remembered the cookie so far.
+ */
+export function knownBrowserCookie(deps: SigningDependencies, proof: Proof, remembered = ''): string {
+  const name = randomBytes(16).toString('base64url');
+  const expiry = (deps.clock.now().getTime() + knownBrowserMs).toString();
+  const token = [name, expiry, signatureOf(deps, proof, name, expiry)].join('.');
+  const others = tokensIn(remembered).filter((each) => nameIn(deps, each, proof) === null);
+  return [token, ...others].slice(0, peoplePerBrowser).join(separator);
+}
+
+/** Not in a token, and allowed in a cookie. */
+const separator = '~';
+
+function tokensIn(remembered: string): string[] {
+  return remembered.split(separator, peoplePerBrowser).filter((token) => token !== '');
+}
+
+/**
+ * The name of a browser in which the user has signed in under the password of the proof; null for any other.
+ * @param remembered the cookie of the browser.
+ */
+export function findKnownBrowser(deps: SigningDependencies, remembered: string, proof: Proof): string | null {
+  const names = tokensIn(remembered).map((token) => nameIn(deps, token, proof));
+  return names.find((name) => name !== null) ?? null;
+}
+
+function nameIn(deps: SigningDependencies, token: string, proof: Proof): string | null {
+  const [name = '', expiry = '', signature = ''] = token.split('.', 3);
+  const given = Buffer.from(signature);
+  const expected = Buffer.from(signatureOf(deps, proof, name, expiry));
+  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  return Number(expiry) > deps.clock.now().getTime() ? name : null;
+}
+
+function signatureOf(
+  deps: SigningDependencies,
+  { userId, passwordHash }: Proof,
+  name: string,
+  expiry: string,
+): string {
+  const bound = JSON.stringify([userId, passwordHash, name, expiry]);
+  return createHmac('sha256', keyOf(deps)).update(bound).digest('base64url');
+}
+
+/** A key of its own, so that signatures made for other purposes are invalid here. */
+function keyOf({ settings }: SigningDependencies): Buffer {
+  const encryptionKey = Buffer.from(settings.ENCRYPTION_KEY, 'base64');
+  return Buffer.from(hkdfSync('sha256', encryptionKey, '', 'dashboard known browsers', 32));
+}

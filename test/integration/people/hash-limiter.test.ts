@@ -1,0 +1,133 @@
+import { setImmediate } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  type HashLimiter,
+  type HashUse,
+  openHashLimiter,
+} from '../../../shared/people/sign-in/hash-limiter.ts';
+import { knownBrowserCookie } from '../../../shared/people/sign-in/known-browsers.ts';
+import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
+import type { Database } from '../../../shared/platform/database.ts';
+import { fullLimiter, newEmail, proofOf, usePeople } from '../../support/people.ts';
+import { signInTriesOf } from '../../support/sign-in-tries.ts';
+
+const people = usePeople();
+let organizationId: string;
+
+beforeAll(async () => {
+  organizationId = await people.addOrganization();
+});
+
+const addPerson = () => people.addPerson(organizationId, 'viewer');
+const { kindOf } = signInTriesOf(people);
+/** Each use is of another user. */
+const use = () => ({ lane: 'open', of: newEmail() }) as const;
+
+/** Hashing alone, without statements around it. */
+const hashIn = <T>(limiter: HashLimiter, hashing: () => Promise<T>, as: HashUse = use()) =>
+  limiter(as, (inLane) => inLane(hashing));
+
+describe('the hash limiter', () => {
+  const unavailable = { code: 'service_unavailable', status: 503, retryAfterSeconds: 2 };
+
+  test('runs a few at a time, queues some, and refuses the rest at once', async () => {
+    const limiter = openHashLimiter({ concurrency: 2, queueLimit: 3 });
+    const open: (() => void)[] = [];
+    let most = 0;
+    const work = () =>
+      new Promise<void>((resolve) => {
+        open.push(resolve);
+        most = Math.max(most, open.length);
+      });
+    const accepted = [1, 2, 3, 4, 5].map(() => hashIn(limiter, work));
+    await expect(hashIn(limiter, work)).rejects.toMatchObject(unavailable);
+    for (let done = 0; done < 5; done += 1) {
+      await setImmediate();
+      open.shift()?.();
+    }
+    await Promise.all(accepted);
+    expect(most).toBe(2);
+    await expect(hashIn(limiter, async () => 'free again')).resolves.toBe('free again');
+  });
+
+  test('frees the slot when the work fails', async () => {
+    const limiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
+    await expect(hashIn(limiter, () => Promise.reject(new Error('broken')))).rejects.toThrow('broken');
+    await expect(hashIn(limiter, async () => 'next')).resolves.toBe('next');
+  });
+
+  test('accepts three of one user or network in each lane, running or waiting, and others beside them', async () => {
+    const limiter = openHashLimiter();
+    const release: (() => void)[] = [];
+    const work = () => new Promise<void>((resolve) => release.push(resolve));
+    const free = async () => 'free';
+    const busy = { code: 'rate_limited', status: 429, retryAfterSeconds: 2 };
+    const held = [1, 2, 3].map(() => hashIn(limiter, work, { lane: 'reserved', of: 'busy' }));
+    const refusals: unknown[] = [];
+    hashIn(limiter, free, { lane: 'reserved', of: 'busy' }).catch((error) => refusals.push(error));
+    await setImmediate();
+    expect(refusals).toMatchObject([busy]);
+    await expect(hashIn(limiter, free, { lane: 'open', of: 'busy' })).resolves.toBe('free');
+    const other = hashIn(limiter, free, { lane: 'reserved', of: 'other' });
+    for (let done = 0; done < 3; done += 1) {
+      await setImmediate();
+      release.shift()?.();
+    }
+    await Promise.all(held);
+    await expect(other).resolves.toBe('free');
+    await expect(hashIn(limiter, free, { lane: 'reserved', of: 'busy' })).resolves.toBe('free');
+  });
+
+  test('limits sign-ins, and a refused one counts as no failure', async () => {
+    const member = await addPerson();
+    const full = { ...people.deps, hashLimiter: fullLimiter() };
+    for (let count = 0; count < 6; count += 1) {
+      await expect(signIn(full, member)).rejects.toMatchObject(unavailable);
+    }
+    expect(await kindOf(member)).toBe('signed-in');
+  });
+
+  test('refuses attempts beyond the share before they are counted, because counting occupies connections', async () => {
+    const member = await addPerson();
+    const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, member.userId));
+    const { user } = people.deps.db;
+    const deps = { ...people.deps, db: { user } as Database, hashLimiter: openHashLimiter({ share: 0 }) };
+    for (const request of [member, { ...member, browser }]) {
+      await expect(signIn(deps, request)).rejects.toMatchObject({ code: 'rate_limited' });
+    }
+  });
+
+  test('keeps a lane for known browsers and signed-in users', async () => {
+    const member = await addPerson();
+    const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, member.userId));
+    const hashLimiter = openHashLimiter({ concurrency: 1, queueLimit: 0 });
+    void hashIn(hashLimiter, () => new Promise(() => undefined));
+    const deps = { ...people.deps, hashLimiter };
+    await expect(signIn(deps, member)).rejects.toMatchObject(unavailable);
+    await expect(signIn(deps, { ...member, browser })).resolves.toMatchObject({ kind: 'signed-in' });
+  });
+
+  test('bounds a flood of sign-ins by default: two at a time, fifty waiting', async () => {
+    const limiter = openHashLimiter();
+    let running = 0;
+    const release: (() => void)[] = [];
+    const flood = Array.from({ length: 100 }, () =>
+      hashIn(limiter, async () => {
+        running += 1;
+        await new Promise<void>((resolve) => release.push(resolve));
+      }).then(
+        () => 'done',
+        ({ status }) => status,
+      ),
+    );
+    await setImmediate();
+    expect(running).toBe(2);
+    for (let done = 0; done < flood.length; done += 1) {
+      release.shift()?.();
+      await setImmediate();
+    }
+    const results = await Promise.all(flood);
+    expect(results.filter((result) => result === 'done')).toHaveLength(52);
+    expect(results.filter((result) => result === 503)).toHaveLength(48);
+  });
+});
