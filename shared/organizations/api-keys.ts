@@ -5,10 +5,12 @@ import type { PlatformDependencies } from '../platform/dependencies.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { findOrganization } from '../platform/organization.ts';
+import { findOrganization, lockOrganization } from '../platform/organization.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
+import { checkKeyCreator } from './key-creator.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -103,8 +105,8 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many agent keys, or a malformed
- * plaintext.
+ * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many keys, or a malformed plaintext;
+ * insufficient_scope or invalid_api_key when the actor may no longer create keys.
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -124,8 +126,9 @@ export async function createApiKey(
   const lastFour = plaintext.slice(-4);
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
   const key = await deps.db.$transaction(async (tx) => {
-    if (limits === null) await findOrganization(tx, organizationId);
-    else await checkAgentKeyCount(tx, { organizationId, environment });
+    await lockOrganization(tx, organizationId);
+    await checkKeyCreator(tx, request, now);
+    if (limits !== null) await checkAgentKeyCount(tx, request);
     const row = {
       id,
       organizationId,
@@ -202,28 +205,31 @@ function checkedPlaintext(plaintext: string, environment: Environment): string {
  * Revokes a key permanently, effective from the next request; repeating it changes nothing.
  * @param request.organizationId limits it to keys of this organization.
  * @param request.environment limits it to keys of this environment.
+ * @param request.withCreated whether to revoke the keys that were created with it, too, also when it is revoked already.
+ * @returns the keys that were created with it, also through others, and that were, or could be, revoked.
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: { organizationId?: string; environment?: Environment; keyId: string; actor: string },
-): Promise<{ organizationId: string; alreadyRevoked: boolean }> {
-  const { keyId, actor } = request;
+  request: {
+    organizationId?: string;
+    environment?: Environment;
+    keyId: string;
+    actor: string;
+    withCreated?: boolean;
+  },
+): Promise<{ alreadyRevoked: boolean; created: CreatedKey[] }> {
+  const { keyId, actor, withCreated = false } = request;
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     const key = await tx.apiKey.findUnique({ where: { id: keyId } });
     if (key === null || !isAmong(key, request)) {
       throw new ServiceError('not_found', `API key not found: ${keyId}`);
     }
-    const { organizationId, environment, lastFour } = key;
-    const { count } = await tx.apiKey.updateMany({
-      where: { id: keyId, revokedAt: null },
-      data: { revokedAt: now },
-    });
-    if (count === 0) return { organizationId, alreadyRevoked: true };
-    const entry = { organizationId, actor, action: 'key.revoked', target: keyId } as const;
-    await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
-    return { organizationId, alreadyRevoked: false };
+    await lockOrganization(tx, key.organizationId);
+    const created = await createdKeys(tx, [`key:${keyId}`], now);
+    const revoked = await revokeKeys(tx, withCreated ? [key, ...created] : [key], actor, now);
+    return { alreadyRevoked: !revoked.includes(keyId), created };
   });
 }
 

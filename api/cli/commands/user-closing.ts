@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { PersonalKey } from '../../../shared/organizations/keys-of-people.ts';
+import type { CreatedKey } from '../../../shared/organizations/created-keys.ts';
 import { deleteUser } from '../../../shared/people/members/delete-user.ts';
 import { disableUser, enableUser } from '../../../shared/people/members/disable-user.ts';
 import { findUser } from '../../../shared/people/members/users.ts';
@@ -75,13 +75,13 @@ async function deleteAccount({ email, revokeKeys = false }: Account & KeyRevocat
   });
 }
 
-function explainKeys(keys: readonly PersonalKey[], areRevoked: boolean): void {
+function explainKeys(keys: readonly CreatedKey[], areRevoked: boolean): void {
   if (areRevoked) explain(`Revoked ${keys.length} API keys.`);
   else explainRemainingKeys(keys);
 }
 
 /** Names API keys that a person may still have, with the command that revokes each. */
-export function explainRemainingKeys(keys: readonly PersonalKey[]): void {
+export function explainRemainingKeys(keys: readonly CreatedKey[]): void {
   if (keys.length === 0) return;
   explain('API keys that the user created still work. Revoke those that no backend needs:');
   for (const { id, organizationId, environment, lastFour, lastUsedAt } of keys) {

@@ -182,8 +182,8 @@ async function removeUser({
   await withDependencies(async (deps, actor) => {
     const { userId } = await findMember(deps.db, organizationId, email);
     const acting = { administration: actor };
-    const revokedKeys = revokeKeys ? 'all' : [];
-    const remaining = await removeMember(deps, { organizationId, userId, acting, revokedKeys });
+    const keptKeys = revokeKeys ? [] : 'all';
+    const remaining = await removeMember(deps, { organizationId, userId, acting, keptKeys });
     explain(`Removed ${userId} from ${organizationId}.`);
     explainRemainingKeys(remaining);
   });

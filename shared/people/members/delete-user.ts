@@ -1,4 +1,4 @@
-import type { PersonalKey } from '../../organizations/keys-of-people.ts';
+import type { CreatedKey } from '../../organizations/created-keys.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
@@ -15,7 +15,7 @@ export interface Deletion {
   /** False when only open invitations had the address. */
   isErased: boolean;
   /** The API keys that the user created and that were, or could be, revoked. */
-  keys: PersonalKey[];
+  keys: CreatedKey[];
   /** Open invitations of the address, which stay: they may be for the person whose address it is. */
   openInvitations: { id: string; organizationId: string }[];
 }

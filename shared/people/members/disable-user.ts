@@ -1,4 +1,4 @@
-import { keysOfPeople, type PersonalKey, revokeKeys } from '../../organizations/keys-of-people.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
@@ -24,7 +24,7 @@ export interface UserChange {
 export async function disableUser(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
-): Promise<PersonalKey[]> {
+): Promise<CreatedKey[]> {
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     const { count } = await tx.user.updateMany({
@@ -58,7 +58,7 @@ export async function enableUser(
 
 /**
  * Ends the sessions of a user and revokes the invitations that the user made. Call it with the user's row locked, so that no
- * session starts meanwhile. Locks the user's organizations until the transaction ends.
+ * session starts meanwhile. Locks the organizations of the user and of the user's API keys until the transaction ends.
  * @returns the ids of the user's organizations.
  * @throws ServiceError validation_error for the last owner of an organization.
  */
@@ -72,7 +72,13 @@ export async function endAccess(
   const where = { userId };
   const joined = await tx.membership.findMany({ where, orderBy: { organizationId: 'asc' } });
   const organizationIds = joined.map(({ organizationId }) => organizationId);
-  for (const id of organizationIds) await lockOrganization(tx, id);
+  // Also of organizations that the user has left. A key creates others in its own organization only.
+  const ofKeys = await tx.apiKey.groupBy({
+    by: ['organizationId'],
+    where: { createdBy: actorOf({ userId }) },
+  });
+  const locked = new Set([...organizationIds, ...ofKeys.map(({ organizationId }) => organizationId)]);
+  for (const id of [...locked].toSorted()) await lockOrganization(tx, id);
   const owned = await tx.membership.findMany({ where: { ...where, role: 'owner' } });
   for (const { organizationId } of owned) await requireAnotherOwner(tx, organizationId, userId);
   const invitedBy = actorOf({ userId });
@@ -87,8 +93,8 @@ export async function revokeOrListKeys(
   tx: DatabaseTransaction,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
   now: Date,
-): Promise<PersonalKey[]> {
-  const keys = await keysOfPeople(tx, [actorOf({ userId })], now);
+): Promise<CreatedKey[]> {
+  const keys = await createdKeys(tx, [actorOf({ userId })], now);
   if (revokesKeys) await revokeKeys(tx, keys, actor, now);
   return keys;
 }
