@@ -1,11 +1,11 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { writeAudit } from '../platform/audit-log.ts';
-import type { ApiKey, Database, Reads } from '../platform/database.ts';
+import type { ApiKey, Database, DatabaseTransaction, Reads } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { findOrganization, lockOrganization } from '../platform/organization.ts';
+import { lockOrganization } from '../platform/organization.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
@@ -36,6 +36,9 @@ export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:
 
 /** The longest time until a key expires, in days. */
 export const maxExpiryDays = 3_650;
+
+/** The most keys that are neither revoked nor expired, per environment. */
+export const maxWorkingKeys = 1_000;
 
 const dayMs = 86_400_000;
 
@@ -69,20 +72,6 @@ export function apiKeyStatus(key: ApiKeySummary, now: Date): ApiKeyStatus {
 /** The time at which a key expires that is valid for this many days from now. */
 export function expiryAfter(days: number, now: Date): Date {
   return new Date(now.getTime() + days * dayMs);
-}
-
-/** An organization's keys, the newest first, optionally of one environment. */
-export async function listApiKeys(
-  db: Database,
-  organizationId: string,
-  environment?: Environment,
-): Promise<ApiKeySummary[]> {
-  await findOrganization(db, organizationId);
-  return await db.apiKey.findMany({
-    where: { organizationId, ...(environment === undefined ? {} : { environment }) },
-    omit: { hash: true },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-  });
 }
 
 /** A key to be created. */
@@ -128,6 +117,7 @@ export async function createApiKey(
   const key = await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     await checkKeyCreator(tx, request, now);
+    await checkKeyCount(tx, request, now);
     if (limits !== null) await checkAgentKeyCount(tx, request);
     const row = {
       id,
@@ -157,6 +147,21 @@ export async function createApiKey(
     return created;
   });
   return { id, plaintext, key };
+}
+
+/** Call it with the organization locked, so that concurrent requests do not exceed the maximum together. */
+async function checkKeyCount(
+  tx: DatabaseTransaction,
+  { organizationId, environment }: Pick<NewApiKey, 'organizationId' | 'environment'>,
+  now: Date,
+): Promise<void> {
+  const isNotExpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  const where = { organizationId, environment, revokedAt: null, ...isNotExpired };
+  if ((await tx.apiKey.count({ where })) < maxWorkingKeys) return;
+  throw new ServiceError(
+    'validation_error',
+    `This environment already has ${maxWorkingKeys} API keys that work, the maximum. Revoke keys that are no longer used.`,
+  );
 }
 
 /** What is wrong with the time at which a key is to expire, as the end of a sentence; null when nothing is. */

@@ -5,6 +5,7 @@ import { disableUser, enableUser } from '../../../shared/people/members/disable-
 import { findUser } from '../../../shared/people/members/users.ts';
 import { emailOption, examples, type KeyRevocation, revokeKeysOption } from '../console/options.ts';
 import { explain } from '../console/output.ts';
+import { explainRemainingKeys } from '../console/remaining-keys.ts';
 import { withDependencies } from '../console/session.ts';
 
 interface Account {
@@ -77,15 +78,5 @@ async function deleteAccount({ email, revokeKeys = false }: Account & KeyRevocat
 
 function explainKeys(keys: readonly CreatedKey[], areRevoked: boolean): void {
   if (areRevoked) explain(`Revoked ${keys.length} API keys.`);
-  else explainRemainingKeys(keys);
-}
-
-/** Names API keys that a person may still have, with the command that revokes each. */
-export function explainRemainingKeys(keys: readonly CreatedKey[]): void {
-  if (keys.length === 0) return;
-  explain('API keys that the user created still work. Revoke those that no backend needs:');
-  for (const { id, organizationId, environment, lastFour, lastUsedAt } of keys) {
-    const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
-    explain(`  key revoke ${id}   # svc_${environment}_...${lastFour} of ${organizationId}, ${used}`);
-  }
+  else explainRemainingKeys('the user', keys);
 }
