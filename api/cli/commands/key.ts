@@ -49,7 +49,7 @@ export function addKeyCommands(program: Command): void {
     .argument('<keyId>', 'as shown by `key list`')
     .option(
       '--with-created',
-      'revoke the API keys that were created with it, too; whoever uses them fails at once',
+      'revoke the API keys that were created with it, too; backends and agents that use them fail at once',
     )
     .addHelpText('after', examples('key revoke key_...', 'key revoke key_... --with-created'))
     .action(revokeKey);

@@ -34,7 +34,7 @@ export function addAccountClosingCommands(user: Command): void {
     .addOption(emailOption())
     .addHelpText(
       'after',
-      '\nThis can\'t be undone. `user disable` lists the API keys before. The ids of the user stay in timelines and the audit log, shown as "Deleted user".\n',
+      '\nThis can\'t be undone. Run `user disable` first to see the API keys. The ids of the user stay in timelines and the audit log, shown as "Deleted user".\n',
     )
     .addHelpText('after', examples('user delete --email ada@example.com'))
     .action(deleteAccount);

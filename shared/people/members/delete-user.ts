@@ -1,4 +1,4 @@
-import type { CreatedKey } from '../../organizations/created-keys.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { maxFourEyesDays } from '../../organizations/four-eyes-days.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
@@ -7,7 +7,7 @@ import { announceErasure, erasedText, erasureTimeoutMs } from '../../platform/er
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
-import { endAccess, revokeOrListKeys, type UserChange } from './disable-user.ts';
+import { endAccess, type UserChange } from './disable-user.ts';
 import { openAt } from './invitations.ts';
 
 /** What a deletion did. */
@@ -64,14 +64,14 @@ export async function deleteUser(
 /** @returns the ids of the organizations that the user belonged to, and the API keys that were revoked. */
 async function removeUser(
   tx: DatabaseTransaction,
-  change: UserChange,
+  { userId, actor }: UserChange,
   now: Date,
 ): Promise<{ joined: string[]; keys: CreatedKey[] }> {
-  const { userId } = change;
-  const joined = await endAccess(tx, change, now);
+  const joined = await endAccess(tx, { userId, actor }, now);
   await checkPendingRequests(tx, userId);
-  // Of a key that worked on, no one could tell later that it acts for a person who came back as another user.
-  const keys = await revokeOrListKeys(tx, { ...change, revokesKeys: true }, now);
+  // No one could approve what these keys request after the deletion.
+  const keys = await createdKeys(tx, [actorOf({ userId })], now);
+  await revokeKeys(tx, keys, actor, now);
   await tx.membership.deleteMany({ where: { userId } });
   await tx.user.delete({ where: { id: userId } });
   return { joined, keys };

@@ -34,7 +34,9 @@ export async function disableUser(
     if (count === 0) throw new ServiceError('validation_error', 'This user is already disabled.');
     await endAccess(tx, { userId, actor }, now);
     await auditEverywhere(tx, { userId, actor, action: 'user.disabled', target: userId }, now);
-    return await revokeOrListKeys(tx, { userId, actor, revokesKeys }, now);
+    const keys = await createdKeys(tx, [actorOf({ userId })], now);
+    if (revokesKeys) await revokeKeys(tx, keys, actor, now);
+    return keys;
   });
 }
 
@@ -86,15 +88,4 @@ export async function endAccess(
     await revokeOpenInvitations(tx, { organizationId, invitedBy }, actor, now);
   }
   return organizationIds;
-}
-
-/** The API keys of a user, revoked if that was asked for. */
-export async function revokeOrListKeys(
-  tx: DatabaseTransaction,
-  { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
-  now: Date,
-): Promise<CreatedKey[]> {
-  const keys = await createdKeys(tx, [actorOf({ userId })], now);
-  if (revokesKeys) await revokeKeys(tx, keys, actor, now);
-  return keys;
 }
