@@ -268,7 +268,7 @@ describe('API keys', () => {
     const [revoked = '', expired = ''] = ids;
     await revokeApiKey(service.deps, { keyId: revoked, actor: 'cli:ada' });
     await newKey('test', organizationId);
-    await db.apiKey.update({ where: { id: expired }, data: { expiresAt: new Date() } });
+    await db.apiKey.update({ where: { id: expired }, data: { expiresAt: new Date(0) } });
     await newKey('test', organizationId);
     await expect(newKey('test', organizationId)).rejects.toMatchObject({ code: 'validation_error' });
   });
