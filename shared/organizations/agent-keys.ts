@@ -2,7 +2,6 @@ import { type Database, type DatabaseTransaction, Prisma } from '../platform/dat
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
-import { lockOrganization } from '../platform/organization.ts';
 import type { ApiKeySummary } from './api-keys.ts';
 
 /** The owner of keys. Keys of another organization or environment do not exist for it. */
@@ -44,14 +43,13 @@ export async function findAgentKey(
 }
 
 /**
- * Locks the organization, so that concurrent requests do not exceed the maximum together.
- * @throws ServiceError not_found for the organization; validation_error when it has the maximum of agent keys.
+ * Call it with the organization locked, so that concurrent requests do not exceed the maximum together.
+ * @throws ServiceError validation_error when the environment has the maximum of agent keys.
  */
 export async function checkAgentKeyCount(
   tx: DatabaseTransaction,
   { organizationId, environment }: KeyOwner,
 ): Promise<void> {
-  await lockOrganization(tx, organizationId);
   const count = await tx.apiKey.count({ where: { organizationId, environment, ...agentKeys } });
   if (count < maxAgentKeys) return;
   throw new ServiceError(

@@ -1,14 +1,16 @@
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { writeAudit } from '../platform/audit-log.ts';
-import type { ApiKey, Database, Reads } from '../platform/database.ts';
+import type { ApiKey, Database, DatabaseTransaction, Reads } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { findOrganization } from '../platform/organization.ts';
+import { lockOrganization } from '../platform/organization.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
+import { checkKeyCreator } from './key-creator.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -34,6 +36,9 @@ export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:
 
 /** The longest time until a key expires, in days. */
 export const maxExpiryDays = 3_650;
+
+/** The most keys that are neither revoked nor expired, per environment. */
+export const maxWorkingKeys = 1_000;
 
 const dayMs = 86_400_000;
 
@@ -69,20 +74,6 @@ export function expiryAfter(days: number, now: Date): Date {
   return new Date(now.getTime() + days * dayMs);
 }
 
-/** An organization's keys, the newest first, optionally of one environment. */
-export async function listApiKeys(
-  db: Database,
-  organizationId: string,
-  environment?: Environment,
-): Promise<ApiKeySummary[]> {
-  await findOrganization(db, organizationId);
-  return await db.apiKey.findMany({
-    where: { organizationId, ...(environment === undefined ? {} : { environment }) },
-    omit: { hash: true },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-  });
-}
-
 /** A key to be created. */
 export interface NewApiKey {
   organizationId: string;
@@ -103,8 +94,8 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many agent keys, or a malformed
- * plaintext.
+ * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many keys, or a malformed plaintext;
+ * insufficient_scope or invalid_api_key when the actor may no longer create keys.
  */
 export async function createApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
@@ -124,8 +115,10 @@ export async function createApiKey(
   const lastFour = plaintext.slice(-4);
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
   const key = await deps.db.$transaction(async (tx) => {
-    if (limits === null) await findOrganization(tx, organizationId);
-    else await checkAgentKeyCount(tx, { organizationId, environment });
+    await lockOrganization(tx, organizationId);
+    await checkKeyCreator(tx, request, now);
+    await checkKeyCount(tx, request, now);
+    if (limits !== null) await checkAgentKeyCount(tx, request);
     const row = {
       id,
       organizationId,
@@ -154,6 +147,21 @@ export async function createApiKey(
     return created;
   });
   return { id, plaintext, key };
+}
+
+/** Call it with the organization locked, so that concurrent requests do not exceed the maximum together. */
+async function checkKeyCount(
+  tx: DatabaseTransaction,
+  { organizationId, environment }: Pick<NewApiKey, 'organizationId' | 'environment'>,
+  now: Date,
+): Promise<void> {
+  const isNotExpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
+  const where = { organizationId, environment, revokedAt: null, ...isNotExpired };
+  if ((await tx.apiKey.count({ where })) < maxWorkingKeys) return;
+  throw new ServiceError(
+    'validation_error',
+    `This environment already has ${maxWorkingKeys} API keys that work, the maximum. Revoke keys that are no longer used.`,
+  );
 }
 
 /** What is wrong with the time at which a key is to expire, as the end of a sentence; null when nothing is. */
@@ -202,28 +210,31 @@ function checkedPlaintext(plaintext: string, environment: Environment): string {
  * Revokes a key permanently, effective from the next request; repeating it changes nothing.
  * @param request.organizationId limits it to keys of this organization.
  * @param request.environment limits it to keys of this environment.
+ * @param request.withCreated whether to revoke the keys that were created with it, too, also when it is revoked already.
+ * @returns the keys that were created with it, also through others, and that were, or could be, revoked.
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: { organizationId?: string; environment?: Environment; keyId: string; actor: string },
-): Promise<{ organizationId: string; alreadyRevoked: boolean }> {
-  const { keyId, actor } = request;
+  request: {
+    organizationId?: string;
+    environment?: Environment;
+    keyId: string;
+    actor: string;
+    withCreated?: boolean;
+  },
+): Promise<{ alreadyRevoked: boolean; created: CreatedKey[] }> {
+  const { keyId, actor, withCreated = false } = request;
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     const key = await tx.apiKey.findUnique({ where: { id: keyId } });
     if (key === null || !isAmong(key, request)) {
       throw new ServiceError('not_found', `API key not found: ${keyId}`);
     }
-    const { organizationId, environment, lastFour } = key;
-    const { count } = await tx.apiKey.updateMany({
-      where: { id: keyId, revokedAt: null },
-      data: { revokedAt: now },
-    });
-    if (count === 0) return { organizationId, alreadyRevoked: true };
-    const entry = { organizationId, actor, action: 'key.revoked', target: keyId } as const;
-    await writeAudit(tx, { ...entry, detail: { environment, lastFour } }, now);
-    return { organizationId, alreadyRevoked: false };
+    await lockOrganization(tx, key.organizationId);
+    const created = await createdKeys(tx, [`key:${keyId}`], now);
+    const revoked = await revokeKeys(tx, withCreated ? [key, ...created] : [key], actor, now);
+    return { alreadyRevoked: !revoked.includes(keyId), created };
   });
 }
 

@@ -6,11 +6,11 @@ import {
   createApiKey,
   defaultScopes,
   expiryAfter,
-  listApiKeys,
   maxExpiryDays,
   revokeApiKey,
 } from '../../../shared/organizations/api-keys.ts';
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
+import { listApiKeys } from '../../../shared/organizations/list-api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import {
   type AgentLimitOptions,
@@ -26,6 +26,7 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
+import { explainRemainingKeys } from '../console/remaining-keys.ts';
 import { CommandError, withDependencies } from '../console/session.ts';
 
 /** `key`: the API keys of backends and agents. */
@@ -46,7 +47,11 @@ export function addKeyCommands(program: Command): void {
     .command('revoke')
     .description('revoke an API key permanently, effective immediately')
     .argument('<keyId>', 'as shown by `key list`')
-    .addHelpText('after', examples('key revoke key_...'))
+    .option(
+      '--with-created',
+      'revoke the API keys that were created with it, too; backends and agents that use them fail at once',
+    )
+    .addHelpText('after', examples('key revoke key_...', 'key revoke key_... --with-created'))
     .action(revokeKey);
 }
 
@@ -171,9 +176,12 @@ async function limitKey(keyId: string, options: AgentLimitOptions): Promise<void
   });
 }
 
-async function revokeKey(keyId: string): Promise<void> {
+async function revokeKey(keyId: string, { withCreated = false }: { withCreated?: boolean }): Promise<void> {
   await withDependencies(async (deps, actor) => {
-    const { alreadyRevoked } = await revokeApiKey(deps, { keyId, actor });
+    const { alreadyRevoked, created } = await revokeApiKey(deps, { keyId, actor, withCreated });
     explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
+    if (withCreated) return explain(`Revoked ${created.length} API keys that were created with it.`);
+    explainRemainingKeys(keyId, created);
+    if (created.length > 0) explain(`Or revoke them all: key revoke ${keyId} --with-created`);
   });
 }

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import type { PersonalKey } from '../../../shared/organizations/keys-of-people.ts';
 import { deleteUser } from '../../../shared/people/members/delete-user.ts';
 import { disableUser, enableUser } from '../../../shared/people/members/disable-user.ts';
 import { findUser } from '../../../shared/people/members/users.ts';
 import { emailOption, examples, type KeyRevocation, revokeKeysOption } from '../console/options.ts';
 import { explain } from '../console/output.ts';
+import { explainRemainingKeys } from '../console/remaining-keys.ts';
 import { withDependencies } from '../console/session.ts';
 
 interface Account {
@@ -28,12 +28,13 @@ export function addAccountClosingCommands(user: Command): void {
     .action(enable);
   user
     .command('delete')
-    .description('delete a user and erase the address from the audit log; needs the owner of the database')
+    .description(
+      'delete a user, revoke their API keys and erase the address; needs the owner of the database',
+    )
     .addOption(emailOption())
-    .addOption(revokeKeysOption())
     .addHelpText(
       'after',
-      '\nThis can\'t be undone. The ids of the user stay in timelines and the audit log, shown as "Deleted user".\n',
+      '\nThis can\'t be undone. Run `user disable` first to see the API keys. The ids of the user stay in timelines and the audit log, shown as "Deleted user".\n',
     )
     .addHelpText('after', examples('user delete --email ada@example.com'))
     .action(deleteAccount);
@@ -44,7 +45,8 @@ async function disable({ email, revokeKeys = false }: Account & KeyRevocation): 
     const { userId } = await findUser(deps.db, email);
     const keys = await disableUser(deps, { userId, actor, revokesKeys: revokeKeys });
     explain(`Disabled ${userId} and ended all sessions.`);
-    explainKeys(keys, revokeKeys);
+    if (revokeKeys) explain(`Revoked ${keys.length} API keys.`);
+    else explainRemainingKeys('the user', keys);
   });
 }
 
@@ -56,16 +58,12 @@ async function enable({ email }: Account): Promise<void> {
   });
 }
 
-async function deleteAccount({ email, revokeKeys = false }: Account & KeyRevocation): Promise<void> {
+async function deleteAccount({ email }: Account): Promise<void> {
   await withDependencies(async (deps, actor) => {
-    const { userId, isErased, keys, openInvitations } = await deleteUser(deps, {
-      email,
-      actor,
-      revokesKeys: revokeKeys,
-    });
+    const { userId, isErased, revokedKeys, openInvitations } = await deleteUser(deps, { email, actor });
     if (isErased) {
       explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
-      explainKeys(keys, revokeKeys);
+      if (revokedKeys.length > 0) explain(`Revoked ${revokedKeys.length} API keys that the user created.`);
     } else explain('No user has this address; nothing was deleted.');
     for (const { id, organizationId } of openInvitations) {
       explain(
@@ -73,19 +71,4 @@ async function deleteAccount({ email, revokeKeys = false }: Account & KeyRevocat
       );
     }
   });
-}
-
-function explainKeys(keys: readonly PersonalKey[], areRevoked: boolean): void {
-  if (areRevoked) explain(`Revoked ${keys.length} API keys.`);
-  else explainRemainingKeys(keys);
-}
-
-/** Names API keys that a person may still have, with the command that revokes each. */
-export function explainRemainingKeys(keys: readonly PersonalKey[]): void {
-  if (keys.length === 0) return;
-  explain('API keys that the user created still work. Revoke those that no backend needs:');
-  for (const { id, organizationId, environment, lastFour, lastUsedAt } of keys) {
-    const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
-    explain(`  key revoke ${id}   # svc_${environment}_...${lastFour} of ${organizationId}, ${used}`);
-  }
 }

@@ -21,8 +21,9 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
+import { explainRemainingKeys } from '../console/remaining-keys.ts';
 import { withDependencies } from '../console/session.ts';
-import { addAccountClosingCommands, explainRemainingKeys } from './user-closing.ts';
+import { addAccountClosingCommands } from './user-closing.ts';
 
 interface Person extends Owner {
   email: string;
@@ -196,10 +197,10 @@ async function removeUser({
   await withDependencies(async (deps, actor) => {
     const { userId } = await findMember(deps.db, organizationId, email);
     const acting = { administration: actor };
-    const revokedKeys = revokeKeys ? 'all' : [];
-    const remaining = await removeMember(deps, { organizationId, userId, acting, revokedKeys });
+    const keptKeys = revokeKeys ? [] : 'all';
+    const remaining = await removeMember(deps, { organizationId, userId, acting, keptKeys });
     explain(`Removed ${userId} from ${organizationId}.`);
-    explainRemainingKeys(remaining);
+    explainRemainingKeys('the user', remaining);
   });
 }
 

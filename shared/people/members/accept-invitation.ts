@@ -78,15 +78,20 @@ export async function acceptAsUser(
     if ((await readRole(tx, organizationId, userId)) !== null) throw alreadyMember();
     const actor = actorOf({ userId });
     await insertMembership(tx, { organizationId, userId, email, role, actor }, now);
+    return userId;
   });
 }
 
-/** Marks the invitation accepted and runs `join` in one transaction; only one of several concurrent calls succeeds. */
-async function acceptOnce<Result>(
+/**
+ * Marks the invitation accepted and runs `join` in one transaction; only one of several concurrent calls succeeds.
+ * @param join returns the id of the user who joined.
+ * @returns that id.
+ */
+async function acceptOnce(
   { db, clock }: Pick<PasswordDependencies, 'db' | 'clock'>,
   token: string,
-  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<Result>,
-): Promise<Result> {
+  join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<string>,
+): Promise<string> {
   const now = clock.now();
   return await db.$transaction(async (tx) => {
     const invitation = await requireInvitation({ db: tx, clock }, token);
@@ -97,7 +102,9 @@ async function acceptOnce<Result>(
       data: { acceptedAt: now },
     });
     if (count === 0) throw notOpen();
-    return await join(tx, invitation, now);
+    const userId = await join(tx, invitation, now);
+    await tx.invitation.update({ where: { id }, data: { acceptedBy: actorOf({ userId }) } });
+    return userId;
   });
 }
 

@@ -1,11 +1,12 @@
-import type { PersonalKey } from '../../organizations/keys-of-people.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
-import { endAccess, revokeOrListKeys } from './disable-user.ts';
+import { endAccess, type UserChange } from './disable-user.ts';
 import { eraseAddress } from './erase-address.ts';
 
 /** What a deletion did. */
@@ -14,42 +15,37 @@ export interface Deletion {
   userId: string | null;
   /** False when only open invitations had the address. */
   isErased: boolean;
-  /** The API keys that the user created and that were, or could be, revoked. */
-  keys: PersonalKey[];
+  /** The API keys that the user created and that were revoked. */
+  revokedKeys: CreatedKey[];
   /** Open invitations of the address, which stay: they may be for the person whose address it is. */
   openInvitations: { id: string; organizationId: string }[];
 }
 
 /**
- * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, deletes the
- * invitations of the address that are no longer open, and erases the address from the audit log. The user's id stays in
- * timelines and the audit log.
+ * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, revokes the
+ * user's API keys, and erases the address from the audit log and from invitations that are no longer open. The user's id stays
+ * in timelines and the audit log.
  * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
- * organization.
+ * organization, and for a user whose requests await approval.
  */
 export async function deleteUser(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  request: { email: string; actor: string; revokesKeys: boolean },
+  request: { email: string; actor: string },
 ): Promise<Deletion> {
   const email = normalizeEmail(request.email);
-  const { actor, revokesKeys } = request;
+  const { actor } = request;
   const now = deps.clock.now();
   const work = async (tx: DatabaseTransaction): Promise<Deletion> => {
     const [user] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
     const userId = user?.id ?? null;
-    const joined = userId === null ? [] : await endAccess(tx, { userId, actor }, now);
-    const keys = userId === null ? [] : await revokeOrListKeys(tx, { userId, actor, revokesKeys }, now);
-    if (userId !== null) {
-      await tx.membership.deleteMany({ where: { userId } });
-      await tx.user.delete({ where: { id: userId } });
-    }
+    const removed = userId === null ? { joined: [], keys: [] } : await removeUser(tx, { userId, actor }, now);
     const mentioning = await eraseAddress(tx, email, now);
     const openInvitations = await tx.invitation.findMany({
       where: { email },
       select: { id: true, organizationId: true },
     });
-    const concerned = [...new Set([...joined, ...mentioning])];
+    const concerned = [...new Set([...removed.joined, ...mentioning])];
     if (userId === null && concerned.length + openInvitations.length === 0) {
       throw new ServiceError('not_found', 'Nothing is stored about this address.');
     }
@@ -59,7 +55,41 @@ export async function deleteUser(
       concerned.map((organizationId) => ({ organizationId, ...entry })),
       now,
     );
-    return { userId, isErased: concerned.length > 0, keys, openInvitations };
+    return { userId, isErased: concerned.length > 0, revokedKeys: removed.keys, openInvitations };
   };
   return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
+}
+
+/** @returns the ids of the organizations that the user belonged to, and the API keys that were revoked. */
+async function removeUser(
+  tx: DatabaseTransaction,
+  { userId, actor }: UserChange,
+  now: Date,
+): Promise<{ joined: string[]; keys: CreatedKey[] }> {
+  const joined = await endAccess(tx, { userId, actor }, now);
+  await checkPendingRequests(tx, userId);
+  // No one could approve what these keys request after the deletion.
+  const keys = await createdKeys(tx, [actorOf({ userId })], now);
+  await revokeKeys(tx, keys, actor, now);
+  await tx.membership.deleteMany({ where: { userId } });
+  await tx.user.delete({ where: { id: userId } });
+  return { joined, keys };
+}
+
+/** The most refunds that the error names. */
+const mostNamed = 5;
+
+/** A person who came back as another user could approve what they requested before. */
+async function checkPendingRequests(tx: DatabaseTransaction, userId: string): Promise<void> {
+  const pending = await tx.$queryRaw<{ id: string }[]>`
+    SELECT refund.id FROM refund JOIN refund_event AS requested ON requested.refund_id = refund.id AND requested.seq = 1
+    WHERE refund.status = 'pending' AND requester_of(requested.actor) = ${actorOf({ userId })}
+    ORDER BY refund.id`;
+  if (pending.length === 0) return;
+  const named = pending.slice(0, mostNamed).map(({ id }) => id);
+  const list = [...named, ...(pending.length > mostNamed ? ['...'] : [])].join(', ');
+  throw new ServiceError(
+    'validation_error',
+    `Refunds that this user or their API keys requested await approval: ${pending.length} (${list}). Approve, reject or cancel them first.`,
+  );
 }

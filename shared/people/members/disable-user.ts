@@ -1,4 +1,4 @@
-import { keysOfPeople, type PersonalKey, revokeKeys } from '../../organizations/keys-of-people.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
@@ -24,7 +24,7 @@ export interface UserChange {
 export async function disableUser(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
-): Promise<PersonalKey[]> {
+): Promise<CreatedKey[]> {
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     const { count } = await tx.user.updateMany({
@@ -34,7 +34,9 @@ export async function disableUser(
     if (count === 0) throw new ServiceError('validation_error', 'This user is already disabled.');
     await endAccess(tx, { userId, actor }, now);
     await auditEverywhere(tx, { userId, actor, action: 'user.disabled', target: userId }, now);
-    return await revokeOrListKeys(tx, { userId, actor, revokesKeys }, now);
+    const keys = await createdKeys(tx, [actorOf({ userId })], now);
+    if (revokesKeys) await revokeKeys(tx, keys, actor, now);
+    return keys;
   });
 }
 
@@ -58,7 +60,7 @@ export async function enableUser(
 
 /**
  * Ends the sessions of a user and revokes the invitations that the user made. Call it with the user's row locked, so that no
- * session starts meanwhile. Locks the user's organizations until the transaction ends.
+ * session starts meanwhile. Locks the organizations of the user and of the user's API keys until the transaction ends.
  * @returns the ids of the user's organizations.
  * @throws ServiceError validation_error for the last owner of an organization.
  */
@@ -72,7 +74,13 @@ export async function endAccess(
   const where = { userId };
   const joined = await tx.membership.findMany({ where, orderBy: { organizationId: 'asc' } });
   const organizationIds = joined.map(({ organizationId }) => organizationId);
-  for (const id of organizationIds) await lockOrganization(tx, id);
+  // Also of organizations that the user has left. A key creates others in its own organization only.
+  const ofKeys = await tx.apiKey.groupBy({
+    by: ['organizationId'],
+    where: { createdBy: actorOf({ userId }) },
+  });
+  const locked = new Set([...organizationIds, ...ofKeys.map(({ organizationId }) => organizationId)]);
+  for (const id of [...locked].toSorted()) await lockOrganization(tx, id);
   const owned = await tx.membership.findMany({ where: { ...where, role: 'owner' } });
   for (const { organizationId } of owned) await requireAnotherOwner(tx, organizationId, userId);
   const invitedBy = actorOf({ userId });
@@ -80,15 +88,4 @@ export async function endAccess(
     await revokeOpenInvitations(tx, { organizationId, invitedBy }, actor, now);
   }
   return organizationIds;
-}
-
-/** The API keys of a user, revoked if that was asked for. */
-export async function revokeOrListKeys(
-  tx: DatabaseTransaction,
-  { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
-  now: Date,
-): Promise<PersonalKey[]> {
-  const keys = await keysOfPeople(tx, [actorOf({ userId })], now);
-  if (revokesKeys) await revokeKeys(tx, keys, actor, now);
-  return keys;
 }

@@ -1,4 +1,4 @@
-import { keysOfPeople, type PersonalKey, revokeKeys } from '../../organizations/keys-of-people.ts';
+import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
@@ -159,7 +159,8 @@ export async function changeRole(
 /**
  * Removes a member, or lets a member leave, and revokes the member's open invitations. The user itself is kept, because
  * timelines and the audit log refer to it.
- * @param request.revokedKeys which API keys to revoke: ids, of which those that the member did not create are ignored.
+ * @param request.keptKeys the ids of the member's API keys that keep working, all unless given; others that the member created here are
+ * revoked, also one that was created just before.
  * @returns the API keys that the member created here and that still work.
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member;
  * validation_error for the last owner.
@@ -170,10 +171,10 @@ export async function removeMember(
     organizationId: string;
     userId: string;
     acting: Acting;
-    revokedKeys?: readonly string[] | 'all';
+    keptKeys?: readonly string[] | 'all';
   },
-): Promise<PersonalKey[]> {
-  const { organizationId, userId, acting, revokedKeys = [] } = request;
+): Promise<CreatedKey[]> {
+  const { organizationId, userId, acting, keptKeys = 'all' } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
@@ -186,10 +187,15 @@ export async function removeMember(
     await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, actor, now);
     const entry = { organizationId, actor, action: 'member.removed', target: userId } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
-    const keys = await keysOfPeople(tx, [actorOf({ userId })], now, organizationId);
-    const isRevoked = ({ id }: PersonalKey) => revokedKeys === 'all' || revokedKeys.includes(id);
-    await revokeKeys(tx, keys.filter(isRevoked), actor, now);
-    return keys.filter((key) => !isRevoked(key));
+    const keys = await createdKeys(tx, [actorOf({ userId })], now, organizationId);
+    const isKept = ({ id }: CreatedKey) => keptKeys === 'all' || keptKeys.includes(id);
+    await revokeKeys(
+      tx,
+      keys.filter((key) => !isKept(key)),
+      actor,
+      now,
+    );
+    return keys.filter(isKept);
   });
 }
 

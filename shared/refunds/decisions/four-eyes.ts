@@ -16,6 +16,8 @@ export interface Circumstances {
   invitations: readonly (readonly [inviter: string, invited: string])[];
   /** The members who can approve refunds. */
   approvers: readonly string[];
+  /** Whether the person who requested the refund was deleted since, and could have come back as another user. */
+  isRequesterDeleted: boolean;
 }
 
 /**
@@ -26,12 +28,15 @@ export interface Circumstances {
 export function approvalRefusal(
   requester: Principal,
   approver: Principal,
-  { days, invitations, approvers }: Circumstances,
+  { days, invitations, approvers, isRequesterDeleted }: Circumstances,
 ): string | null {
-  const connected = connectedWith(requester.person, invitations);
-  if (!connected.has(approver.person)) return null;
   const isKey = approver.actor.startsWith('key:');
   const reject = `${isKey ? 'This key' : 'You'} can reject it.`;
+  if (isRequesterDeleted) {
+    return `The user who requested this refund was deleted, so no one can approve it. ${reject}`;
+  }
+  const connected = connectedWith(requester.person, invitations);
+  if (!connected.has(approver.person)) return null;
   const why = reasonFor(requester, approver, days);
   if (approvers.every((each) => connected.has(each))) {
     const isConnecting = days > 0 && requester.person.startsWith('user:');
@@ -83,24 +88,27 @@ export async function readApprovalRefusal(
 ): Promise<string | null> {
   const people = await peopleBehind(deps.db, [requested.actor, approver]);
   const principalOf = (actor: string) => ({ actor, person: people.get(actor) ?? actor });
-  const circumstances = await readCircumstances(deps, organizationId);
-  return approvalRefusal(principalOf(requested.actor), principalOf(approver), circumstances);
+  const requester = principalOf(requested.actor);
+  const circumstances = await readCircumstances(deps, organizationId, requester);
+  return approvalRefusal(requester, principalOf(approver), circumstances);
 }
 
 /** Invitations of the command line connect no one: its users may do anything. */
 async function readCircumstances(
   { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   organizationId: string,
+  { person }: Principal,
 ): Promise<Circumstances> {
   const rows = await db.$queryRaw<Circumstances[]>`
     SELECT four_eyes_days AS days,
-      (SELECT coalesce(jsonb_agg(jsonb_build_array(invited_by, 'user:' || invited.id)), '[]')
-       FROM invitation JOIN "user" AS invited ON invited.email = invitation.email
-       WHERE invitation.organization_id = organization.id AND invited_by LIKE 'user:%'
-         AND accepted_at > ${clock.now()}::timestamptz - make_interval(days => four_eyes_days)) AS invitations,
+      (SELECT coalesce(jsonb_agg(jsonb_build_array(invited_by, accepted_by)), '[]')
+       FROM invitation
+       WHERE organization_id = organization.id AND invited_by LIKE 'user:%'
+         AND accepted_by IS NOT NULL AND accepted_at > ${clock.now()}::timestamptz - make_interval(days => four_eyes_days)) AS invitations,
       (SELECT coalesce(jsonb_agg('user:' || user_id), '[]')
        FROM membership JOIN "user" ON "user".id = user_id
-       WHERE organization_id = organization.id AND role <> 'viewer' AND disabled_at IS NULL) AS approvers
+       WHERE organization_id = organization.id AND role <> 'viewer' AND disabled_at IS NULL) AS approvers,
+      ${person} LIKE 'user:%' AND NOT EXISTS (SELECT FROM "user" WHERE id = substr(${person}, 6)) AS "isRequesterDeleted"
     FROM organization WHERE id = ${organizationId}`;
   const [row] = rows;
   if (row === undefined) throw new Error(`The organization ${organizationId} is missing`);

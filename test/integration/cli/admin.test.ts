@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { findApiKey } from '../../../shared/organizations/api-keys.ts';
+import { createApiKey, findApiKey } from '../../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
@@ -48,6 +48,26 @@ describe('organizations and keys', () => {
     expect((await auditOf(service, organization)).map(({ action }) => action)).toEqual([
       'organization.created',
     ]);
+  });
+
+  test('revokes a key, says which keys it created, and revokes these as well if asked to', async () => {
+    const { id: organizationId } = service.organization;
+    const newKey = (actor: string) =>
+      createApiKey(service.deps, { organizationId, environment: 'test', actor, scopes: ['keys:manage'] });
+    const manager = await newKey('cli:root');
+    const created = await newKey(`key:${manager.id}`);
+    const last = await newKey(`key:${created.id}`);
+    const alone = await admin(['key', 'revoke', manager.id]);
+    expect(alone.stderr).toContain(`2 API keys that ${manager.id} created still work.`);
+    for (const { id } of [created, last]) expect(alone.stderr).toContain(`key revoke ${id}`);
+    expect(alone.stderr).toContain(`key revoke ${manager.id} --with-created`);
+    expect(await findApiKey(service.deps.apiKeys, last.plaintext)).not.toBeNull();
+    const all = await admin(['key', 'revoke', manager.id, '--with-created']);
+    expect(all.stderr).toContain('Revoked 2 API keys that were created with it.');
+    for (const { id, plaintext } of [created, last]) {
+      expect(await findApiKey(service.deps.apiKeys, plaintext)).toBeNull();
+      expect((await auditOf(service, id)).at(-1)).toMatchObject({ action: 'key.revoked' });
+    }
   });
 
   test('creates a key with a name, scopes, an expiry and limits, and lists, limits, stops and resumes it', async () => {

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { startSession } from '../../../shared/people/sign-in/sessions.ts';
 import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
+import { newId } from '../../../shared/platform/ids.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
@@ -177,14 +179,20 @@ describe('user delete', () => {
 
     const deleted = await admin(['user', 'delete', '--email', email.toUpperCase()]);
     expect(deleted.code, deleted.stderr).toBe(0);
-    expect(deleted.stderr).toContain('key revoke key_');
+    expect(deleted.stderr).toContain('Revoked 1 API keys that the user created.');
     expect(await found()).toEqual([]);
+    const keys = await db.apiKey.findMany({ where: { createdBy: `user:${id}` } });
+    expect(keys.map(({ revokedAt }) => revokedAt)).toEqual([expect.any(Date)]);
+    // It still keeps the owner from approving what the person's other accounts request.
+    expect(await db.invitation.findMany({ where: { acceptedBy: `user:${id}` } })).toMatchObject([
+      { email: '(erased)', invitedBy: `user:${owner.userId}` },
+    ]);
     expect(await db.user.count({ where: { id } })).toBe(0);
     expect((await visitor.get('/dashboard/you')).headers.location).toMatch(/sign-in/);
     const after = await db.auditLog.findMany({ orderBy: { id: 'asc' } });
-    const [entry, ...others] = after.slice(before.length);
-    expect(others).toEqual([]);
-    expect(entry).toMatchObject({
+    const entries = after.slice(before.length);
+    expect(entries.map(({ action }) => action)).toEqual(['key.revoked', 'user.deleted']);
+    expect(entries.at(-1)).toMatchObject({
       ...{ action: 'user.deleted', target: id, actor: expect.stringMatching(/^cli:./), detail: {} },
       ...{ organizationId: service.organization.id },
     });
@@ -197,6 +205,28 @@ describe('user delete', () => {
     expect(log.text).toContain('(erased)');
     const again = await admin(['user', 'delete', '--email', email]);
     expect(onlyLine(again.stderr)).toBe('Nothing is stored about this address.');
+  });
+
+  test('deletes accepted invitations that no organization counts any more', async () => {
+    const { db } = service.deps;
+    const person = await newPerson(service.deps, service.organization.id, 'viewer');
+    const organizationId = service.organization.id;
+    const accepted = (days: number) => ({
+      ...{
+        id: newId('inv'),
+        organizationId,
+        email: person.email,
+        role: 'viewer' as const,
+        expiresAt: new Date(),
+      },
+      ...{ tokenHash: Uint8Array.from(randomBytes(32)), invitedBy: 'user:usr_x', createdAt: new Date(0) },
+      ...{ acceptedAt: new Date(Date.now() - days * 86_400_000), acceptedBy: `user:${person.userId}` },
+    });
+    const [old, recent] = [accepted(91), accepted(89)];
+    await db.invitation.createMany({ data: [old, recent] });
+    expect((await user('delete', person)).code).toBe(0);
+    const left = await db.invitation.findMany({ where: { acceptedBy: `user:${person.userId}` } });
+    expect(left).toMatchObject([{ id: recent.id, email: '(erased)' }]);
   });
 
   test('keeps an open invitation of the address and says so', async () => {

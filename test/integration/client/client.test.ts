@@ -114,7 +114,7 @@ describe('the client', () => {
     const policies = [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }];
     await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
     const scopes = ['refunds:read', 'refunds:approve'] as const;
-    const key = { organizationId, environment: 'test', actor: 'user:usr_approver', scopes } as const;
+    const key = { organizationId, environment: 'test', actor: 'cli:approver', scopes } as const;
     const { plaintext: apiKey } = await createApiKey(service.deps, key);
     const [requester, approver] = await Promise.all(
       [keys.test.plaintext, apiKey].map((plaintext) => connectClient(service, { apiKey: plaintext })),

@@ -73,7 +73,7 @@ describe.each(queueBackends)(
       const { id: organizationId } = service.organization;
       const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 1_000 } }] };
       await setPolicies(service.deps, { organizationId, file, actor: 'test' });
-      const actor = 'user:usr_approver';
+      const actor = 'cli:approver';
       const approver = { organizationId, environment: 'test', actor, scopes: ['refunds:approve'] } as const;
       const { plaintext: key } = await createApiKey(service.deps, {
         ...approver,

@@ -23,11 +23,16 @@ let approver: { id: string; plaintext: string };
 beforeAll(async () => {
   await service.sandbox.settings({ autoSettleMs: 0 });
   await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0, mcp: 0 } });
-  approver = await newKey('user:usr_approver');
+  approver = await newKey(await newAdmin());
   // The members decide which of them a refusal can name.
   await newPerson(service.deps, service.organization.id, 'operator');
 });
 afterEach(() => expectInvariants(service));
+
+async function newAdmin(): Promise<string> {
+  const { userId } = await newPerson(service.deps, service.organization.id, 'admin');
+  return `user:${userId}`;
+}
 
 async function newKey(actor: string) {
   const owner = { organizationId: service.organization.id, environment: 'test' } as const;
@@ -189,8 +194,12 @@ describe('approving with a key', () => {
 });
 
 describe('an approval takes two people', () => {
-  const ada = 'user:usr_ada';
-  const grace = 'user:usr_grace';
+  let ada: string;
+  let grace: string;
+  beforeAll(async () => {
+    ada = await newAdmin();
+    grace = await newAdmin();
+  });
   /** Actors by what the table calls them. Keys are created when they are first named. */
   const actors = new Map<string, { actor: string; plaintext: string | null }>();
 

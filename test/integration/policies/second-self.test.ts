@@ -5,16 +5,18 @@ import { disableUser } from '../../../shared/people/members/disable-user.ts';
 import { invite } from '../../../shared/people/members/invitations.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson } from '../../support/people.ts';
-import { adminCliOf } from '../../support/processes/admin-cli.ts';
+import { adminCliOf, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { useService } from '../../support/use-service.ts';
 
 // A dishonest admin wants to approve what the admin asked for. Every refund requires approval.
@@ -129,6 +131,8 @@ async function expectApproved({ visitor }: Pick<Joined, 'visitor'>, refundId: st
   expect((await rowOf(service, refundId)).status).toBe('processing');
 }
 
+const deleteAccount = ({ email }: Joined) => ownerCliOf(service)(['user', 'delete', '--email', email]);
+
 const connected = 'are connected by an invitation that was accepted in the last 7 days. Ask another member';
 
 describe.each(ways)('a refund that was requested %s', (_way, ask) => {
@@ -238,6 +242,15 @@ describe('the rule about invitations', () => {
     await expectRefused(ada, refundId, connected);
   });
 
+  test('holds between accounts when the one between them is deleted', async () => {
+    const self = await inviteSecondSelf(ada);
+    const third = await inviteSecondSelf(self);
+    await expectRefused(ada, await askInDashboard(third), connected);
+    expect((await deleteAccount(self)).code).toBe(0);
+    await expectRefused(ada, await askInDashboard(third), connected);
+    await expectRefused(third, await askInDashboard(ada), connected);
+  });
+
   test('does not concern members whom the command line invited', async () => {
     const members: Joined[] = [];
     for (const email of [newEmail(), newEmail()]) {
@@ -250,6 +263,40 @@ describe('the rule about invitations', () => {
     const [one, two] = members;
     if (one === undefined || two === undefined) throw new Error('There are no members');
     await expectApproved(two, await askInDashboard(one));
+  });
+});
+
+describe('a second account that an operator is asked to delete', () => {
+  test('stays while refunds await approval that it or its keys requested', async () => {
+    const self = await inviteSecondSelf(ada);
+    const pending = [await askInDashboard(self), await askWithKey(self), await askAsAgent(self)];
+    await service.deps.db.apiKey.updateMany({
+      where: { createdBy: `user:${self.userId}` },
+      data: { revokedAt: new Date() },
+    });
+    const other = await askInDashboard(ada);
+    const refused = await deleteAccount(self);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('await approval: 3 (');
+    for (const id of pending) expect(refused.stderr).toContain(id);
+    expect(refused.stderr).toContain('Approve, reject or cancel them first.');
+    expect(await service.deps.db.user.count({ where: { id: self.userId } })).toBe(1);
+    for (const id of [...pending, other]) await expectApproved(grace, id);
+    expect((await deleteAccount(self)).code).toBe(0);
+  });
+
+  test('leaves nothing to approve, not even what it requested at that moment', async () => {
+    const self = await inviteSecondSelf(ada);
+    expect((await deleteAccount(self)).code).toBe(0);
+    const asker = { apiKey: null, initiatedBy: 'dashboard', actor: `user:${self.userId}` } as const;
+    const { refund } = await createRefund(
+      service.deps,
+      refundRequest(service, await newPayment(service), asker),
+    );
+    expect(refund.status).toBe('pending');
+    const back = await inviteSecondSelf(await signInMember(service, 'owner'), self.email);
+    expect(back.userId).not.toBe(self.userId);
+    await expectRefused(back, refund.id, 'was deleted, so no one can approve it. You can reject it.');
   });
 });
 

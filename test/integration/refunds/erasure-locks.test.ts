@@ -188,7 +188,7 @@ test('an erasure of an address reads by key, whatever else the audit log holds',
     },
   });
   const before = await readSince({});
-  await deleteUser({ db, clock: { now: () => now } }, { email, actor: 'cli:test', revokesKeys: false });
+  await deleteUser({ db, clock: { now: () => now } }, { email, actor: 'cli:test' });
   const { entries, ...scans } = await readSince(before);
   expect(scans).toEqual(noScans);
   expect(entries).toBeLessThan(200);

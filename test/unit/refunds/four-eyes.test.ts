@@ -7,7 +7,12 @@ const grace = person('grace');
 const terminal = { actor: 'cli:root', person: 'cli:root' };
 const keyOf = ({ person }: { person: string }, name = 'one') => ({ actor: `key:key_${name}`, person });
 
-const everyone: Circumstances = { days: 7, invitations: [], approvers: ['user:usr_ada', 'user:usr_other'] };
+const everyone: Circumstances = {
+  days: 7,
+  invitations: [],
+  approvers: ['user:usr_ada', 'user:usr_other'],
+  isRequesterDeleted: false,
+};
 
 test.each([
   [
@@ -103,4 +108,11 @@ describe('with recent invitations,', () => {
       `You requested this refund, and no other member can approve it. ${advice} You can reject it.`,
     );
   });
+});
+
+test('what a deleted user requested is approved by no one', () => {
+  const circumstances = { ...everyone, isRequesterDeleted: true };
+  const refused = 'The user who requested this refund was deleted, so no one can approve it.';
+  expect(approvalRefusal(ada, grace, circumstances)).toBe(`${refused} You can reject it.`);
+  expect(approvalRefusal(keyOf(ada), keyOf(grace), circumstances)).toBe(`${refused} This key can reject it.`);
 });

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
@@ -6,17 +7,20 @@ import {
   createApiKey,
   defaultScopes,
   expiryAfter,
-  listApiKeys,
   revokeApiKey,
 } from '../../../../shared/organizations/api-keys.ts';
+import { type CreatedKey, createdKeys } from '../../../../shared/organizations/created-keys.ts';
+import { type ApiKeyPage, readApiKeys } from '../../../../shared/organizations/list-api-keys.ts';
 import { nameActors } from '../../../../shared/people/actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
+import { isId } from '../../../../shared/platform/ids.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
-import { type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
+import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
+import { ButtonLink } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { doneAt } from '../../layout/done.tsx';
 import type { FormState } from '../../layout/form.tsx';
@@ -27,6 +31,16 @@ import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
 import { ShownOnce, sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';
+const pageSize = 50;
+
+/** What is no id of a key means the first page. */
+const querySchema = z.object({
+  before: z
+    .string()
+    .refine((text) => isId('key', text))
+    .optional()
+    .catch(undefined),
+});
 
 /** `/settings/api-keys`: the API keys of the environment, the first page of the settings. */
 export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
@@ -57,8 +71,10 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
     { config: { role: 'admin', confirm: true } },
     async (request, reply) => {
       const { base, owner, actor } = contextOf(request);
-      await revokeApiKey(deps, { ...owner, keyId: idInPath(request, 'keyId', 'key'), actor });
-      return reply.redirect(doneAt(`${base}${path}`, 'key-revoked'), 303);
+      const keyId = idInPath(request, 'keyId', 'key');
+      const withCreated = entered(request.body, 'withCreated') === 'yes';
+      await revokeApiKey(deps, { ...owner, keyId, actor, withCreated });
+      return reply.redirect(doneAt(`${base}${path}`, withCreated ? 'keys-revoked' : 'key-revoked'), 303);
     },
   );
 }
@@ -71,10 +87,15 @@ async function show(
 ): Promise<FastifyReply> {
   const context = contextOf(request);
   const { id } = context.organization;
-  const keys = await listApiKeys(deps.db, id, context.environment);
-  const creators = keys.map(({ createdBy }) => createdBy);
+  const { before } = querySchema.parse(request.query);
+  const page = await readApiKeys(deps.db, { ...context.owner, before, limit: pageSize });
+  const creators = page.keys.map(({ createdBy }) => createdBy);
   const names = await nameActors(deps.db, id, creators);
-  const view = { context, keys, names, now: deps.clock.now() };
+  const now = deps.clock.now();
+  const managers = page.keys.filter(({ scopes }) => scopes.includes('keys:manage'));
+  const actors = managers.map((key) => `key:${key.id}`);
+  const ofManagers = await createdKeys(deps.db, actors, now, id);
+  const view = { context, page, names, ofManagers, isNewest: before === undefined, now };
   return sendOnce(request, reply, { context, page: 'api-keys', part: <ApiKeys {...view} {...state} /> });
 }
 
@@ -87,27 +108,32 @@ interface State {
 
 interface ApiKeysProps extends State {
   context: Context;
-  keys: readonly ApiKeySummary[];
-  /** The display names of those who created them. */
+  page: ApiKeyPage;
+  /** The display names of those who created the keys. */
   names: ReadonlyMap<string, string>;
+  /** The working keys that were created with keys of this page. */
+  ofManagers: readonly CreatedKey[];
+  /** Whether this is the first page. */
+  isNewest: boolean;
   now: Date;
 }
 
 const newForm: FormState = { body: { scopes: defaultScopes }, problems: {} };
 
-function ApiKeys({ context, keys, names, now, created, form = newForm }: ApiKeysProps) {
+function ApiKeys({ created, form = newForm, ...view }: ApiKeysProps) {
+  const { context, page, names, isNewest } = view;
   const { environment, role } = context;
   const mayManage = mayAct(role, 'admin');
   return (
     <div id="api-keys" class="stack">
-      {created === undefined ? null : <CreatedKey {...created} />}
+      {created === undefined ? null : <NewKeyNotice {...created} />}
       <p class="muted">
         API keys for the {environment} environment.{' '}
         {environment === 'live'
           ? 'Refunds created with them move real money.'
           : "Refunds created with them don't move real money."}
       </p>
-      {keys.length === 0 ? (
+      {page.keys.length === 0 ? (
         <Empty title={`No ${environment} API keys`}>
           <p>
             {mayManage
@@ -120,10 +146,16 @@ function ApiKeys({ context, keys, names, now, created, form = newForm }: ApiKeys
           <Table
             caption="API keys, newest first"
             columns={columns}
-            rows={keys.map((key) => rowOf({ context, now }, key, names.get(key.createdBy)))}
+            rows={page.keys.map((key) => rowOf(view, key, names.get(key.createdBy)))}
           />
         </div>
       )}
+      <nav class="row" aria-label="Pages">
+        {isNewest ? null : <ButtonLink to={`${context.base}${path}`}>Newest</ButtonLink>}
+        {page.next === null ? null : (
+          <ButtonLink to={`${context.base}${path}?before=${page.next}`}>Older</ButtonLink>
+        )}
+      </nav>
       {mayManage ? <NewKeyForm context={context} to={`${context.base}${path}`} form={form} /> : null}
     </div>
   );
@@ -139,9 +171,13 @@ const columns: readonly Column[] = [
   { title: 'Actions', kind: 'actions' },
 ];
 
-type RowView = Pick<ApiKeysProps, 'context' | 'now'>;
+type RowView = Pick<ApiKeysProps, 'context' | 'ofManagers' | 'now'>;
 
-function rowOf({ context, now }: RowView, apiKey: ApiKeySummary, creator: string | undefined): TableRow {
+function rowOf(
+  { context, ofManagers, now }: RowView,
+  apiKey: ApiKeySummary,
+  creator: string | undefined,
+): TableRow {
   const { id, name, lastFour, scopes, agentLimits, createdAt, lastUsedAt, expiresAt, revokedAt } = apiKey;
   return {
     key: id,
@@ -172,10 +208,26 @@ function rowOf({ context, now }: RowView, apiKey: ApiKeySummary, creator: string
           to={`${path}/${id}/revoke`}
         >
           <p>Requests with this key will fail immediately. This can't be undone.</p>
+          {scopes.includes('keys:manage') ? (
+            <WithCreated count={ofManagers.filter(({ creator }) => creator === `key:${id}`).length} />
+          ) : null}
         </Confirm>
       ) : null,
     ],
   };
+}
+
+/** Shown also when there are none: the key may create one before it is revoked. */
+function WithCreated({ count }: { count: number }) {
+  return (
+    <label>
+      <input type="checkbox" name="withCreated" value="yes" />
+      <span>
+        Also revoke the keys that it created ({count} {count === 1 ? 'works' : 'work'} now). Otherwise they
+        keep working.
+      </span>
+    </label>
+  );
 }
 
 function When({ at }: { at: Date | null }) {
@@ -200,7 +252,7 @@ function Status({ status, since }: { status: ApiKeyStatus; since: Date | null })
   );
 }
 
-function CreatedKey({ plaintext, origin }: { plaintext: string; origin: string }) {
+function NewKeyNotice({ plaintext, origin }: { plaintext: string; origin: string }) {
   const example = `curl -H "Authorization: Bearer ${plaintext}" "${origin}/v1/refunds?limit=1"`;
   return (
     <ShownOnce title="API key created" text={plaintext} label="API key">

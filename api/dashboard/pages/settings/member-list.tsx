@@ -1,4 +1,4 @@
-import type { PersonalKey } from '../../../../shared/organizations/keys-of-people.ts';
+import type { CreatedKey } from '../../../../shared/organizations/created-keys.ts';
 import { actorOf } from '../../../../shared/people/actors.ts';
 import type { InvitationSummary } from '../../../../shared/people/members/invitations.ts';
 import type { Member } from '../../../../shared/people/members/members.ts';
@@ -23,7 +23,7 @@ export interface MembersView {
   names: ReadonlyMap<string, string>;
   rule: SecondFactorRule;
   /** The API keys that the members created. */
-  keys: readonly PersonalKey[];
+  keys: readonly CreatedKey[];
 }
 
 export interface MembersProps extends MembersView {
@@ -67,11 +67,11 @@ interface MemberRowProps {
   context: Context;
   member: Member;
   /** The API keys that the member created. */
-  keys: readonly PersonalKey[];
+  keys: readonly CreatedKey[];
 }
 
-function keysOf({ userId }: Member, keys: readonly PersonalKey[]): PersonalKey[] {
-  return keys.filter(({ person }) => person === actorOf({ userId }));
+function keysOf({ userId }: Member, keys: readonly CreatedKey[]): CreatedKey[] {
+  return keys.filter(({ creator }) => creator === actorOf({ userId }));
 }
 
 function rowOf({ context, member, keys }: MemberRowProps): TableRow {
@@ -121,6 +121,7 @@ function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
     >
       <p>
         They lose access to {context.organization.name} immediately, and their open invitations are revoked.
+        API keys that they created after you opened this page are revoked, too.
       </p>
       {keys.length === 0 ? null : <CreatedKeys keys={keys} />}
     </Confirm>
@@ -128,7 +129,7 @@ function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
 }
 
 /** None is selected at first: revoking a key that a backend uses stops that backend. */
-function CreatedKeys({ keys }: { keys: readonly PersonalKey[] }) {
+function CreatedKeys({ keys }: { keys: readonly CreatedKey[] }) {
   return (
     <fieldset class="field">
       <legend class="label">Revoke API keys that they created</legend>
@@ -138,6 +139,7 @@ function CreatedKeys({ keys }: { keys: readonly PersonalKey[] }) {
       </p>
       {keys.map((key) => (
         <label key={key.id}>
+          <input type="hidden" name="shownKeys" value={key.id} />
           <input type="checkbox" name="revokedKeys" value={key.id} />
           <span>
             {nameOf(key)}, {key.environment},{' '}
@@ -155,7 +157,7 @@ function CreatedKeys({ keys }: { keys: readonly PersonalKey[] }) {
   );
 }
 
-function nameOf({ name, lastFour }: PersonalKey): string {
+function nameOf({ name, lastFour }: CreatedKey): string {
   return name === '' ? `key ...${lastFour}` : `${name}, key ...${lastFour}`;
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { keysOfPeople } from '../../../../shared/organizations/keys-of-people.ts';
+import { createdKeys } from '../../../../shared/organizations/created-keys.ts';
 import { actorOf, nameActors } from '../../../../shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/members/invitations.ts';
 import { changeRole, listMembers, removeMember } from '../../../../shared/people/members/members.ts';
@@ -52,9 +52,11 @@ function memberRoutes(scope: Api, deps: ApiDependencies): void {
     { config: { role: 'admin', confirm: true } },
     async (request, reply) => {
       const userId = idInPath(request, 'userId', 'usr');
-      const revokedKeys = enteredList(request.body, 'revokedKeys');
+      // A key that was created after the page was loaded is not among those shown, and is revoked.
+      const revoked = enteredList(request.body, 'revokedKeys');
+      const keptKeys = enteredList(request.body, 'shownKeys').filter((id) => !revoked.includes(id));
       return await perform(deps, request, reply, 'member-removed', () =>
-        removeMember(deps, { ...acting(contextOf(request)), userId, revokedKeys }),
+        removeMember(deps, { ...acting(contextOf(request)), userId, keptKeys }),
       );
     },
   );
@@ -141,7 +143,7 @@ async function show(
   const names = await nameActors(deps.db, id, inviters);
   const rule = await readSecondFactorRule(deps.db, id);
   const people = members.map(({ userId }) => actorOf({ userId }));
-  const keys = await keysOfPeople(deps.db, people, deps.clock.now(), id);
+  const keys = await createdKeys(deps.db, people, deps.clock.now(), id);
   const view = { context, members, invitations, names, rule, keys };
   return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }

@@ -104,11 +104,16 @@ describe('members', () => {
     for (const { id } of [copied, used]) expect(row).toContain(`name="revokedKeys" value="${id}"`);
     expect(row).not.toContain(others.id);
     expect(row).not.toContain('checked');
+    const shown = [copied, used].map(({ id }): [string, string] => ['shownKeys', id]);
+    for (const [name, id] of shown) expect(row).toContain(`name="${name}" value="${id}"`);
     const selected = [copied, others].map(({ id }): [string, string] => ['revokedKeys', id]);
-    expect((await admin.visitor.post(`${members}/${userId}/remove`, selected)).status).toBe(303);
+    const late = await newKey(userId);
+    const removed = await admin.visitor.post(`${members}/${userId}/remove`, [...shown, ...selected]);
+    expect(removed.status).toBe(303);
     const isRevoked = async ({ id }: { id: string }) =>
       (await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt !== null;
     expect(await Promise.all([copied, used, others].map(isRevoked))).toEqual([true, false, false]);
+    expect(await isRevoked(late), 'a key that they created after the page was shown').toBe(true);
     const entry = { action: 'key.revoked', actor: `user:${admin.userId}` };
     expect(await lastEntryOf(copied.id)).toMatchObject(entry);
   });

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey, defaultScopes, revokeApiKey } from '../../../../shared/organizations/api-keys.ts';
+import {
+  createApiKey,
+  defaultScopes,
+  generateApiKey,
+  hashApiKey,
+  maxWorkingKeys,
+  revokeApiKey,
+} from '../../../../shared/organizations/api-keys.ts';
 import { changeApiKey } from '../../../../shared/organizations/change-api-key.ts';
 import type { Environment } from '../../../../shared/platform/environment.ts';
+import { newId } from '../../../../shared/platform/ids.ts';
 import { openLog } from '../../../../shared/platform/log.ts';
 import { auditOf } from '../../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
@@ -183,6 +191,86 @@ describe('API keys', () => {
     expect((await admin.visitor.get(`${apiKeys}?done=key-revoked`)).text).toContain('API key revoked.');
     const entries = await auditOf(service, id);
     expect(entries.at(-1)).toMatchObject({ action: 'key.revoked', actor: `user:${admin.userId}` });
+  });
+
+  test('are revoked alone, or with the keys that they created', async () => {
+    const request = { organizationId: service.organization.id, environment: 'test' } as const;
+    const newManager = async () => {
+      const { id } = await createApiKey(service.deps, {
+        ...{ ...request, actor: 'cli:ada', scopes: ['keys:manage'] },
+      });
+      return { id, created: await createApiKey(service.deps, { ...request, actor: `key:${id}` }) };
+    };
+    const [alone, together] = [await newManager(), await newManager()];
+    const { text } = await admin.visitor.get(apiKeys);
+    expect(rowOf(text, alone.id)).toContain('Also revoke the keys that it created (1 works now).');
+    expect(rowOf(text, alone.created.id)).not.toContain('withCreated');
+    await admin.visitor.post(`${apiKeys}/${alone.id}/revoke`);
+    const { headers } = await admin.visitor.post(`${apiKeys}/${together.id}/revoke`, { withCreated: 'yes' });
+    expect(headers.location).toBe(`${apiKeys}?done=keys-revoked`);
+    const statusWith = async ({ plaintext: key }: { plaintext: string }) =>
+      (await service.call('GET', '/v1/refunds', { key })).status;
+    expect([await statusWith(alone.created), await statusWith(together.created)]).toEqual([200, 401]);
+  });
+
+  test('are listed 50 to a page, revoked ones included', async () => {
+    const { id: organizationId } = await service.addOrganization('Many keys');
+    const member = await signInMember(service, 'viewer', organizationId);
+    const {
+      hash: _,
+      agentLimits: _limits,
+      ...row
+    } = await service.deps.db.apiKey.findFirstOrThrow({
+      where: { organizationId, environment: 'test' },
+    });
+    const ids = Array.from({ length: 120 }, () => newId('key'));
+    await service.deps.db.apiKey.createMany({
+      data: ids.map((id) => {
+        return { ...row, id, hash: hashApiKey(generateApiKey('test')), revokedAt: new Date() };
+      }),
+    });
+    const listed: string[] = [];
+    const sizes: number[] = [];
+    let url = `/dashboard/${organizationId}/test/settings/api-keys`;
+    while (url !== '') {
+      const { text } = await member.visitor.get(url);
+      const found = [...text.matchAll(/<tr id="(key_\w+)"/g)].map(([, id = '']) => id);
+      listed.push(...found);
+      sizes.push(found.length);
+      [, url = ''] = /href="([^"]+\?before=key_\w+)">\s*Older/.exec(text) ?? [];
+    }
+    expect(sizes).toEqual([50, 50, 21]);
+    expect(new Set(listed)).toEqual(new Set([row.id, ...ids]));
+  });
+
+  test('are at most 1,000 per environment, of which none is revoked or expired', async () => {
+    const { id: organizationId, keys } = await service.addOrganization('Full');
+    const { db } = service.deps;
+    const {
+      hash: _,
+      agentLimits: _limits,
+      ...row
+    } = await db.apiKey.findUniqueOrThrow({
+      where: { id: keys.test.id },
+    });
+    const ids = Array.from({ length: maxWorkingKeys - 2 }, () => newId('key'));
+    const hashed = () => ({ hash: hashApiKey(generateApiKey('test')) });
+    await db.apiKey.createMany({ data: ids.map((id) => ({ ...row, ...hashed(), id })) });
+    const outcomes = await Promise.allSettled([1, 2, 3].map(() => newKey('test', organizationId)));
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const member = await signInMember(service, 'admin', organizationId);
+    const page = `/dashboard/${organizationId}/test/settings/api-keys`;
+    await member.visitor.get(page);
+    const refused = await member.visitor.post(page, form());
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('This environment already has 1000 API keys that work, the maximum.');
+    await newKey('live', organizationId);
+    const [revoked = '', expired = ''] = ids;
+    await revokeApiKey(service.deps, { keyId: revoked, actor: 'cli:ada' });
+    await newKey('test', organizationId);
+    await db.apiKey.update({ where: { id: expired }, data: { expiresAt: new Date(0) } });
+    await newKey('test', organizationId);
+    await expect(newKey('test', organizationId)).rejects.toMatchObject({ code: 'validation_error' });
   });
 
   test('of another environment or organization cannot be revoked', async () => {

@@ -1,47 +1,51 @@
 import { writeAudits } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 
-/** An API key and the person behind it. */
-export type PersonalKey = Pick<
+/** An API key and who created it. */
+export type CreatedKey = Pick<
   ApiKey,
   'id' | 'organizationId' | 'environment' | 'name' | 'lastFour' | 'lastUsedAt'
 > & {
-  /** `user:<id>`. */
-  person: string;
+  /** The one of the actors asked about that created it, directly or with another key. */
+  creator: string;
 };
 
 /**
- * Finds the keys that people created, also through other keys of theirs, and that work or can work again, oldest first.
- * @param people as actors: `user:<id>`.
+ * Finds the keys that actors created, also with keys that they created, and that work or can work again, oldest first.
+ * @param creators `user:<id>` or `key:<id>`.
  * @param organizationId limits it to keys of this organization.
  */
-export async function keysOfPeople(
+export async function createdKeys(
   db: DatabaseTransaction,
-  people: readonly string[],
+  creators: readonly string[],
   now: Date,
   organizationId: string | null = null,
-): Promise<PersonalKey[]> {
-  return await db.$queryRaw<PersonalKey[]>`
+): Promise<CreatedKey[]> {
+  return await db.$queryRaw<CreatedKey[]>`
     WITH RECURSIVE made AS (
-      SELECT id, created_by AS person FROM api_key WHERE created_by = ANY(${[...people]})
+      SELECT id, created_by AS creator FROM api_key WHERE created_by = ANY(${[...creators]})
       UNION
-      SELECT key.id, made.person FROM api_key AS key JOIN made ON key.created_by = 'key:' || made.id
+      SELECT key.id, made.creator FROM api_key AS key JOIN made ON key.created_by = 'key:' || made.id
     )
     SELECT key.id, key.organization_id AS "organizationId", key.environment::text, key.name, key.last_four AS "lastFour",
-      key.last_used_at AS "lastUsedAt", made.person
+      key.last_used_at AS "lastUsedAt", made.creator
     FROM made JOIN api_key AS key ON key.id = made.id
     WHERE key.revoked_at IS NULL AND (key.expires_at IS NULL OR key.expires_at > ${now})
       AND (${organizationId}::text IS NULL OR key.organization_id = ${organizationId})
     ORDER BY key.created_at, key.id`;
 }
 
-/** Revokes keys as part of another change, each with an audit entry. */
+/**
+ * Revokes keys as part of another change, each with an audit entry. Call it with their organizations locked, so that none of
+ * them creates another key meanwhile.
+ * @returns the ids of those that were not revoked before.
+ */
 export async function revokeKeys(
   tx: DatabaseTransaction,
-  keys: readonly Pick<PersonalKey, 'id'>[],
+  keys: readonly Pick<CreatedKey, 'id'>[],
   actor: string,
   now: Date,
-): Promise<void> {
+): Promise<string[]> {
   const revoked = await tx.apiKey.updateManyAndReturn({
     where: { id: { in: keys.map(({ id }) => id) }, revokedAt: null },
     data: { revokedAt: now },
@@ -57,4 +61,5 @@ export async function revokeKeys(
     } as const;
   });
   await writeAudits(tx, entries, now);
+  return revoked.map(({ id }) => id);
 }
