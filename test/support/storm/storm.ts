@@ -15,7 +15,7 @@ const batchSize = 500;
 /** Longer than any answer may take here. */
 const hangMs = 20_000;
 /** Alone, no answer may take longer than this and than so many times the median of an idle service. */
-const slowMs = 1_000;
+const slowMs = 2_000;
 const slowFactor = 10;
 /** Answered by every storm's service, whatever became of its data. */
 const control: StormRequest = { method: 'GET', target: '/readyz', headers: {}, body: null };
