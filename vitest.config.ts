@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -28,7 +29,9 @@ const contributorProjects = [
   },
 ];
 
-/** `npm run test:system`, one file at a time, so that chaos and outages have the machine to themselves. */
+const storms = ['test/system/storms.test.ts', 'test/system/release/storms-*.test.ts'];
+
+/** `npm run test:system`, one file at a time, so that chaos and outages have the machine to themselves; then the storms. */
 const releaseProjects = [
   {
     extends: true as const,
@@ -40,10 +43,20 @@ const releaseProjects = [
         // On both queue backends.
         'test/integration/refunds/lifecycle/{lifecycle,concurrency}.test.ts',
       ],
-      env: {
-        MATRIX: process.env.MATRIX ?? 'full',
-        STORM_REQUESTS: process.env.STORM_REQUESTS ?? '10000',
-      },
+      exclude: storms,
+      maxWorkers: 1,
+      env: { MATRIX: process.env.MATRIX ?? 'full' },
+    },
+  },
+  {
+    extends: true as const,
+    test: {
+      name: 'storms',
+      globalSetup,
+      include: storms,
+      maxWorkers: availableParallelism(),
+      sequence: { groupOrder: 1 },
+      env: { STORM_REQUESTS: process.env.STORM_REQUESTS ?? '10000' },
     },
   },
 ];
@@ -58,7 +71,7 @@ export default defineConfig({
     pool: 'forks',
     isolate: false,
     // More than two processors, because many tests wait: for retries, deadlines and processes that start.
-    maxWorkers: isRelease ? 1 : 4,
+    maxWorkers: 4,
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 180_000,
     hookTimeout: 180_000,

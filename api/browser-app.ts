@@ -1,10 +1,11 @@
 import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import { createHttpApp, type HttpAppOptions, pageSecurityHeaders, requestChecks } from './http/http-app.ts';
+import { createHttpApp, type HttpAppOptions, requestChecks } from './http/http-app.ts';
 import { type Admission, limitInProgress } from './http/overload.ts';
 import { HandedOverLog } from './http/request-log.ts';
 import type { Api, DescribedRoute } from './http/route.ts';
+import { pageSecurityHeaders } from './http/security-headers.ts';
 import { refuseUnknownRoutes, withOtherMethodsRefused } from './http/unknown-routes.ts';
 
 export interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {

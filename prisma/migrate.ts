@@ -94,10 +94,16 @@ async function lock(client: pg.Client, log: (line: string) => void): Promise<voi
 /** Prisma's own table, so that `prisma migrate deploy` understands the history. */
 async function openHistory(client: pg.Client): Promise<void> {
   const { rows } = await client.query(
-    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS has_history,
+    `SELECT to_regclass('_prisma_migrations') IS NOT NULL AS has_history, current_user AS role,
+            has_table_privilege(to_regclass('_prisma_migrations'), 'INSERT') AS may_migrate,
             EXISTS (SELECT FROM pg_tables WHERE schemaname = current_schema()) AS has_tables`,
   );
-  if (rows[0].has_history) return;
+  if (rows[0].has_history && rows[0].may_migrate) return;
+  if (rows[0].has_history) {
+    throw new MigrationError(
+      `The role "${rows[0].role}" does not own the tables of this database. Set DATABASE_OWNER_URL to the URL of their owner.`,
+    );
+  }
   if (rows[0].has_tables) {
     throw new MigrationError(
       'The database contains tables of another application. Create a database for this service alone.',

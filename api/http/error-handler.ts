@@ -7,8 +7,8 @@ import { newRequestId } from '../../shared/platform/ids.ts';
 import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import { describeInvalidRequest } from './invalid-fields.ts';
-import { jsonHeaders } from './json-headers.ts';
 import { OverloadError } from './overload.ts';
+import { jsonHeaders } from './security-headers.ts';
 
 /** The body of every error response. Messages may quote a client or a processor, so secrets and card numbers are masked. */
 export function errorBody(error: ServiceError): { error: { message: string; code: ErrorCode } } {

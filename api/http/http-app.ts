@@ -1,12 +1,10 @@
 import type { IncomingMessage } from 'node:http';
-import helmet from '@fastify/helmet';
 import Fastify, { type FastifyBaseLogger, type LogController } from 'fastify';
 import fp from 'fastify-plugin';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
-import { jsonHeaders } from './json-headers.ts';
 import { malformedRequests } from './malformed-requests.ts';
 import { overload } from './overload.ts';
 import type { Api } from './route.ts';
@@ -78,31 +76,4 @@ export const requestChecks = fp(
     await app.register(jsonBody);
   },
   { name: 'request-checks' },
-);
-
-/** The security headers of responses in JSON. Register it before the checks, so that refusals have them as well. */
-export const jsonSecurityHeaders = fp(
-  async (app) => {
-    app.addHook('onRequest', (_request, reply, done) => {
-      reply.headers(jsonHeaders);
-      done();
-    });
-  },
-  { name: 'json-security-headers' },
-);
-
-/** The security headers of pages. Register it before the checks, so that refusals have them as well. */
-export const pageSecurityHeaders = fp(
-  async (app) => {
-    await app.register(helmet, {
-      contentSecurityPolicy: {
-        directives: {
-          'upgrade-insecure-requests': null,
-          'font-src': ["'self'", 'data:'],
-          'style-src': ["'self'", "'unsafe-inline'"],
-        },
-      },
-    });
-  },
-  { name: 'page-security-headers' },
 );

@@ -8,8 +8,10 @@ import { failFast, openRedis } from '../../shared/platform/queues.ts';
 export interface RateLimit {
   /** Requests per subject and second. */
   max: number;
-  /** Begins the message of a refusal. */
-  whose?: string;
+  /** The message of a refusal begins with it. */
+  messagePrefix?: string;
+  /** Whether responses state the limit and what is left of it. */
+  hasHeaders?: boolean;
   /** The id of the subject whose requests are counted together. */
   subjectOf: (request: FastifyRequest) => string;
 }
@@ -22,7 +24,7 @@ export interface RateLimit {
 export async function limitRate(
   app: FastifyInstance,
   { log, settings }: Dependencies,
-  { max, whose = 'Too many requests', subjectOf }: RateLimit,
+  { max, messagePrefix = 'Too many requests', hasHeaders = true, subjectOf }: RateLimit,
 ): Promise<void> {
   const { RATE_LIMIT_PER_SECOND, REDIS_URL, QUEUE_PREFIX } = settings;
   if (RATE_LIMIT_PER_SECOND === 0 || max === 0) return;
@@ -34,12 +36,13 @@ export async function limitRate(
     timeWindow: 1_000,
     skipOnError: true,
     enableDraftSpec: true,
+    ...(hasHeaders ? {} : { addHeaders: noHeaders, addHeadersOnExceeding: noHeaders }),
     nameSpace: `{${QUEUE_PREFIX}-rate}`,
     keyGenerator: subjectOf,
     errorResponseBuilder: (_request, { max: limit }) =>
       new ServiceError(
         'rate_limited',
-        `${whose}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
+        `${messagePrefix}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
         {
           retryAfterSeconds: 1,
         },
@@ -48,19 +51,30 @@ export async function limitRate(
   });
 }
 
-/** Limits the requests of each API key, and those of all keys of an organization, which can make any number of keys. */
+const noHeaders = {
+  'ratelimit-limit': false,
+  'ratelimit-remaining': false,
+  'ratelimit-reset': false,
+  'retry-after': false,
+};
+
+/**
+ * Limits the requests of each API key, and those of all keys of an organization, which can make any number of keys. Requests
+ * that the key's limit refuses do not count for the organization, so that one key cannot use up the limit of the others.
+ */
 export const limitKeys = fp(
   async (app) => {
     const { RATE_LIMIT_PER_SECOND, ORGANIZATION_RATE_LIMIT_PER_SECOND } = app.deps.settings;
     await limitRate(app, app.deps, {
-      max: ORGANIZATION_RATE_LIMIT_PER_SECOND,
-      whose: 'Too many requests of your organization',
-      subjectOf: (request) => request.apiKey.organizationId,
-    });
-    // Last, so that the response headers state the key's own limit.
-    await limitRate(app, app.deps, {
       max: RATE_LIMIT_PER_SECOND,
       subjectOf: (request) => request.apiKey.id,
+    });
+    await limitRate(app, app.deps, {
+      max: ORGANIZATION_RATE_LIMIT_PER_SECOND,
+      messagePrefix: 'Too many requests of your organization',
+      // Those of the key's own limit are in the response.
+      hasHeaders: false,
+      subjectOf: (request) => request.apiKey.organizationId,
     });
   },
   { name: 'limit-keys', dependencies: ['authenticate'] },

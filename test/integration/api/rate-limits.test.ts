@@ -126,29 +126,49 @@ const untrusting = useService({ workers: 0, settings: { FAILED_KEYS_PER_MINUTE: 
 describe('an organization', () => {
   const limits = { RATE_LIMIT_PER_SECOND: 4, ORGANIZATION_RATE_LIMIT_PER_SECOND: 10 };
   const service = useService({ workers: 0, settings: limits });
-
-  test('is limited over all of its keys, and no other organization with it', async () => {
+  // So that no second ends within a test.
+  beforeEach(() => {
     const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
     onTestFinished(() => clock.mockRestore());
-    const owner = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
-    const keys = await Promise.all([1, 2, 3, 4].map(() => createApiKey(service.deps, owner)));
-    const ask = async (key: string) => {
-      const headers = { authorization: `Bearer ${key}` };
-      return await service.app.inject({ url: '/v1/refunds', headers });
-    };
+  });
+
+  const newKeys = async (count: number, organizationId: string) =>
+    await Promise.all(
+      Array.from({ length: count }, async () => {
+        const owner = { organizationId, environment: 'test', actor: 'test' } as const;
+        return (await createApiKey(service.deps, owner)).plaintext;
+      }),
+    );
+  const ask = async (key: string) =>
+    await service.app.inject({ url: '/v1/refunds', headers: { authorization: `Bearer ${key}` } });
+  /** The statuses of so many requests with a key. */
+  const send = async (key: string, count: number) => {
+    const statuses: number[] = [];
+    for (let sent = 0; sent < count; sent += 1) statuses.push((await ask(key)).statusCode);
+    return statuses;
+  };
+
+  test('is limited over all of its keys, and no other organization with it', async () => {
+    const keys = await newKeys(4, service.organization.id);
     const served: number[] = [];
-    for (const { plaintext } of keys) {
-      for (let sent = 0; sent < 3; sent += 1) served.push((await ask(plaintext)).statusCode);
-    }
+    for (const key of keys) served.push(...(await send(key, 3)));
     expect(served).toEqual([...Array(10).fill(200), 429, 429]);
-    const refused = await ask(keys[3]?.plaintext ?? '');
+    const refused = await ask(keys[3] ?? '');
     expect(refused.headers['retry-after']).toBe('1');
     expect(refused.json().error.message).toBe(
       'Too many requests of your organization: the limit is 10 per second. Wait as long as Retry-After says, then retry.',
     );
     const other = await service.addOrganization('Other');
     const answer = await ask(other.keys.test.plaintext);
+    expect(answer.statusCode).toBe(200);
     // The headers state the limit of the key.
-    expect([answer.statusCode, answer.headers['ratelimit-limit']]).toEqual([200, '4']);
+    for (const { headers } of [refused, answer]) expect(headers['ratelimit-limit']).toBe('4');
+  });
+
+  test('is still served with its other keys when one key sends far above its limit', async () => {
+    const { id } = await service.addOrganization('With a noisy key');
+    const [noisy = '', quiet = ''] = await newKeys(2, id);
+    expect(await send(noisy, 50)).toEqual([...Array(4).fill(200), ...Array(46).fill(429)]);
+    expect(await send(quiet, 3)).toEqual([200, 200, 200]);
   });
 });

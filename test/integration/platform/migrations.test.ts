@@ -12,6 +12,7 @@ import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
 import { query, waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { asService } from '../../support/stores/service-role.ts';
 
 /** As a deployment does. */
 const startMigrating = (env: Record<string, string>) =>
@@ -54,6 +55,18 @@ describe('the migrations', () => {
       failedMigrationNames: [],
       editedMigrationNames: [],
     });
+  });
+});
+
+describe('the role of the service', () => {
+  const url = useDatabase();
+
+  test('cannot migrate, and the command says which setting is missing', async () => {
+    const run = startMigrating({ DATABASE_URL: asService(url()) });
+    expect(await run.exited).toMatchObject({ code: 1 });
+    expect(run.output().trim()).toBe(
+      'The role "refunds_service" does not own the tables of this database. Set DATABASE_OWNER_URL to the URL of their owner.',
+    );
   });
 });
 

@@ -24,9 +24,13 @@ export function checkUndeclared({ method }: StormRequest, answer: StormAnswer): 
   return isSignIn ? `${status} sign-in` : String(status);
 }
 
-/** The same for messages to the tools for agents, which tell of a fault within a success. */
+/**
+ * The same for messages to the tools for agents, which report a fault within a success: of a tool, or of the protocol. The
+ * protocol's library also calls it an internal error when a message has invalid fields, and then lists them.
+ */
 export function checkMessage(request: StormRequest, answer: StormAnswer): string {
-  demand(!answer.text.includes('internal_error'), 'A fault of the service within a success.');
+  const isFault = /"code":("internal_error"|-32603,"message":"(?!\[))/.test(answer.text);
+  demand(!isFault, 'A fault of the service within a success.');
   return checkUndeclared(request, answer);
 }
 

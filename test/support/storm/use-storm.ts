@@ -114,11 +114,8 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       currency: fc.constantFrom('usd', 'usd', 'usd', 'usd', 'usd', 'USD', 'eur', 'jpy'),
       processor: fc.constantFrom('stripe', 'stripe', 'braintree', 'paypal'),
     };
-    return await strikeAt({
-      name: operationId,
-      requests: requestsTo(operation, { ...sources, known }),
-      check,
-    });
+    const requests = requestsTo(operation, { ...sources, known });
+    return await strikeAt({ name: operationId, requests: () => requests, check });
   };
   return {
     exposed,

@@ -1,0 +1,40 @@
+import helmet from '@fastify/helmet';
+import fp from 'fastify-plugin';
+
+/** The security headers of responses in JSON: a browser that opens one must neither render nor guess nor keep anything. */
+export const jsonHeaders = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+};
+
+/** The security headers of responses in JSON. Register it before the checks, so that refusals have them as well. */
+export const jsonSecurityHeaders = fp(
+  async (app) => {
+    app.addHook('onRequest', (_request, reply, done) => {
+      reply.headers(jsonHeaders);
+      done();
+    });
+  },
+  { name: 'json-security-headers' },
+);
+
+/** The security headers of pages. Register it before the checks, so that refusals have them as well. */
+export const pageSecurityHeaders = fp(
+  async (app) => {
+    await app.register(helmet, {
+      contentSecurityPolicy: {
+        directives: {
+          'upgrade-insecure-requests': null,
+          'font-src': ["'self'", 'data:'],
+          'style-src': ["'self'", "'unsafe-inline'"],
+        },
+      },
+    });
+  },
+  { name: 'page-security-headers' },
+);
