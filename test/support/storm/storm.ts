@@ -5,7 +5,7 @@ import type { StormRequest } from './storm-requests.ts';
 /** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
 const seed = Number(process.env.STORM_SEED || 1);
 /** For each route. */
-const requestCount = Number(process.env.STORM_REQUESTS ?? 75);
+const requestCount = Number(process.env.STORM_REQUESTS ?? 10_000);
 /** Sent one after the other, before the others: what answers take on an idle service. */
 const idleCount = 20;
 /** Requests in progress at once, so that they also meet each other. */

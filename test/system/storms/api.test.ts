@@ -1,8 +1,8 @@
 import { expect, test, vi } from 'vitest';
-import type { Operation } from '../support/http/openapi-document.ts';
-import { expectInvariants } from '../support/refunds/invariants.ts';
-import { useStorm } from '../support/storm/use-storm.ts';
-import { waitFor } from '../support/wait-for.ts';
+import type { Operation } from '../../support/http/openapi-document.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { useStorm } from '../../support/storm/use-storm.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 vi.setConfig({ testTimeout: 7_200_000 });
 
