@@ -3,7 +3,7 @@ import { deliveryQueueName } from '../../shared/platform/queues.ts';
 import { createDeliveries } from '../../worker/deliver/create-deliveries.ts';
 import type { ServiceProcess } from '../support/faults/service-process.ts';
 import { useDeployment } from '../support/faults/use-deployment.ts';
-import { isRelease, testedBackends } from '../support/release.ts';
+import { isRelease, releaseTest, testedBackends } from '../support/release.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { addEndpoint, recordCancellation, recordRefunds } from '../support/webhooks/endpoints.ts';
 import { type Receiver, responses, useReceivers, verify } from '../support/webhooks/receivers.ts';
@@ -39,24 +39,27 @@ describe.each(testedBackends)('webhooks of workers in processes, queues on $name
     );
   };
 
-  test('a worker that is killed during an attempt repeats it in another one, with the same id', async () => {
-    const { service } = processes;
-    const receiver = await newReceiver(responses.hang);
-    const { secret } = await addEndpoint(service, { url: receiver.url });
-    const first = await startWorker();
-    await recordRefunds(service, 1);
-    await waitFor('the attempt', () => receiver.received.length === 1);
-    await first.kill();
-    receiver.respond = responses.accept;
-    await startWorker();
-    await endLeases();
-    await untilDelivered(1);
-    expect(receiver.received).toHaveLength(2);
-    expect(new Set(idsOf(receiver)).size).toBe(1);
-    for (const webhook of receiver.received) verify(webhook, secret);
-    const attempts = await service.deps.db.webhookAttempt.findMany({ orderBy: { number: 'asc' } });
-    expect(attempts).toMatchObject([{ error: 'interrupted' }, { error: null, responseStatus: 204 }]);
-  });
+  releaseTest(
+    'a worker that is killed during an attempt repeats it in another one, with the same id',
+    async () => {
+      const { service } = processes;
+      const receiver = await newReceiver(responses.hang);
+      const { secret } = await addEndpoint(service, { url: receiver.url });
+      const first = await startWorker();
+      await recordRefunds(service, 1);
+      await waitFor('the attempt', () => receiver.received.length === 1);
+      await first.kill();
+      receiver.respond = responses.accept;
+      await startWorker();
+      await endLeases();
+      await untilDelivered(1);
+      expect(receiver.received).toHaveLength(2);
+      expect(new Set(idsOf(receiver)).size).toBe(1);
+      for (const webhook of receiver.received) verify(webhook, secret);
+      const attempts = await service.deps.db.webhookAttempt.findMany({ orderBy: { number: 'asc' } });
+      expect(attempts).toMatchObject([{ error: 'interrupted' }, { error: null, responseStatus: 204 }]);
+    },
+  );
 
   test('workers that are killed at any time lose no event and keep the order of each refund', async () => {
     const { service } = processes;
@@ -112,7 +115,7 @@ describe.each(testedBackends)('webhooks of workers in processes, queues on $name
     expect(await service.deps.db.webhookDelivery.count({ where: { status: 'succeeded' } })).toBe(3);
   });
 
-  test('an emptied queue loses no delivery', async () => {
+  releaseTest('an emptied queue loses no delivery', async () => {
     const { service } = processes;
     const receiver = await newReceiver();
     await addEndpoint(service, { url: receiver.url });
@@ -132,7 +135,7 @@ describe.each(testedBackends)('webhooks of workers in processes, queues on $name
     expect(new Set(idsOf(receiver)).size).toBe(10);
   });
 
-  test('of 50 endpoints, one that hangs delays none of the others', async () => {
+  releaseTest('of 50 endpoints, one that hangs delays none of the others', async () => {
     const { service } = processes;
     const alive = await newReceiver();
     const dead = await newReceiver(responses.hang);
