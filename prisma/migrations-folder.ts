@@ -23,7 +23,7 @@ export function readMigrations(folder = prismaFolder): SqlFile[] {
     .sort(byName);
 }
 
-/** Reads the `.sql` files of `functions/` and its folders; none when the folder does not exist. The order is that of the file names, whatever their folder. */
+/** Reads the `.sql` files of `functions/` and its folders, in the order of the file names; none when there is no such folder. */
 export function readFunctions(folder = prismaFolder): SqlFile[] {
   const functions = join(folder, 'functions');
   if (!existsSync(functions)) return [];

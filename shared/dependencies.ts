@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ApiKeyLookup, openApiKeyLookup } from './organizations/api-keys.ts';
-import type { PasswordDependencies } from './people/sign-in/hash-limiter.ts';
-import { openHashLimiter } from './people/sign-in/hash-limiter.ts';
+import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
+import { openHashLimiter, type PasswordDependencies } from './people/sign-in/hash-limiter.ts';
 import { DatabaseClock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { openDatabase, openReads, serviceTime } from './platform/database.ts';

@@ -1,5 +1,5 @@
 import fp from 'fastify-plugin';
-import { noteApiKeyUse } from '../../shared/organizations/api-keys.ts';
+import { noteApiKeyUse } from '../../shared/organizations/find-api-key.ts';
 import type { ApiKey } from '../../shared/platform/database.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import { limitFailedKeys } from './failed-keys.ts';

@@ -1,11 +1,8 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  findApiKey,
-  hashApiKey,
-  hasKeyFormat,
-  readValidHashes,
-} from '../../shared/organizations/api-keys.ts';
+import { hashApiKey } from '../../shared/organizations/api-keys.ts';
+import { findApiKey, hasKeyFormat, readValidHashes } from '../../shared/organizations/find-api-key.ts';
+import { networkOf } from '../../shared/people/sign-in/network.ts';
 import type { ApiKey } from '../../shared/platform/database.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -22,8 +19,12 @@ type FindKey = (request: FastifyRequest, presented: string) => Promise<ApiKey | 
 export async function limitFailedKeys(app: FastifyInstance): Promise<FindKey> {
   const { apiKeys, settings } = app.deps;
   if (settings.FAILED_KEYS_PER_MINUTE === 0) return (_request, presented) => findApiKey(apiKeys, presented);
-  await app.register(rateLimit, { global: false, max: settings.FAILED_KEYS_PER_MINUTE, timeWindow: 60_000 });
-  // Counts by IPv4 address, and by /64 of IPv6, which one person may have to themselves.
+  await app.register(rateLimit, {
+    global: false,
+    max: settings.FAILED_KEYS_PER_MINUTE,
+    timeWindow: 60_000,
+    keyGenerator: ({ ip }) => networkOf(ip),
+  });
   const failures = app.createRateLimit();
   const isValid = validKeys(app.deps);
   return async (request, presented) => {

@@ -4,7 +4,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import type { ApiKeySummary } from './api-keys.ts';
 
-/** The owner of keys. Keys of another organization or environment do not exist for it. */
+/** The owner of keys. Keys of another organization or environment are not found. */
 interface KeyOwner {
   organizationId: string;
   environment: Environment;

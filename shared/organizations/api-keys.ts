@@ -1,12 +1,11 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHash, randomInt } from 'node:crypto';
 import { writeAudit } from '../platform/audit-log.ts';
-import type { ApiKey, Database, DatabaseTransaction, Reads } from '../platform/database.ts';
+import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
-import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
@@ -38,13 +37,14 @@ export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:
 export const maxExpiryDays = 3_650;
 
 /** The most keys that are neither revoked nor expired, per environment. */
-export const maxWorkingKeys = 1_000;
+export const maxKeys = 1_000;
 
 const dayMs = 86_400_000;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretLength = 32;
-const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
+/** The format of a key; the group is its environment. */
+export const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
 
 /** Generates a key: the environment's prefix and 32 random letters and digits, 190 bits. */
 export function generateApiKey(environment: Environment): string {
@@ -157,10 +157,10 @@ async function checkKeyCount(
 ): Promise<void> {
   const isNotExpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
   const where = { organizationId, environment, revokedAt: null, ...isNotExpired };
-  if ((await tx.apiKey.count({ where })) < maxWorkingKeys) return;
+  if ((await tx.apiKey.count({ where })) < maxKeys) return;
   throw new ServiceError(
     'validation_error',
-    `This environment already has ${maxWorkingKeys} API keys that work, the maximum. Revoke keys that are no longer used.`,
+    `This environment already has ${maxKeys} API keys that are neither revoked nor expired, the maximum. Revoke keys that are no longer used.`,
   );
 }
 
@@ -207,7 +207,7 @@ function checkedPlaintext(plaintext: string, environment: Environment): string {
 }
 
 /**
- * Revokes a key permanently, effective from the next request; repeating it changes nothing.
+ * Revokes a key permanently, effective from the next request. Repeating it revokes only what is not revoked yet.
  * @param request.organizationId limits it to keys of this organization.
  * @param request.environment limits it to keys of this environment.
  * @param request.withCreated whether to revoke the keys that were created with it, too, also when it is revoked already.
@@ -244,63 +244,4 @@ function isAmong(
 ): boolean {
   const isOwn = organizationId === undefined || key.organizationId === organizationId;
   return isOwn && (environment === undefined || key.environment === environment);
-}
-
-/** The database leaves revoked and expired keys out, so that they take exactly as long as unknown ones. */
-async function readApiKeys(reads: Reads, hashes: readonly string[]): Promise<Map<string, ApiKey>> {
-  const rows = await reads.query<ApiKey>(
-    `SELECT id, organization_id AS "organizationId", environment, hash, last_four AS "lastFour",
-       name, scopes, agent_limits AS "agentLimits", created_by AS "createdBy", created_at AS "createdAt",
-       last_used_at AS "lastUsedAt", expires_at AS "expiresAt", stopped_at AS "stoppedAt", revoked_at AS "revokedAt"
-     FROM api_key WHERE hash = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
-    [hashes.map((hash) => Buffer.from(hash, 'hex'))],
-  );
-  return new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), row]));
-}
-
-/**
- * The hashes of all keys that are neither revoked nor expired, in hexadecimal. One statement, however many keys callers
- * then hold against them.
- */
-export async function readValidHashes(reads: Reads): Promise<ReadonlySet<string>> {
-  const rows = await reads.query<{ hash: string }>(
-    `SELECT encode(hash, 'hex') AS hash FROM api_key
-     WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
-    [],
-  );
-  return new Set(rows.map(({ hash }) => hash));
-}
-
-/** Whether a text has the format of a key. Others are refused without a statement. */
-export function hasKeyFormat(text: string): boolean {
-  return keyPattern.test(text);
-}
-
-/** Finds keys by the hash of the whole key; undefined for an unknown, revoked or expired one. */
-export type ApiKeyLookup = SharedStatement<string, ApiKey | undefined>;
-
-/** Reads keys from the database for every request; concurrent requests share a statement. */
-export function openApiKeyLookup(reads: Reads): ApiKeyLookup {
-  return shareRead((hashes) => readApiKeys(reads, hashes));
-}
-
-/**
- * Finds the key that a caller presents. Nothing is cached, so a revocation takes effect at once.
- * @returns null for a malformed, unknown, revoked or expired key, indistinguishably.
- */
-export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promise<ApiKey | null> {
-  if (!hasKeyFormat(presented)) return null;
-  const hash = hashApiKey(presented);
-  const row = await lookUp(Buffer.from(hash).toString('hex'));
-  return row !== undefined && timingSafeEqual(row.hash, hash) ? row : null;
-}
-
-/** Records the last use of a key, to the minute. */
-export async function noteApiKeyUse(db: Database, key: ApiKey, now: Date): Promise<void> {
-  const minuteAgo = new Date(now.getTime() - 60_000);
-  if (key.lastUsedAt !== null && key.lastUsedAt > minuteAgo) return;
-  await db.apiKey.updateMany({
-    where: { id: key.id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: minuteAgo } }] },
-    data: { lastUsedAt: now },
-  });
 }

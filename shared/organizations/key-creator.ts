@@ -14,9 +14,8 @@ export async function checkKeyCreator(
   { organizationId, actor }: { organizationId: string; actor: string },
   now: Date,
 ): Promise<void> {
-  const [, kind, id = ''] = /^(user|key):(.*)$/s.exec(actor) ?? [];
-  if (kind === 'user') await checkUser(tx, organizationId, id);
-  if (kind === 'key') await checkKey(tx, organizationId, id, now);
+  if (actor.startsWith('user:')) await checkUser(tx, organizationId, actor.slice(5));
+  if (actor.startsWith('key:')) await checkKey(tx, organizationId, actor.slice(4), now);
 }
 
 async function checkUser(tx: DatabaseTransaction, organizationId: string, userId: string): Promise<void> {
@@ -37,7 +36,9 @@ async function checkKey(
 ): Promise<void> {
   const key = await tx.apiKey.findUnique({
     where: {
-      ...{ id, organizationId, revokedAt: null },
+      id,
+      organizationId,
+      revokedAt: null,
       OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
     },
     select: { stoppedAt: true },

@@ -26,7 +26,7 @@ export interface ApiKeyPage {
  * @param request.before the id of the key after which the page begins; the newest one unless given.
  * @throws ServiceError not_found for a `before` that is no key of the organization.
  */
-export async function readApiKeys(
+export async function readApiKeyPage(
   db: Database,
   request: { organizationId: string; environment: Environment; before?: string | undefined; limit: number },
 ): Promise<ApiKeyPage> {

@@ -28,7 +28,7 @@ export function addAuditCommands(program: Command): void {
       'after',
       examples(
         'audit export --organization org_... > audit.jsonl',
-        'audit export --organization org_... --since 2026-11-01 --until 2026-12-01',
+        'audit export --organization org_... --since 2026-10-01 --until 2026-11-01',
       ),
     )
     .action(exportAuditLog);
@@ -50,6 +50,7 @@ async function exportAuditLog(options: Owner & { since?: Date; until?: Date }): 
       count += 1;
     }
     const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
-    explain(`Exported ${entries}. Continue with --since ${until.toISOString()}.`);
+    const complete = until < minuteAgo ? until : minuteAgo;
+    explain(`Exported ${entries}. Continue with --since ${complete.toISOString()}.`);
   });
 }

@@ -26,7 +26,7 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { explainRemainingKeys } from '../console/remaining-keys.ts';
+import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
 import { CommandError, withDependencies } from '../console/session.ts';
 
 /** `key`: the API keys of backends and agents. */
@@ -180,7 +180,7 @@ async function revokeKey(keyId: string, { withCreated = false }: { withCreated?:
   await withDependencies(async (deps, actor) => {
     const { alreadyRevoked, created } = await revokeApiKey(deps, { keyId, actor, withCreated });
     explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
-    if (withCreated) return explain(`Revoked ${created.length} API keys that were created with it.`);
+    if (withCreated) return explain(`Revoked ${countOf(created)} created with it.`);
     explainRemainingKeys(keyId, created);
     if (created.length > 0) explain(`Or revoke them all: key revoke ${keyId} --with-created`);
   });

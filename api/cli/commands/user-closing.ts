@@ -4,15 +4,15 @@ import { disableUser, enableUser } from '../../../shared/people/members/disable-
 import { findUser } from '../../../shared/people/members/users.ts';
 import { emailOption, examples, type KeyRevocation, revokeKeysOption } from '../console/options.ts';
 import { explain } from '../console/output.ts';
-import { explainRemainingKeys } from '../console/remaining-keys.ts';
+import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
 import { withDependencies } from '../console/session.ts';
 
-interface Account {
+interface EmailOption {
   email: string;
 }
 
 /** `user disable`, `enable` and `delete`, which concern a user in every organization. */
-export function addAccountClosingCommands(user: Command): void {
+export function addUserClosingCommands(user: Command): void {
   user
     .command('disable')
     .description('refuse sign-ins of a user in every organization and end all sessions, until `user enable`')
@@ -34,23 +34,23 @@ export function addAccountClosingCommands(user: Command): void {
     .addOption(emailOption())
     .addHelpText(
       'after',
-      '\nThis can\'t be undone. Run `user disable` first to see the API keys. The ids of the user stay in timelines and the audit log, shown as "Deleted user".\n',
+      '\nThis can\'t be undone. Run `user disable` first to see the API keys. The user\'s ID stays in timelines and the audit log, shown as "Deleted user".\n',
     )
     .addHelpText('after', examples('user delete --email ada@example.com'))
-    .action(deleteAccount);
+    .action(deleteUserOf);
 }
 
-async function disable({ email, revokeKeys = false }: Account & KeyRevocation): Promise<void> {
+async function disable({ email, revokeKeys = false }: EmailOption & KeyRevocation): Promise<void> {
   await withDependencies(async (deps, actor) => {
     const { userId } = await findUser(deps.db, email);
     const keys = await disableUser(deps, { userId, actor, revokesKeys: revokeKeys });
     explain(`Disabled ${userId} and ended all sessions.`);
-    if (revokeKeys) explain(`Revoked ${keys.length} API keys.`);
+    if (revokeKeys) explain(`Revoked ${countOf(keys)}.`);
     else explainRemainingKeys('the user', keys);
   });
 }
 
-async function enable({ email }: Account): Promise<void> {
+async function enable({ email }: EmailOption): Promise<void> {
   await withDependencies(async (deps, actor) => {
     const { userId } = await findUser(deps.db, email);
     await enableUser(deps, { userId, actor });
@@ -58,12 +58,12 @@ async function enable({ email }: Account): Promise<void> {
   });
 }
 
-async function deleteAccount({ email }: Account): Promise<void> {
+async function deleteUserOf({ email }: EmailOption): Promise<void> {
   await withDependencies(async (deps, actor) => {
     const { userId, isErased, revokedKeys, openInvitations } = await deleteUser(deps, { email, actor });
     if (isErased) {
       explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
-      if (revokedKeys.length > 0) explain(`Revoked ${revokedKeys.length} API keys that the user created.`);
+      if (revokedKeys.length > 0) explain(`Revoked ${countOf(revokedKeys)} that the user created.`);
     } else explain('No user has this address; nothing was deleted.');
     for (const { id, organizationId } of openInvitations) {
       explain(

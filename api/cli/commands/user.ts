@@ -23,7 +23,7 @@ import {
 import { explain, printData, printList } from '../console/output.ts';
 import { explainRemainingKeys } from '../console/remaining-keys.ts';
 import { withDependencies } from '../console/session.ts';
-import { addAccountClosingCommands } from './user-closing.ts';
+import { addUserClosingCommands } from './user-closing.ts';
 
 interface Person extends Owner {
   email: string;
@@ -99,7 +99,7 @@ export function addUserCommands(program: Command): void {
       ),
     )
     .action(removeUser);
-  addAccountClosingCommands(user);
+  addUserClosingCommands(user);
   user
     .command('set-up-code')
     .description('print the code for creating the first owner at /dashboard/set-up')

@@ -142,7 +142,7 @@ export function visitorOf(request: FastifyRequest): Visitor {
   return required(request.visitor, 'requireVisitor');
 }
 
-/** The user of a request with the session that sends it, for changes that need the session to exist still. */
+/** The user and session of a request, for changes that are refused once the session has ended. */
 export function ownSessionOf(request: FastifyRequest): { userId: string; sid: string } {
   return { userId: visitorOf(request).user.id, sid: request.session.sessionId };
 }

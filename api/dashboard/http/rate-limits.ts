@@ -9,13 +9,12 @@ import type { Api } from '../../http/route.ts';
 import { visitorOf } from './access.ts';
 
 const attemptsPerMinute = 60;
-/** For all invitations together. */
-const attemptsPerSenderAndMinute = 2 * attemptsPerMinute;
+const attemptsOnAllInvitations = 2 * attemptsPerMinute;
 
 /**
  * Limits the routes registered by `register`, which take a new password, an invitation or the set-up code, before the
- * form is read; the lockouts apply in addition. Counts per user, and before sign-in per network: each invitation on its
- * own, so that forms for one do not close the others, and then all together.
+ * form is read; the lockouts apply in addition. Counts per user, or per network before sign-in: 60 a minute for
+ * each invitation, and 120 for all of them.
  */
 export async function limitAttempts(scope: Api, register: (limited: Api) => void): Promise<void> {
   await scope.register(async (limited: Api) => {
@@ -24,7 +23,7 @@ export async function limitAttempts(scope: Api, register: (limited: Api) => void
       attemptsPerMinute,
       (request) => `${senderOf(request)} ${targetOf(request)}`,
     );
-    await limitPerMinute(limited, attemptsPerSenderAndMinute, senderOf);
+    await limitPerMinute(limited, attemptsOnAllInvitations, senderOf);
     register(limited);
   });
 }

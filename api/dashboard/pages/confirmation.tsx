@@ -25,20 +25,23 @@ const confirmedForMs = 10 * 60 * 1000;
 
 const title = "Confirm that it's you";
 
-/** The largest form, as JSON, in bytes: also when it need not be held, so that its size is accepted or refused at any time. */
-const longestForm = 64 * 1024;
+/**
+ * The largest form, as JSON, in bytes. It applies to confirmed sessions as well, so that a form is never refused only because
+ * a confirmation is due.
+ */
+const maxFormBytes = 64 * 1024;
 
 /** Holds the largest form, which encryption and base64 make a third longer, with an answer and the CSRF token. */
-const bodyLimitBytes = 96 * 1024;
+const heldFormLimitBytes = 96 * 1024;
 
 /**
  * Asks for a code, or the password of a user without a second factor, before a form of a route with `confirm` is carried
  * out, unless the session was confirmed lately. The confirmation holds the form, so nothing has to be entered again.
- * Register it after the check of CSRF tokens.
+ * Register it after the check of CSRF tokens and before the routes.
  */
 export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
   scope.addHook('onRoute', (route) => {
-    if (route.config?.confirm === true) route.bodyLimit = bodyLimitBytes;
+    if (route.config?.confirm === true) route.bodyLimit = heldFormLimitBytes;
   });
   scope.addHook('preHandler', async (request, reply) => {
     const { session, body } = request;
@@ -47,8 +50,11 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
     if (request.routeOptions.config.confirm !== true) return;
     const sealed = entered(body, 'held');
     if (sealed === '') {
-      if (Buffer.byteLength(JSON.stringify(body ?? {})) > longestForm) {
-        throw new ServiceError('payload_too_large', 'body: must be at most 64 KiB.');
+      if (Buffer.byteLength(JSON.stringify(body ?? {})) > maxFormBytes) {
+        throw new ServiceError(
+          'payload_too_large',
+          'The form exceeds 64 KiB, and nothing was changed. Shorten it and try again.',
+        );
       }
       if (isConfirmed) return;
       return await ask(deps, request, reply, { body, problems: {} });

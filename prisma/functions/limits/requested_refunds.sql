@@ -1,4 +1,4 @@
--- How many refunds refunds_of_requester.sql finds, and what those in a currency come to.
+-- How many refunds refunds_of_requester.sql finds, and the total of those in one currency, in minor units.
 CREATE OR REPLACE FUNCTION requested_refunds(
   owner_id text, owner_environment environment, requester text, asked_currency text, since timestamptz, before timestamptz
 ) RETURNS TABLE (made_count bigint, made_amount bigint)

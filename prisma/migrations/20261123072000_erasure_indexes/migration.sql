@@ -1,7 +1,7 @@
 -- An erasure of personal data finds by key what belongs to a refund or to an address, however large the tables are.
 CREATE INDEX "audit_log_organization_id_target_idx" ON "audit_log"("organization_id", "target");
 
--- Of few entries each, so they cost the others nothing.
+-- Partial, so other entries cost nothing.
 CREATE INDEX "audit_log_of_exports" ON "audit_log"("organization_id")
     WHERE "action" IN ('refunds.export_started', 'refunds.exported');
 CREATE INDEX "audit_log_by_email" ON "audit_log"(("detail"->>'email')) WHERE "detail"->>'email' IS NOT NULL;

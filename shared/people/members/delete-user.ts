@@ -10,7 +10,7 @@ import { endAccess, type UserChange } from './disable-user.ts';
 import { eraseAddress } from './erase-address.ts';
 
 /** What a deletion did. */
-export interface Deletion {
+interface Deletion {
   /** Null when no user had the address. */
   userId: string | null;
   /** False when only open invitations had the address. */
@@ -55,7 +55,12 @@ export async function deleteUser(
       concerned.map((organizationId) => ({ organizationId, ...entry })),
       now,
     );
-    return { userId, isErased: concerned.length > 0, revokedKeys: removed.keys, openInvitations };
+    return {
+      userId,
+      isErased: userId !== null || concerned.length > 0,
+      revokedKeys: removed.keys,
+      openInvitations,
+    };
   };
   return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
 }
@@ -79,7 +84,7 @@ async function removeUser(
 /** The most refunds that the error names. */
 const mostNamed = 5;
 
-/** A person who came back as another user could approve what they requested before. */
+/** No one could approve these refunds once the user is deleted: see `isRequesterDeleted` of four-eyes.ts. */
 async function checkPendingRequests(tx: DatabaseTransaction, userId: string): Promise<void> {
   const pending = await tx.$queryRaw<{ id: string }[]>`
     SELECT refund.id FROM refund JOIN refund_event AS requested ON requested.refund_id = refund.id AND requested.seq = 1

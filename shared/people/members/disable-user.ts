@@ -74,7 +74,7 @@ export async function endAccess(
   const where = { userId };
   const joined = await tx.membership.findMany({ where, orderBy: { organizationId: 'asc' } });
   const organizationIds = joined.map(({ organizationId }) => organizationId);
-  // Also of organizations that the user has left. A key creates others in its own organization only.
+  // Keys also exist in organizations that the user has left. Keys created with them are in the same organization.
   const ofKeys = await tx.apiKey.groupBy({
     by: ['organizationId'],
     where: { createdBy: actorOf({ userId }) },

@@ -4,8 +4,8 @@ import { beginErasure, erasedText } from '../../platform/erasure.ts';
 import { openAt } from './invitations.ts';
 
 /**
- * Deletes the invitations of an email address that are no longer open, and erases the address from the audit log. Accepted
- * invitations that can still keep two people from approving each other's refunds stay without it.
+ * Deletes the invitations of an email address that are no longer open, and erases the address from the audit log. Invitations
+ * accepted in the last 90 days stay, without the address: they still connect two people.
  * @returns the ids of the organizations that had the address; some may occur more than once.
  */
 export async function eraseAddress(tx: DatabaseTransaction, email: string, now: Date): Promise<string[]> {

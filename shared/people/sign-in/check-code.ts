@@ -13,7 +13,7 @@ import type { Proof } from './sessions.ts';
 type CodeDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'secrets'> & RefusalLog;
 
 /** The result of checking a code. */
-export type CodeCheck =
+type CodeCheck =
   /** With the time at which this second factor was enabled, for `Proof`. */
   | { kind: 'right'; secondFactorEnabledAt: Date }
   | { kind: 'wrong' }

@@ -51,7 +51,7 @@ export function openHashLimiter({ concurrency = 2, queueLimit = 50, share = 3 } 
     try {
       return await work(lanes[lane]);
     } finally {
-      const left = (counts.get(of) ?? 1) - 1;
+      const left = Number(counts.get(of)) - 1;
       if (left === 0) counts.delete(of);
       else counts.set(of, left);
     }

@@ -212,7 +212,7 @@ async function reset(db: DatabaseTransaction, keys: readonly Counter['key'][]): 
   await db.lockout.deleteMany({ where: { subject: { in: [...keys] } } });
 }
 
-/** Resets the count of failures in a row by an administrator. */
+/** Resets a subject's failures in a row when an operator resets the password or the second factor. */
 export async function forgetFailures(db: DatabaseTransaction, subject: LockoutSubject): Promise<void> {
   await reset(db, [keyOf(subject)]);
 }

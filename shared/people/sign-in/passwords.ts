@@ -136,7 +136,7 @@ export async function requireCurrent(
 }
 
 /**
- * Sets a user's password as an administrator, ends all sessions of the user and clears the lockouts.
+ * Sets a user's password as an operator, ends all sessions of the user and clears the lockouts.
  * @throws ServiceError validation_error for an unsuitable password; service_unavailable.
  */
 export async function resetPassword(

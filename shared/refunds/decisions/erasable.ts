@@ -21,7 +21,7 @@ export async function findErasable(
   for (;;) {
     const found: RefundPosition[] = await findFrom(db, owner, filter, cursor, batchSize);
     const rows = await db.$queryRaw<{ id: string }[]>`
-      SELECT id FROM refund WHERE id = ANY(${found.map(({ id }) => id)}) AND ${hasWords}
+      SELECT id FROM refund WHERE id = ANY(${found.map(({ id }) => id)}) AND ${hasErasableText}
       ORDER BY created_at DESC, id DESC`;
     erasable.push(...rows.map(({ id }) => id));
     const last = found.at(-1);
@@ -60,21 +60,21 @@ export const attemptsOfRefund = Prisma.sql`
   JOIN webhook_attempt AS attempt ON attempt.delivery_id = delivery.id
   WHERE event.refund_id = refund.id AND event.position IS NOT NULL`;
 
-/** Whether anything of a `refund` is left to erase. The filter of an export names its metadata, which is erased with it. */
-const hasWords = Prisma.sql`(
+/** Whether anything of a `refund` is left to erase. Filters of exports need no check: they are erased together with the metadata. */
+const hasErasableText = Prisma.sql`(
   metadata IS NOT NULL OR failure_message <> ${erasedText}
   OR EXISTS (
     SELECT FROM refund_event AS event
-    WHERE event.refund_id = refund.id AND (event.failure_message <> ${erasedText} OR ${hasWordsIn('event.detail')}))
+    WHERE event.refund_id = refund.id AND (event.failure_message <> ${erasedText} OR ${hasErasableTextIn('event.detail')}))
   OR EXISTS (
     SELECT FROM audit_log AS entry
-    WHERE entry.organization_id = refund.organization_id AND entry.target = refund.id AND ${hasWordsIn('entry.detail')})
+    WHERE entry.organization_id = refund.organization_id AND entry.target = refund.id AND ${hasErasableTextIn('entry.detail')})
   OR EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = refund.id AND w.flag_facts ? 'message')
   OR EXISTS (SELECT FROM reconciliation_finding AS f WHERE f.refund_id = refund.id AND f.facts ? 'message')
   OR EXISTS (SELECT FROM ${processorEventsOfRefund} AND event.payload <> ${erasedText})
   OR EXISTS (SELECT FROM ${attemptsOfRefund} AND attempt.response_body <> ${erasedText}))`;
 
-function hasWordsIn(detail: string): Prisma.Sql {
+function hasErasableTextIn(detail: string): Prisma.Sql {
   const column = Prisma.raw(detail);
   return Prisma.sql`(${column}->>'reason' <> ${erasedText} OR ${column} @? '$.**.message ? (@ != "(erased)")')`;
 }

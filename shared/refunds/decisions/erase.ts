@@ -9,8 +9,8 @@ import { attemptsOfRefund, processorEventsOfRefund } from './erasable.ts';
 /** Refunds of one transaction. */
 const batchSize = 100;
 
-/** Half a minute: PostgreSQL ends an idle transaction, which may hold a refund, after half of that. */
-const tries = { most: 100, pauseMs: 300 };
+/** Retries for 30 s. PostgreSQL ends an idle transaction, which may hold a refund, after 15 s. */
+const retry = { most: 100, pauseMs: 300 };
 
 /**
  * Erases the personal data of an organization's refunds: metadata, the reasons that people gave, and what processors and webhook
@@ -28,8 +28,8 @@ export async function eraseRefunds(
   for (let start = 0; start < refundIds.length; start += batchSize) {
     let left = refundIds.slice(start, start + batchSize);
     for (let tried = 0; left.length > 0; tried += 1) {
-      if (tried === tries.most) throw stillHeld(left);
-      if (tried > 0) await sleep(tries.pauseMs);
+      if (tried === retry.most) throw stillHeld(left);
+      if (tried > 0) await sleep(retry.pauseMs);
       const erase = (tx: DatabaseTransaction) => eraseBatch(tx, left, act, deps.clock.now());
       left = await deps.db.$transaction(erase, { timeout: erasureTimeoutMs });
     }
@@ -57,7 +57,7 @@ async function eraseBatch(
     select: { id: true },
   });
   const refundIds = own.map(({ id }) => id);
-  // No refund waits for these rows. Filters of exports are recognized by the metadata, so they come before it.
+  // Refunds in progress do not lock these rows. Filters of exports are found by the metadata, so they are erased before it.
   await eraseFromAuditLog(tx, organizationId, refundIds);
   await eraseWhatOthersSent(tx, refundIds);
   // From here on, refunds are held until the commit.

@@ -16,7 +16,10 @@ export interface Circumstances {
   invitations: readonly (readonly [inviter: string, invited: string])[];
   /** The members who can approve refunds. */
   approvers: readonly string[];
-  /** Whether the person who requested the refund was deleted since, and could have come back as another user. */
+  /**
+   * Whether the person who requested the refund was deleted at that moment: `user delete` refuses while requests await approval. The
+   * person may have come back as another user.
+   */
   isRequesterDeleted: boolean;
 }
 
@@ -93,7 +96,7 @@ export async function readApprovalRefusal(
   return approvalRefusal(requester, principalOf(approver), circumstances);
 }
 
-/** Invitations of the command line connect no one: its users may do anything. */
+/** Invitations of the command line connect no one: operators may do anything. */
 async function readCircumstances(
   { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
   organizationId: string,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createApiKey, findApiKey } from '../../../shared/organizations/api-keys.ts';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { findApiKey } from '../../../shared/organizations/find-api-key.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
@@ -58,12 +59,12 @@ describe('organizations and keys', () => {
     const created = await newKey(`key:${manager.id}`);
     const last = await newKey(`key:${created.id}`);
     const alone = await admin(['key', 'revoke', manager.id]);
-    expect(alone.stderr).toContain(`2 API keys that ${manager.id} created still work.`);
+    expect(alone.stderr).toContain(`Not revoked: 2 API keys that ${manager.id} created.`);
     for (const { id } of [created, last]) expect(alone.stderr).toContain(`key revoke ${id}`);
     expect(alone.stderr).toContain(`key revoke ${manager.id} --with-created`);
     expect(await findApiKey(service.deps.apiKeys, last.plaintext)).not.toBeNull();
     const all = await admin(['key', 'revoke', manager.id, '--with-created']);
-    expect(all.stderr).toContain('Revoked 2 API keys that were created with it.');
+    expect(all.stderr).toContain('Revoked 2 API keys created with it.');
     for (const { id, plaintext } of [created, last]) {
       expect(await findApiKey(service.deps.apiKeys, plaintext)).toBeNull();
       expect((await auditOf(service, id)).at(-1)).toMatchObject({ action: 'key.revoked' });

@@ -179,7 +179,7 @@ describe('user delete', () => {
 
     const deleted = await admin(['user', 'delete', '--email', email.toUpperCase()]);
     expect(deleted.code, deleted.stderr).toBe(0);
-    expect(deleted.stderr).toContain('Revoked 1 API keys that the user created.');
+    expect(deleted.stderr).toContain('Revoked 1 API key that the user created.');
     expect(await found()).toEqual([]);
     const keys = await db.apiKey.findMany({ where: { createdBy: `user:${id}` } });
     expect(keys.map(({ revokedAt }) => revokedAt)).toEqual([expect.any(Date)]);

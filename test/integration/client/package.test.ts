@@ -89,7 +89,7 @@ test('the program of docs/client.md is short, refunds, waits and verifies webhoo
     expect(content).toContain(example);
     content = content.replaceAll(example, actual);
   }
-  // It has no types, so it runs as it is.
+  // Plain JavaScript, so it runs unchanged.
   project.write('program.js', content);
   await service.sandbox.settings({ autoSettleMs: 300 });
   const running = startProcess(join(project.folder, 'program.js'));

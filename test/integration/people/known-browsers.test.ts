@@ -39,7 +39,7 @@ describe('a known browser', () => {
     expect(await kindOf(member, browser)).toBe('signed-in');
   });
 
-  test('is as good as unknown after a hundred wrong passwords of its own in a row', async () => {
+  test('counts as unknown after a hundred wrong passwords of its own in a row', async () => {
     await failTimes(member.email, 5);
     const start = await people.deps.db.lockout.count();
     await failTimes(member.email, 1, browser);

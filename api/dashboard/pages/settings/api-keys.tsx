@@ -10,7 +10,7 @@ import {
   revokeApiKey,
 } from '../../../../shared/organizations/api-keys.ts';
 import { type CreatedKey, createdKeys } from '../../../../shared/organizations/created-keys.ts';
-import { type ApiKeyPage, readApiKeys } from '../../../../shared/organizations/list-api-keys.ts';
+import { type ApiKeyPage, readApiKeyPage } from '../../../../shared/organizations/list-api-keys.ts';
 import { nameActors } from '../../../../shared/people/actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import { isId } from '../../../../shared/platform/ids.ts';
@@ -33,7 +33,7 @@ import { ShownOnce, sendOnce } from './settings-frame.tsx';
 const path = '/settings/api-keys';
 const pageSize = 50;
 
-/** What is no id of a key means the first page. */
+/** A malformed `before` shows the first page. */
 const querySchema = z.object({
   before: z
     .string()
@@ -88,14 +88,14 @@ async function show(
   const context = contextOf(request);
   const { id } = context.organization;
   const { before } = querySchema.parse(request.query);
-  const page = await readApiKeys(deps.db, { ...context.owner, before, limit: pageSize });
+  const page = await readApiKeyPage(deps.db, { ...context.owner, before, limit: pageSize });
   const creators = page.keys.map(({ createdBy }) => createdBy);
   const names = await nameActors(deps.db, id, creators);
   const now = deps.clock.now();
   const managers = page.keys.filter(({ scopes }) => scopes.includes('keys:manage'));
   const actors = managers.map((key) => `key:${key.id}`);
-  const ofManagers = await createdKeys(deps.db, actors, now, id);
-  const view = { context, page, names, ofManagers, isNewest: before === undefined, now };
+  const createdWithKeys = await createdKeys(deps.db, actors, now, id);
+  const view = { context, page, names, createdWithKeys, isNewest: before === undefined, now };
   return sendOnce(request, reply, { context, page: 'api-keys', part: <ApiKeys {...view} {...state} /> });
 }
 
@@ -111,8 +111,8 @@ interface ApiKeysProps extends State {
   page: ApiKeyPage;
   /** The display names of those who created the keys. */
   names: ReadonlyMap<string, string>;
-  /** The working keys that were created with keys of this page. */
-  ofManagers: readonly CreatedKey[];
+  /** The keys that were created with keys of this page and are neither revoked nor expired. */
+  createdWithKeys: readonly CreatedKey[];
   /** Whether this is the first page. */
   isNewest: boolean;
   now: Date;
@@ -171,10 +171,10 @@ const columns: readonly Column[] = [
   { title: 'Actions', kind: 'actions' },
 ];
 
-type RowView = Pick<ApiKeysProps, 'context' | 'ofManagers' | 'now'>;
+type RowView = Pick<ApiKeysProps, 'context' | 'createdWithKeys' | 'now'>;
 
 function rowOf(
-  { context, ofManagers, now }: RowView,
+  { context, createdWithKeys, now }: RowView,
   apiKey: ApiKeySummary,
   creator: string | undefined,
 ): TableRow {
@@ -209,7 +209,7 @@ function rowOf(
         >
           <p>Requests with this key will fail immediately. This can't be undone.</p>
           {scopes.includes('keys:manage') ? (
-            <WithCreated count={ofManagers.filter(({ creator }) => creator === `key:${id}`).length} />
+            <WithCreated count={createdWithKeys.filter(({ creator }) => creator === `key:${id}`).length} />
           ) : null}
         </Confirm>
       ) : null,
@@ -222,10 +222,7 @@ function WithCreated({ count }: { count: number }) {
   return (
     <label>
       <input type="checkbox" name="withCreated" value="yes" />
-      <span>
-        Also revoke the keys that it created ({count} {count === 1 ? 'works' : 'work'} now). Otherwise they
-        keep working.
-      </span>
+      <span>Also revoke the keys that were created with it ({count} now).</span>
     </label>
   );
 }

@@ -4,7 +4,7 @@ import {
   defaultScopes,
   generateApiKey,
   hashApiKey,
-  maxWorkingKeys,
+  maxKeys,
   revokeApiKey,
 } from '../../../../shared/organizations/api-keys.ts';
 import { changeApiKey } from '../../../../shared/organizations/change-api-key.ts';
@@ -203,7 +203,7 @@ describe('API keys', () => {
     };
     const [alone, together] = [await newManager(), await newManager()];
     const { text } = await admin.visitor.get(apiKeys);
-    expect(rowOf(text, alone.id)).toContain('Also revoke the keys that it created (1 works now).');
+    expect(rowOf(text, alone.id)).toContain('Also revoke the keys that were created with it (1 now).');
     expect(rowOf(text, alone.created.id)).not.toContain('withCreated');
     await admin.visitor.post(`${apiKeys}/${alone.id}/revoke`);
     const { headers } = await admin.visitor.post(`${apiKeys}/${together.id}/revoke`, { withCreated: 'yes' });
@@ -243,7 +243,7 @@ describe('API keys', () => {
     expect(new Set(listed)).toEqual(new Set([row.id, ...ids]));
   });
 
-  test('are at most 1,000 per environment, of which none is revoked or expired', async () => {
+  test('are at most 1,000 per environment, not counting revoked and expired ones', async () => {
     const { id: organizationId, keys } = await service.addOrganization('Full');
     const { db } = service.deps;
     const {
@@ -253,7 +253,7 @@ describe('API keys', () => {
     } = await db.apiKey.findUniqueOrThrow({
       where: { id: keys.test.id },
     });
-    const ids = Array.from({ length: maxWorkingKeys - 2 }, () => newId('key'));
+    const ids = Array.from({ length: maxKeys - 2 }, () => newId('key'));
     const hashed = () => ({ hash: hashApiKey(generateApiKey('test')) });
     await db.apiKey.createMany({ data: ids.map((id) => ({ ...row, ...hashed(), id })) });
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => newKey('test', organizationId)));
@@ -263,7 +263,9 @@ describe('API keys', () => {
     await member.visitor.get(page);
     const refused = await member.visitor.post(page, form());
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('This environment already has 1000 API keys that work, the maximum.');
+    expect(refused.text).toContain(
+      'This environment already has 1000 API keys that are neither revoked nor expired, the maximum.',
+    );
     await newKey('live', organizationId);
     const [revoked = '', expired = ''] = ids;
     await revokeApiKey(service.deps, { keyId: revoked, actor: 'cli:ada' });

@@ -207,7 +207,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
         return refund.flaggedAt === null ? null : refund;
       });
       expect(kept).toMatchObject({ status: 'processing', unknownSince: null });
-      expect(kept.attempts.at(-1)?.outcome).toBe('misconfigured');
+      expect(kept.attempts.map(({ outcome }) => outcome)).toContain('misconfigured');
       await setCredentials(good);
       const completed = await untilStatus(service, kept.id, 'completed');
       expect(completed).toMatchObject({ flaggedAt: null, flagReason: null });

@@ -1,0 +1,63 @@
+import { timingSafeEqual } from 'node:crypto';
+import type { ApiKey, Database, Reads } from '../platform/database.ts';
+import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
+import { hashApiKey, keyPattern } from './api-keys.ts';
+
+/** The database leaves revoked and expired keys out, so that they take exactly as long as unknown ones. */
+async function readByHash(reads: Reads, hashes: readonly string[]): Promise<Map<string, ApiKey>> {
+  const rows = await reads.query<ApiKey>(
+    `SELECT id, organization_id AS "organizationId", environment, hash, last_four AS "lastFour",
+       name, scopes, agent_limits AS "agentLimits", created_by AS "createdBy", created_at AS "createdAt",
+       last_used_at AS "lastUsedAt", expires_at AS "expiresAt", stopped_at AS "stoppedAt", revoked_at AS "revokedAt"
+     FROM api_key WHERE hash = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
+    [hashes.map((hash) => Buffer.from(hash, 'hex'))],
+  );
+  return new Map(rows.map((row) => [Buffer.from(row.hash).toString('hex'), row]));
+}
+
+/**
+ * The hashes of all keys that are neither revoked nor expired, in hexadecimal. One statement, however many keys callers
+ * then hold against them.
+ */
+export async function readValidHashes(reads: Reads): Promise<ReadonlySet<string>> {
+  const rows = await reads.query<{ hash: string }>(
+    `SELECT encode(hash, 'hex') AS hash FROM api_key
+     WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
+    [],
+  );
+  return new Set(rows.map(({ hash }) => hash));
+}
+
+/** Whether a text has the format of a key. Others are refused without a statement. */
+export function hasKeyFormat(text: string): boolean {
+  return keyPattern.test(text);
+}
+
+/** Finds keys by the hash of the whole key; undefined for an unknown, revoked or expired one. */
+export type ApiKeyLookup = SharedStatement<string, ApiKey | undefined>;
+
+/** Reads keys from the database for every request; concurrent requests share a statement. */
+export function openApiKeyLookup(reads: Reads): ApiKeyLookup {
+  return shareRead((hashes) => readByHash(reads, hashes));
+}
+
+/**
+ * Finds the key that a caller presents. Nothing is cached, so a revocation takes effect at once.
+ * @returns null for a malformed, unknown, revoked or expired key, indistinguishably.
+ */
+export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promise<ApiKey | null> {
+  if (!hasKeyFormat(presented)) return null;
+  const hash = hashApiKey(presented);
+  const row = await lookUp(Buffer.from(hash).toString('hex'));
+  return row !== undefined && timingSafeEqual(row.hash, hash) ? row : null;
+}
+
+/** Records the last use of a key, to the minute. */
+export async function noteApiKeyUse(db: Database, key: ApiKey, now: Date): Promise<void> {
+  const minuteAgo = new Date(now.getTime() - 60_000);
+  if (key.lastUsedAt !== null && key.lastUsedAt > minuteAgo) return;
+  await db.apiKey.updateMany({
+    where: { id: key.id, OR: [{ lastUsedAt: null }, { lastUsedAt: { lt: minuteAgo } }] },
+    data: { lastUsedAt: now },
+  });
+}
