@@ -119,6 +119,7 @@ async function refuseExcess(client: pg.Client, user: string): Promise<void> {
     `SELECT rolcreaterole
          OR has_table_privilege(oid, 'audit_log', 'UPDATE, DELETE, TRUNCATE')
          OR has_table_privilege(oid, 'refund_event', 'UPDATE, DELETE, TRUNCATE')
+         OR has_any_column_privilege(oid, 'audit_log', 'UPDATE') OR has_any_column_privilege(oid, 'refund_event', 'UPDATE')
          OR has_schema_privilege(oid, current_schema(), 'CREATE')
          OR has_database_privilege(oid, current_database(), 'CREATE, TEMPORARY')
          OR EXISTS (SELECT FROM pg_shdepend WHERE refclassid = 'pg_authid'::regclass AND refobjid = r.oid AND deptype = 'o')

@@ -36,7 +36,7 @@ export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:
 /** The longest time until a key expires, in days. */
 export const maxExpiryDays = 3_650;
 
-/** The most keys that are neither revoked nor expired, per environment. */
+/** The most keys that are neither revoked nor expired, per environment; also the most that are created in 24 hours. */
 export const maxKeys = 1_000;
 
 const dayMs = 86_400_000;
@@ -155,9 +155,17 @@ async function checkKeyCount(
   { organizationId, environment }: Pick<NewApiKey, 'organizationId' | 'environment'>,
   now: Date,
 ): Promise<void> {
+  const dayAgo = new Date(now.getTime() - dayMs);
+  const where = { organizationId, environment };
+  // Each request of a requester with limits reads all keys of the requester, also revoked ones.
+  if ((await tx.apiKey.count({ where: { ...where, createdAt: { gt: dayAgo } } })) >= maxKeys) {
+    throw new ServiceError(
+      'validation_error',
+      `${maxKeys} API keys were created in this environment in the last 24 hours, the maximum. Use them longer, and try again later.`,
+    );
+  }
   const isNotExpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
-  const where = { organizationId, environment, revokedAt: null, ...isNotExpired };
-  if ((await tx.apiKey.count({ where })) < maxKeys) return;
+  if ((await tx.apiKey.count({ where: { ...where, revokedAt: null, ...isNotExpired } })) < maxKeys) return;
   throw new ServiceError(
     'validation_error',
     `This environment already has ${maxKeys} API keys that are neither revoked nor expired, the maximum. Revoke keys that are no longer used.`,

@@ -35,7 +35,10 @@ export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<voi
       const form = readForm(formSchema, body);
       if (form.kind === 'invalid') return again(form.problems);
       try {
-        const proof = await createFirstOwner({ ...deps, log: request.log }, form.value);
+        const proof = await createFirstOwner(
+          { ...deps, log: request.log },
+          { ...form.value, ip: request.ip },
+        );
         await beginSession(deps, request, reply, proof);
       } catch (error) {
         return again(problemsOf(error, fields));

@@ -6,7 +6,7 @@ import { erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
-import { endAccess, type UserChange } from './disable-user.ts';
+import { endAccess, lockOrganizationsOf, type UserChange } from './disable-user.ts';
 import { eraseAddress } from './erase-address.ts';
 
 /** What a deletion did. */
@@ -36,6 +36,8 @@ export async function deleteUser(
   const { actor } = request;
   const now = deps.clock.now();
   const work = async (tx: DatabaseTransaction): Promise<Deletion> => {
+    const found = await tx.user.findUnique({ where: { email }, select: { id: true } });
+    if (found !== null) await lockOrganizationsOf(tx, found.id);
     const [user] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
     const userId = user?.id ?? null;

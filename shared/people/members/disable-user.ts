@@ -27,6 +27,7 @@ export async function disableUser(
 ): Promise<CreatedKey[]> {
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
+    await lockOrganizationsOf(tx, userId);
     const { count } = await tx.user.updateMany({
       where: { id: userId, disabledAt: null },
       data: { disabledAt: now },
@@ -74,13 +75,8 @@ export async function endAccess(
   const where = { userId };
   const joined = await tx.membership.findMany({ where, orderBy: { organizationId: 'asc' } });
   const organizationIds = joined.map(({ organizationId }) => organizationId);
-  // Keys also exist in organizations that the user has left. Keys created with them are in the same organization.
-  const ofKeys = await tx.apiKey.groupBy({
-    by: ['organizationId'],
-    where: { createdBy: actorOf({ userId }) },
-  });
-  const locked = new Set([...organizationIds, ...ofKeys.map(({ organizationId }) => organizationId)]);
-  for (const id of [...locked].toSorted()) await lockOrganization(tx, id);
+  // Again: the user may have joined an organization before the user's row was locked.
+  await lockOrganizationsOf(tx, userId);
   const owned = await tx.membership.findMany({ where: { ...where, role: 'owner' } });
   for (const { organizationId } of owned) await requireAnotherOwner(tx, organizationId, userId);
   const invitedBy = actorOf({ userId });
@@ -88,4 +84,19 @@ export async function endAccess(
     await revokeOpenInvitations(tx, { organizationId, invitedBy }, actor, now);
   }
   return organizationIds;
+}
+
+/**
+ * Locks the organizations of a user and of the user's API keys until the transaction ends. Call it before the user's row is
+ * locked, as the acceptance of an invitation does, so that neither waits for the other.
+ */
+export async function lockOrganizationsOf(tx: DatabaseTransaction, userId: string): Promise<void> {
+  const joined = await tx.membership.findMany({ where: { userId }, select: { organizationId: true } });
+  // Keys also exist in organizations that the user has left. Keys created with them are in the same organization.
+  const ofKeys = await tx.apiKey.groupBy({
+    by: ['organizationId'],
+    where: { createdBy: actorOf({ userId }) },
+  });
+  const ids = new Set([...joined, ...ofKeys].map(({ organizationId }) => organizationId));
+  for (const id of [...ids].toSorted()) await lockOrganization(tx, id);
 }

@@ -5,6 +5,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
 import { attempt, lockedError, type RefusalLog } from '../sign-in/lockout.ts';
+import { networkOf } from '../sign-in/network.ts';
 import type { Proof } from '../sign-in/sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
@@ -36,10 +37,10 @@ export function setupCode(encryptionKey: string): string {
 export async function createFirstOwner(
   deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> &
     RefusalLog & { settings: { ENCRYPTION_KEY: string } },
-  request: { code: string; organizationName: string; email: string; password: string },
+  request: { code: string; organizationName: string; email: string; password: string; ip: string },
 ): Promise<Proof> {
   if (!(await needsFirstOwner(deps.db))) throw alreadySetUp();
-  await requireCode(deps, request.code);
+  await requireCode(deps, request);
   const name = checkedOrganizationName(request.organizationName, 'organizationName');
   const user = await prepareUser(deps, request);
   const actor = actorOf({ userId: user.id });
@@ -56,11 +57,12 @@ export async function createFirstOwner(
 
 async function requireCode(
   deps: Pick<PasswordDependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
-  given: string,
+  { code, ip }: { code: string; ip: string },
 ): Promise<void> {
   const expected = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
-  const result = await attempt(deps, { subject: 'first-owner', userId: null }, async () =>
-    timingSafeEqual(digestOf(given), expected),
+  const subject = { setUpCodeFrom: networkOf(ip) };
+  const result = await attempt(deps, { subject, userId: null }, async () =>
+    timingSafeEqual(digestOf(code), expected),
   );
   if (result.kind === 'locked') throw lockedError(result);
   if (result.kind === 'wrong') {

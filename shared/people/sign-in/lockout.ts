@@ -18,7 +18,7 @@ export const failuresKeptMs = 24 * 60 * minuteMs;
  * What attempts are counted for. Failures: sign-ins to an account, an email address with or without a user, from one
  * network; to an account from all networks; from a network to all accounts; in a known browser; the current password or a
  * code in a session, so that a stolen session cannot lock its user out of signing in; codes at sign-in, in a known browser
- * apart, so that someone who knows the password cannot lock its user out; and the set-up code. Successes: sign-ins of a user,
+ * apart, so that someone who knows the password cannot lock its user out; and the set-up code, per network. Successes: sign-ins of a user,
  * in known browsers apart for the same reason.
  */
 export type LockoutSubject =
@@ -30,7 +30,7 @@ export type LockoutSubject =
   | { codeInSessionOf: string }
   | { signInCodeOf: string }
   | { signInCodeInKnownBrowser: string }
-  | 'first-owner'
+  | { setUpCodeFrom: string }
   | { signInsInKnownBrowsersOf: string }
   | { signInsInOtherBrowsersOf: string };
 
@@ -46,7 +46,6 @@ interface Limit {
 
 function limitOf(subject: LockoutSubject): Limit {
   const inARow = (attempts: number) => ({ attempts, windowMs: null });
-  if (subject === 'first-owner') return inARow(5);
   // No user mistypes a password that often, and a copied cookie allows no more guesses than this.
   if ('knownBrowser' in subject) return inARow(100);
   // More than one network alone can cause, so that it does not lock the account for all others.
@@ -87,14 +86,14 @@ export async function attempt(
 ): Promise<Attempt> {
   const now = clock.now();
   const counters = [subject].flat().map((each) => counterOf(each, now));
-  const successCounter = successes === undefined ? [] : [counterOf(successes, now)];
+  const successCounters = successes === undefined ? [] : [counterOf(successes, now)];
   const about = {
     subject: Buffer.from(counters[0]?.key ?? [])
       .toString('hex')
       .slice(0, 12),
     userId,
   };
-  const counted = await countAsFailed(db, counters, { checked: [...counters, ...successCounter], now });
+  const counted = await countAsFailed(db, counters, { checked: [...counters, ...successCounters], now });
   if (counted.kind === 'locked') {
     const { retryAfterSeconds } = counted;
     log.warn({ ...about, retryAfterSeconds }, 'attempt refused: locked');
@@ -113,7 +112,12 @@ export async function attempt(
       db,
       counters.filter(({ windowEnd }) => windowEnd === null).map(({ key }) => key),
     );
-    for (const counter of successCounter) await countOne(db, counter, now);
+    for (const counter of successCounters) {
+      // Others were counted while this one was checked.
+      if ((await countOne(db, counter, now)) === null) {
+        return { kind: 'locked', retryAfterSeconds: (await secondsLocked(db, successCounters, now)) ?? 1 };
+      }
+    }
     return { kind: 'right' };
   }
   const { locksForSeconds } = counted;

@@ -8,8 +8,8 @@ import { newEmail, outcomesOf, usePeople } from '../../support/people.ts';
 const password = 'the first password';
 const alreadySetUp = { code: 'validation_error', message: expect.stringMatching(/already set up/) };
 
-function candidate(code: string) {
-  return { code, organizationName: 'Acme Inc', email: newEmail(), password };
+function candidate(code: string, ip = '192.0.2.1') {
+  return { code, organizationName: 'Acme Inc', email: newEmail(), password, ip };
 }
 
 test('derives a readable set-up code from the encryption key', () => {
@@ -24,7 +24,7 @@ describe('creating the first owner', () => {
   const people = usePeople();
   const code = () => setupCode(people.deps.settings.ENCRYPTION_KEY);
 
-  test('requires the code and locks after five wrong ones', async () => {
+  test('requires the code and locks a network after five wrong ones', async () => {
     expect(await needsFirstOwner(people.deps.db)).toBe(true);
     for (let count = 0; count < 5; count += 1) {
       const guess = createFirstOwner(people.deps, candidate(`AAAA-BBBB-CCC${count}`));
@@ -33,6 +33,8 @@ describe('creating the first owner', () => {
     }
     const locked = { code: 'rate_limited', retryAfterSeconds: 30 };
     await expect(createFirstOwner(people.deps, candidate(code()))).rejects.toMatchObject(locked);
+    const elsewhere = createFirstOwner(people.deps, candidate('AAAA-BBBB-CCCC', '192.0.2.2'));
+    await expect(elsewhere).rejects.toMatchObject({ code: 'validation_error' });
     people.time.ms += 30_000;
     expect(await people.deps.db.organization.count()).toBe(0);
   });

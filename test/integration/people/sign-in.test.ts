@@ -163,6 +163,15 @@ describe('right passwords', () => {
     await signInTimes(member, 10);
   });
 
+  test('are accepted ten times per minute also when fifteen networks send them at once', async () => {
+    const { email, password } = await addPerson();
+    const tries = Array.from({ length: 15 }, (_, index) =>
+      tryPassword(email, password, undefined, `192.0.2.${index}`),
+    );
+    const kinds = (await Promise.all(tries)).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === 'signed-in')).toHaveLength(10);
+  });
+
   test('do not close a known browser when someone else who knows the password uses them up', async () => {
     const member = await addPerson();
     const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, member.userId));

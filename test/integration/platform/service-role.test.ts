@@ -110,6 +110,26 @@ describe('the role of the service', () => {
     await expect(client.query(statement)).rejects.toMatchObject({ code: '42501' });
   });
 
+  // A cascade runs with the rights of the tables' owner.
+  test('cannot move history by changing the id of what it belongs to', async () => {
+    const { rows } = await client.query(
+      `SELECT conname FROM pg_constraint WHERE contype = 'f' AND confupdtype NOT IN ('r', 'a')
+         AND conrelid IN ('audit_log'::regclass, 'refund_event'::regclass)`,
+    );
+    expect(rows).toEqual([]);
+    await query(
+      database.ownerUrl,
+      `INSERT INTO organization (id, name, created_at) VALUES ('org_a', 'Acme', now());
+       INSERT INTO audit_log (id, organization_id, actor, action, target, detail, created_at)
+       VALUES ('aud_a', 'org_a', 'cli:ada', 'organization.created', 'org_a', '{}', now())`,
+    );
+    await client.query(`SET refunds.erasure = 'on'`);
+    await expect(client.query(`UPDATE organization SET id = 'org_b'`)).rejects.toMatchObject({
+      code: '23001',
+    });
+    await client.query('RESET refunds.erasure');
+  });
+
   test('cannot become the owner', async () => {
     const owner = pg.escapeIdentifier(new URL(database.ownerUrl).username);
     await expect(client.query(`SET ROLE ${owner}`)).rejects.toMatchObject({ code: '42501' });
@@ -189,6 +209,15 @@ describe('the migration', () => {
       expect(await prepare(role.href)).toEqual([]);
     },
   );
+
+  test('refuses rights that everyone has on a column of the audit log', async () => {
+    await query(database.ownerUrl, 'GRANT UPDATE (detail) ON audit_log TO PUBLIC');
+    try {
+      await expect(prepare()).rejects.toThrow('Give the service a role of its own');
+    } finally {
+      await query(database.ownerUrl, 'REVOKE UPDATE (detail) ON audit_log FROM PUBLIC');
+    }
+  });
 
   test('refuses the owner as the role of the service', async () => {
     await expect(prepare(database.ownerUrl)).rejects.toThrow('Give the service a role of its own');

@@ -255,7 +255,9 @@ describe('API keys', () => {
     });
     const ids = Array.from({ length: maxKeys - 2 }, () => newId('key'));
     const hashed = () => ({ hash: hashApiKey(generateApiKey('test')) });
-    await db.apiKey.createMany({ data: ids.map((id) => ({ ...row, ...hashed(), id })) });
+    await db.apiKey.createMany({
+      data: ids.map((id) => ({ ...row, ...hashed(), id, createdAt: new Date(0) })),
+    });
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => newKey('test', organizationId)));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const member = await signInMember(service, 'admin', organizationId);
@@ -273,6 +275,24 @@ describe('API keys', () => {
     await db.apiKey.update({ where: { id: expired }, data: { expiresAt: new Date(0) } });
     await newKey('test', organizationId);
     await expect(newKey('test', organizationId)).rejects.toMatchObject({ code: 'validation_error' });
+  });
+
+  test('are created at most 1,000 times in 24 hours, also when they are revoked at once', async () => {
+    const { id: organizationId, keys } = await service.addOrganization('Busy');
+    const { db, clock } = service.deps;
+    const revoked = Array.from({ length: maxKeys - 1 }, () => ({
+      ...{
+        id: newId('key'),
+        hash: hashApiKey(generateApiKey('test')),
+        organizationId,
+        environment: 'test' as const,
+      },
+      ...{ lastFour: 'abcd', name: '', scopes: [], createdBy: `key:${keys.test.id}` },
+      ...{ createdAt: clock.now(), revokedAt: clock.now() },
+    }));
+    await db.apiKey.createMany({ data: revoked });
+    await expect(newKey('test', organizationId)).rejects.toThrow('in the last 24 hours');
+    await newKey('live', organizationId);
   });
 
   test('of another environment or organization cannot be revoked', async () => {

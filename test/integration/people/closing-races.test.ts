@@ -1,14 +1,17 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import { createdKeys } from '../../../shared/organizations/created-keys.ts';
+import { acceptAsNewUser } from '../../../shared/people/members/accept-invitation.ts';
+import { deleteUser } from '../../../shared/people/members/delete-user.ts';
 import { disableUser } from '../../../shared/people/members/disable-user.ts';
+import { invite } from '../../../shared/people/members/invitations.ts';
 import { removeMember } from '../../../shared/people/members/members.ts';
 import { lockOrganization } from '../../../shared/platform/organization.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 
-// A person who is about to lose their rights sends the creation of one more key at that moment.
+// A person who is about to lose their rights creates one more key, or joins again, at that moment.
 const service = useService({ workers: 0 });
 let base: string;
 let owner: DashboardMember;
@@ -134,5 +137,22 @@ describe('a key that is created with another key', () => {
     const [created] = await inOrder(create, disable);
     expect(created.status).toBe(200);
     expect(await workingKeysOf(`user:${leaving.userId}`)).toEqual([]);
+  });
+});
+
+describe('an invitation of a user who has left', () => {
+  test.each([
+    ['disabled', disable],
+    ['deleted', () => deleteUser({ ...service.deps, db: service.ownerDb }, { email: leaving.email, actor })],
+  ])('is accepted while an operator has the user %s, and neither waits for the other', async (_how, end) => {
+    await createApiKey(service.deps, { ...member(), environment: 'test', actor: `user:${leaving.userId}` });
+    await removeMember(service.deps, { ...member(), acting: { administration: actor } });
+    const { token } = await invite(service.deps, {
+      ...{ organizationId: service.organization.id, email: leaving.email, role: 'admin' },
+      acting: { administration: actor },
+    });
+    const password = 'correct-zebra-42-lamp';
+    await inOrder(() => acceptAsNewUser(service.deps, { token, password }), end);
+    expect(await service.deps.db.user.count({ where: { id: leaving.userId, disabledAt: null } })).toBe(0);
   });
 });
