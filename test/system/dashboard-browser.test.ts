@@ -20,12 +20,15 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
   let operator: TestPerson;
   let base: string;
   beforeAll(async () => {
-    operator = await addPerson(service, 'operator');
     base = `/dashboard/${service.organization.id}/test`;
     const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 5_000, mcp: 1_000 } }] };
     await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
   });
-  beforeEach(() => service.sandbox.settings({ autoSettleMs: 0, latencyMs: 0 }));
+  beforeEach(async () => {
+    await service.sandbox.settings({ autoSettleMs: 0, latencyMs: 0 });
+    // One person may sign in only ten times a minute.
+    operator = await addPerson(service, 'operator');
+  });
 
   async function pageOf(person: TestPerson, path = ''): Promise<Page> {
     const page = await browser.open();

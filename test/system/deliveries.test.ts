@@ -120,16 +120,15 @@ describe.each(testedBackends)('webhooks of workers in processes, queues on $name
     const receiver = await newReceiver();
     await addEndpoint(service, { url: receiver.url });
     await recordRefunds(service, 10);
-    const queues = service.deps.queues.map((queue) => queue);
-    const queue = queues.find(({ name }) => name === deliveryQueueName);
-    // Jobs of workers that were killed before.
-    await queue?.obliterate({ force: true });
+    const queue = service.deps.queues.map((each) => each).find(({ name }) => name === deliveryQueueName);
+    // Jobs of the tests before.
+    await queue?.drain(true);
     await waitFor('the jobs', async () => {
       // Does nothing while PostgreSQL still runs the last statement of a worker that was killed.
       await createDeliveries(service.deps, new AbortController().signal);
       return ((await queue?.getJobCountByTypes('waiting')) ?? 0) >= 10;
     });
-    await queue?.obliterate({ force: true });
+    await queue?.drain(true);
     await startWorker();
     await untilDelivered(10);
     expect(new Set(idsOf(receiver)).size).toBe(10);

@@ -52,7 +52,8 @@ describe.skipIf(inject('chromiumPath') === null)('an admin in a browser', () => 
     const page = await openPolicies();
     const complaints = noteComplaints(page);
     await edit(page, 'Dollars');
-    await page.getByLabel('API, above (USD)').fill('20.00');
+    const approval = page.getByRole('group', { name: 'Approval', exact: true });
+    await approval.getByLabel('API, above (USD)').fill('20.00');
     await press(page, 'Preview');
     const row = page.getByRole('row').filter({ has: page.locator(`a[href$="${before.id}"]`) });
     await row.waitFor();

@@ -133,7 +133,7 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
       'PostgreSQL to end',
       async () => {
         await query(
-          database.url,
+          database.ownerUrl,
           `SELECT pg_logical_emit_message(false, 'fill', repeat('x', 1000000)), pg_switch_wal()`,
         ).catch(() => []);
         return said.length > 0;

@@ -77,6 +77,6 @@ test('any request to another operation gets a documented answer', async () => {
   for (const { path, operation } of changing.toSorted((a, b) => isDeletion(a) - isDeletion(b))) {
     const { outcomes } = await storm.strike(operation.operationId);
     if (path.includes('/webhook-endpoints'))
-      expect(outcomes['200'], operation.operationId).toBeGreaterThan(0);
+      expect(outcomes['200'] ?? 0, operation.operationId).toBeGreaterThan(0);
   }
 });
