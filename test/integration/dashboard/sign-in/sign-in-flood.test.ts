@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
-import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
-import { newEmail, newPerson, type TestPerson } from '../../support/people.ts';
-import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { openHashLimiter } from '../../../../shared/people/sign-in/hash-limiter.ts';
+import { DashboardVisitor, type Page } from '../../../support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson, type TestPerson } from '../../../support/people.ts';
+import { useService } from '../../../support/use-service.ts';
+import { waitFor } from '../../../support/wait-for.ts';
 
 let hashes = 0;
 const limiter = openHashLimiter();

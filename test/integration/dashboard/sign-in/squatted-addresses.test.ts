@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { invite } from '../../../shared/people/members/invitations.ts';
-import { findMembership, removeMember } from '../../../shared/people/members/members.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import { auditOf } from '../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
-import { newEmail, newPerson } from '../../support/people.ts';
-import { ownerCliOf } from '../../support/processes/admin-cli.ts';
-import { useService } from '../../support/use-service.ts';
+import { invite } from '../../../../shared/people/members/invitations.ts';
+import { findMembership, removeMember } from '../../../../shared/people/members/members.ts';
+import { signIn } from '../../../../shared/people/sign-in/sign-in.ts';
+import { auditOf } from '../../../support/audit-log.ts';
+import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
+import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson } from '../../../support/people.ts';
+import { ownerCliOf } from '../../../support/processes/admin-cli.ts';
+import { useService } from '../../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const admin = ownerCliOf(service);
