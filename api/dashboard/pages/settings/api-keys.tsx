@@ -20,7 +20,6 @@ import { type Context, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
-import { ButtonLink } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';
 import { doneAt } from '../../layout/done.tsx';
 import type { FormState } from '../../layout/form.tsx';
@@ -28,7 +27,7 @@ import { Empty } from '../../layout/notice.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
 import { CopyButton, Moment } from '../../layout/values.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
-import { ShownOnce, sendOnce } from './settings-frame.tsx';
+import { PageLinks, ShownOnce, sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';
 const pageSize = 50;
@@ -150,12 +149,10 @@ function ApiKeys({ created, form = newForm, ...view }: ApiKeysProps) {
           />
         </div>
       )}
-      <nav class="row" aria-label="Pages">
-        {isNewest ? null : <ButtonLink to={`${context.base}${path}`}>Newest</ButtonLink>}
-        {page.next === null ? null : (
-          <ButtonLink to={`${context.base}${path}?before=${page.next}`}>Older</ButtonLink>
-        )}
-      </nav>
+      <PageLinks
+        newest={isNewest ? null : `${context.base}${path}`}
+        older={page.next && `${context.base}${path}?before=${page.next}`}
+      />
       {mayManage ? <NewKeyForm context={context} to={`${context.base}${path}`} form={form} /> : null}
     </div>
   );

@@ -9,11 +9,11 @@ import type { ApiDependencies } from '../../../http/dependencies.ts';
 import type { Api } from '../../../http/route.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { sendPage } from '../../http/render.ts';
-import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { Submit } from '../../layout/button.tsx';
 import { SelectField } from '../../layout/form.tsx';
 import { Empty } from '../../layout/notice.tsx';
 import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
-import { SettingsFrame } from './settings-frame.tsx';
+import { PageLinks, SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
@@ -95,14 +95,10 @@ function AuditLogPage(view: AuditView) {
       ) : (
         <AuditTable {...view} />
       )}
-      <nav class="row" aria-label="Pages">
-        {isNewest ? null : <ButtonLink to={addressOf(context, filter)}>Newest</ButtonLink>}
-        {page.next === null ? null : (
-          <a class="button" href={addressOf(context, { ...filter, before: page.next })}>
-            Older
-          </a>
-        )}
-      </nav>
+      <PageLinks
+        newest={isNewest ? null : addressOf(context, filter)}
+        older={page.next && addressOf(context, { ...filter, before: page.next })}
+      />
     </SettingsFrame>
   );
 }

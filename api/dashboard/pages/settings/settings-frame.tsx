@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
+import { ButtonLink } from '../../layout/button.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import { CopyButton } from '../../layout/values.tsx';
 
@@ -48,6 +49,16 @@ export function SettingsFrame({ context, page, title, children }: SettingsFrameP
       </nav>
       {children}
     </Frame>
+  );
+}
+
+/** Links to other pages of a list; null for one that does not exist. */
+export function PageLinks({ newest, older }: { newest: string | null; older: string | null }) {
+  return (
+    <nav class="row" aria-label="Pages">
+      {newest === null ? null : <ButtonLink to={newest}>Newest</ButtonLink>}
+      {older === null ? null : <ButtonLink to={older}>Older</ButtonLink>}
+    </nav>
   );
 }
 
