@@ -189,8 +189,14 @@ function queryFor(operation: Operation, { served, known }: StormSources): fc.Arb
 
 /** Objects are sent as `name[key]=value`, lists with commas. */
 function pairsOf(name: string, value: unknown): [name: string, value: string][] {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, String(value)]];
-  return Object.entries(value).map(([key, each]) => [`${name}[${key}]`, String(each)]);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, textOf(value)]];
+  return Object.entries(value).map(([key, each]) => [`${name}[${key}]`, textOf(each)]);
+}
+
+function textOf(value: unknown): string {
+  if (Array.isArray(value)) return value.map(textOf).join(',');
+  // Not every generated object can be converted to a string.
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 export function authorizationFor({ key, otherKeys }: StormSources): fc.Arbitrary<Record<string, string>> {

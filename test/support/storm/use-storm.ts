@@ -115,7 +115,12 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       processor: fc.constantFrom('stripe', 'stripe', 'braintree', 'paypal'),
     };
     const requests = requestsTo(operation, { ...sources, known });
-    return await strikeAt({ name: operationId, requests: () => requests, check });
+    /** Some of them are sent as DELETE. */
+    const restored = async () => {
+      await service.deps.db.webhookEndpoint.updateMany({ data: { deletedAt: null } });
+      return requests;
+    };
+    return await strikeAt({ name: operationId, requests: restored, check });
   };
   return {
     exposed,
