@@ -47,7 +47,7 @@ describe('a process that is killed or frozen, with every answer of the processor
     expect(result.missed.length, result.missed.join('\n')).toBeLessThanOrEqual(Math.max(1, count / 50));
   }, 14_400_000);
 
-  test.each(isRelease ? plantedBugs : plantedBugs.slice(0, 2))(
+  test.each(isRelease ? plantedBugs : plantedBugs.slice(0, 1))(
     'the matrix finds a planted bug: $name',
     async ({ name, tampering, shows, symptom }) => {
       const result = await playAll(matrix, slice(all.filter(shows), plantedCount, seed), { tampering });

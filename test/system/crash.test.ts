@@ -4,7 +4,7 @@ import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '..
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
-import { testedBackends } from '../support/release.ts';
+import { releaseTest, testedBackends } from '../support/release.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Long enough for two lookups at once on a slow machine. */
@@ -69,21 +69,24 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
     return ids;
   }
 
-  test('a worker that gets SIGTERM finishes its calls, records their outcomes, and exits with 0', async () => {
-    const { service } = processes;
-    const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
-    for (const processor of PROCESSORS) {
-      await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 3_000 });
-    }
-    const ids = await Promise.all(PROCESSORS.map((processor) => accept(service, processor)));
-    await untilAtProcessor(service, ids);
-    expect(await worker.stop()).toEqual({ code: 0, signal: null });
-    for (const id of ids) {
-      expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
-      expect((await timelineOf(service, id)).slice(1, 3)).toEqual(['attempt.started', 'attempt.accepted']);
-    }
-    await expectToComplete(ids);
-  });
+  releaseTest(
+    'a worker that gets SIGTERM finishes its calls, records their outcomes, and exits with 0',
+    async () => {
+      const { service } = processes;
+      const worker = await processes.startWorker({ PROCESSOR_TIMEOUT_MS: '20000' });
+      for (const processor of PROCESSORS) {
+        await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 3_000 });
+      }
+      const ids = await Promise.all(PROCESSORS.map((processor) => accept(service, processor)));
+      await untilAtProcessor(service, ids);
+      expect(await worker.stop()).toEqual({ code: 0, signal: null });
+      for (const id of ids) {
+        expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
+        expect((await timelineOf(service, id)).slice(1, 3)).toEqual(['attempt.started', 'attempt.accepted']);
+      }
+      await expectToComplete(ids);
+    },
+  );
 
   test('a killed API loses no refund, whether its client was answered or still waits', async () => {
     const { service } = processes;
