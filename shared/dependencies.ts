@@ -9,10 +9,10 @@ import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
-import { leaseMs } from './refunds/lifecycle/claim.ts';
 import type { RefundDependencies } from './refunds/lifecycle/dependencies.ts';
 import { openLookups } from './refunds/lifecycle/lookups.ts';
 import { openRefundStatements } from './refunds/lifecycle/statements.ts';
+import { leaseMs } from './refunds/model/lookup-proof.ts';
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
 /** The dependencies of a process; built once in its main, and by tests. */

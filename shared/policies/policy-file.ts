@@ -29,7 +29,7 @@ export const policyFileSchema = z.strictObject({
     }),
 });
 
-// Refuses policies that can never match. Stored policies are not checked again, so that a stricter rule cannot break them.
+// Refuses policies that can never match. Stored policies are not checked against this, so that a stricter rule here cannot break them.
 const matchableSchema = policyFileSchema.superRefine(({ policies }, context) => {
   for (const [index, { match }] of policies.entries()) {
     const complain = (field: string, message: string) =>

@@ -9,7 +9,7 @@ export const attemptErrors = {
   tls_failed: 'No secure connection could be made, for example because of an invalid certificate.',
   invalid_response: 'The response was not valid HTTP.',
   address_not_public: 'The endpoint is not on the public internet.',
-  https_required: 'The URL of the endpoint does not begin with https.',
+  https_required: 'The URL of the endpoint does not begin with https://.',
   not_sent: 'The service could not send the request.',
   interrupted: 'The worker ended during the attempt. The endpoint may have received the request.',
 } as const;

@@ -15,7 +15,9 @@ interface EmailOption {
 export function addUserClosingCommands(user: Command): void {
   user
     .command('disable')
-    .description('refuse sign-ins of a user in every organization and end all sessions, until `user enable`')
+    .description(
+      'end all sessions of a user, revoke the invitations that the user made, and refuse sign-ins in every organization until `user enable`',
+    )
     .addOption(emailOption())
     .addOption(revokeKeysOption())
     .addHelpText('after', examples('user disable --email ada@example.com --revoke-keys'))
@@ -29,7 +31,7 @@ export function addUserClosingCommands(user: Command): void {
   user
     .command('delete')
     .description(
-      'delete a user, revoke their API keys and erase the address; needs the owner of the database',
+      'delete a user, revoke their API keys and the invitations that they made, and erase the address; needs the owner of the database',
     )
     .addOption(emailOption())
     .addHelpText(
@@ -44,7 +46,7 @@ async function disable({ email, revokeKeys = false }: EmailOption & KeyRevocatio
   await withDependencies(async (deps, actor) => {
     const { userId } = await findUser(deps.db, email);
     const keys = await disableUser(deps, { userId, actor, revokesKeys: revokeKeys });
-    explain(`Disabled ${userId} and ended all sessions.`);
+    explain(`Disabled ${userId}, ended all sessions and revoked open invitations of the user.`);
     if (revokeKeys) explain(`Revoked ${countOf(keys)}.`);
     else explainRemainingKeys('the user', keys);
   });

@@ -3,7 +3,7 @@ import { explain } from './output.ts';
 
 /**
  * Lists API keys that were not revoked with their creator, each with the command that revokes it.
- * @param creator as the subject of a sentence.
+ * @param creator the subject of the sentence, such as 'the user'.
  */
 export function explainRemainingKeys(creator: string, keys: readonly CreatedKey[]): void {
   if (keys.length === 0) return;

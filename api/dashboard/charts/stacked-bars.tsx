@@ -18,7 +18,7 @@ export interface StackedBarsProps {
   format: (value: number) => string;
   /** Formats a value for the axis; `format` by default. */
   formatShort?: (value: number) => string;
-  /** The column title of the bars in the table: `Day`. */
+  /** What a bar stands for, such as `Day`: the title of its column in the table. */
   unit: string;
 }
 
@@ -66,7 +66,7 @@ export function StackedBars(props: StackedBarsProps) {
 
 type Scale = ScaleLinear<number, number>;
 
-/** Horizontal lines with their values; between whole numbers there are none. */
+/** Horizontal lines with their values, at whole numbers alone when all values are whole. */
 function Grid({ bars, format, formatShort = format, y }: StackedBarsProps & { y: Scale }) {
   const isWhole = bars.every(({ values }) => Object.values(values).every(Number.isInteger));
   const ticks = y.ticks(ticksWanted).filter((tick) => !isWhole || Number.isInteger(tick));

@@ -5,7 +5,7 @@ import { type IdPrefix, isId } from '../../../shared/platform/ids.ts';
 /** The prefix of all pages; the session cookie is limited to it. */
 export const dashboardPath = '/dashboard';
 
-/** The user's own password and sessions, and signing out. */
+/** The page of the user: password, second factor, sessions, and signing out. */
 export const accountPath = `${dashboardPath}/you`;
 
 export const queueBoardPath = `${dashboardPath}/queues`;
@@ -30,7 +30,7 @@ export function idInPath({ params }: Pick<FastifyRequest, 'params'>, name: strin
   throw pageNotFound();
 }
 
-/** A placeholder host: what resolves to another one is a foreign address. */
+/** A placeholder for our own host: an address that resolves to another host is foreign. */
 const thisHost = 'http://dashboard.invalid';
 
 /**

@@ -53,7 +53,7 @@ function targetOf({ params }: FastifyRequest): string {
   return createHash('sha256').update(JSON.stringify(params)).digest('base64url');
 }
 
-/** More than a dozen windows need with all their automatic updates. */
+/** A dozen windows with all their automatic updates need less. */
 const requestsPerUserAndSecond = 30;
 
 /** Limits the requests of each signed-in user, so that one user's script cannot occupy the dashboard. */

@@ -52,6 +52,7 @@ export function Frame({ context, title, section, actions, children }: FrameProps
                 </a>
               </li>
             ))}
+            {/* The board itself admits only operators of every organization. */}
             {mayAct(context.role, 'operator') ? (
               <li>
                 <a href={queueBoardPath}>Queues</a>

@@ -17,14 +17,14 @@ export const reasonWords: Record<RefundReason, string> = {
 /** The reasons to choose from. */
 export const reasonChoices = choicesOf(reasonWords);
 
-/** The labels of refund sources. */
+/** How a refund was requested, in words. */
 export const initiatorWords: Record<InitiatedBy, string> = {
   api: 'API',
   dashboard: 'Dashboard',
   mcp: 'Agent',
 };
 
-/** The sources to choose from. */
+/** The ways of requesting to choose from. */
 export const initiatorChoices = choicesOf(initiatorWords);
 
 /** The display name of a processor. */

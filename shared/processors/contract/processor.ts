@@ -56,7 +56,7 @@ export interface RefundSubmission {
   amount: bigint;
   currency: string;
   reason: string;
-  /** Derived from the refund's id and idempotencyKeyVersion; the same on every retry. */
+  /** Derived from the refund's id and the attempt's idempotencyKeyVersion: the same on a retry unless that version has changed. */
   idempotencyKey: string;
 }
 
@@ -104,7 +104,7 @@ export type CancelResult =
 /** The answer to any call over the network. */
 export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult;
 
-/** Identifies a refund at its processor. */
+/** What a refund of ours is found by at its processor. */
 export interface RefundReference {
   /** The id of our refund. */
   refundId: string;
@@ -229,7 +229,7 @@ export interface CredentialField {
   hint: string;
 }
 
-/** A refund that the processor has accepted. */
+/** A refund that the processor has accepted, as far as it is stored. */
 export interface AcceptedRefund {
   externalRefundId: string;
   transactionId: string;
@@ -257,7 +257,10 @@ export interface ProcessorKind<Credentials> {
   amountProblem(amount: bigint, currency: string): string | null;
   /** False when the processor no longer cancels the refund, judged by its last known status. */
   mayCancel(refund: AcceptedRefund): boolean;
-  /** How long after the end of an attempt a lookup that finds nothing proves that nothing was applied. */
+  /**
+   * The settle delay: from this long after an attempt has ended, a lookup that finds nothing proves that nothing was
+   * applied. After an error reply it is longer, see lookup-proof.ts.
+   */
   settleDelayMs: number;
   /**
    * Webhooks: the media type of the body, the query parameter of the challenge to a new address (null when there is none), and

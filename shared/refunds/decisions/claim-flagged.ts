@@ -1,6 +1,7 @@
 import type { Refund } from '../../platform/database.ts';
-import { type Claim, leaseMs } from '../lifecycle/claim.ts';
+import type { Claim } from '../lifecycle/claim.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
+import { leaseMs } from '../model/lookup-proof.ts';
 import { attemptFrom, type RowJson, refundFrom, workFrom } from '../model/rows.ts';
 
 /** A flagged refund under a person's lease. */

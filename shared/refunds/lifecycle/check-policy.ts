@@ -35,7 +35,7 @@ export interface PolicyQuestion {
 }
 
 export interface PaymentExamination {
-  /** Null when no account knows it, or its processor cannot refund it. */
+  /** Null when there is no account for it, or its processor does not have it or cannot refund it. */
   payment: KnownPayment | null;
   /** Why its processor cannot refund it; null otherwise. */
   unrefundable: ProcessorFailure | null;
@@ -43,7 +43,7 @@ export interface PaymentExamination {
 }
 
 /**
- * Checks whether a payment may be refunded; changes nothing. An unknown payment, or one that its processor cannot refund, is
+ * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment, or one that its processor cannot refund, is
  * not eligible.
  * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
  * processor_error when it refuses the account's credentials. Also what `chooseAccount` throws.

@@ -1,8 +1,7 @@
-import type { ServiceSettings } from '../../platform/config.ts';
 import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
-import { recordingMarginMs } from '../model/lookup-proof.ts';
+import { leaseMs } from '../model/lookup-proof.ts';
 import { attemptFrom, fromRow, refundFrom, workFrom } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
@@ -36,11 +35,6 @@ export interface Claim {
   /** The last one; for the step `send`, the one that is about to be made. */
   attempt: RefundAttempt | null;
   account: AccountName;
-}
-
-/** The length of a lease: longer than any call to a processor can last. */
-export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<ServiceSettings, 'PROCESSOR_TIMEOUT_MS'>): number {
-  return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
 /**

@@ -3,14 +3,20 @@ import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.
 import { processorKind } from '../../processors/registry.ts';
 
 /** The time for recording an answer after the deadline of the call. */
-export const recordingMarginMs = 10_000;
+const recordingMarginMs = 10_000;
 
-/** After a reply with an error, the processor may still apply the request for this long. */
+/** The length of a lease: longer than any call to a processor can last. */
+export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>): number {
+  return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
+}
+
+/** The least settle delay after a reply with an error, because the processor may still apply the request. */
 const repliedSettleDelayMs = 60_000;
 
 /**
  * From when on a lookup that finds nothing proves that the last attempt was not applied: the end of the attempt, or the time
- * when its outcome became unknown if that is later, plus the processor's settle delay. In the database's time.
+ * when its outcome became unknown if that is later, plus the processor's settle delay, which is longer after an error reply.
+ * In the database's time.
  */
 export function lookupConclusiveAt(
   settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
@@ -19,6 +25,7 @@ export function lookupConclusiveAt(
   attempt: Pick<RefundAttempt, 'startedAt' | 'endedAt' | 'keySpent'> | null,
 ): Date {
   const { settleDelayMs } = processorKind(processor);
+  // A reply has spent the key.
   const proofMs = attempt?.keySpent ? Math.max(settleDelayMs, repliedSettleDelayMs) : settleDelayMs;
   const endMs = Math.max(
     unknownSince?.getTime() ?? 0,
@@ -27,10 +34,10 @@ export function lookupConclusiveAt(
   return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? proofMs));
 }
 
-/** When the attempt ended. If its worker was killed, the deadline of the call, which counts from the claim. */
+/** When the attempt ended. If its worker was killed, when its lease ended, which began with the attempt. */
 function attemptEndMs(
-  { PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>,
+  settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>,
   { startedAt, endedAt }: Pick<RefundAttempt, 'startedAt' | 'endedAt'>,
 ): number {
-  return endedAt?.getTime() ?? startedAt.getTime() + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
+  return endedAt?.getTime() ?? startedAt.getTime() + leaseMs(settings);
 }

@@ -8,7 +8,7 @@ export interface RefundOwner {
   environment: Environment;
 }
 
-/** True for text in the format of our ids. Other text may not even be a valid value for the database. */
+/** True for text that can be the id of a refund of ours. Other text may not even be a valid value for the database. */
 export function isRefundId(id: string): boolean {
   return /^ref_[a-z0-9]{1,64}$/.test(id);
 }
@@ -83,13 +83,13 @@ export function toPublicRefund(refund: ReadRefund): PublicRefund {
   };
 }
 
-/** Why a refund failed, for clients. */
+/** Why a refund failed, or was cancelled because it no longer fits its payment, for clients. */
 export interface RefundFailure {
   code: string;
   message: string;
 }
 
-/** Null for a refund that has not failed. */
+/** Null for a refund without a failure code. */
 export function toFailure({
   failureCode,
   failureMessage,
@@ -97,7 +97,10 @@ export function toFailure({
   return failureCode === null ? null : { code: failureCode, message: failureMessage ?? failureCode };
 }
 
-/** A sent refund as it was created, with the processor's id if it has one by now. */
+/**
+ * A refund that did not require approval, as it was created: processing, whatever became of it since, with the processor's id
+ * if it has one by now.
+ */
 export function asCreated(refund: ReadRefund): PublicRefund {
   const current = toPublicRefund(refund);
   return { ...current, status: 'processing', updatedAt: current.createdAt };

@@ -145,7 +145,7 @@ describe('a clock that jumps', () => {
     { what: 'an hour ahead', ms: hour },
     { what: 'an hour back', ms: -hour },
   ])(
-    '$what during an attempt leaves one delivery, that is due five seconds after the attempt',
+    '$what during an attempt leaves one delivery, which is due five seconds after the attempt',
     async ({ ms }) => {
       const { deliveries, end } = await holdAttempt();
       await stage.advance(ms);
@@ -195,7 +195,7 @@ test('a disabled endpoint stays disabled when its pending deliveries cannot be e
   await recordRefunds(service, 25);
   await stage.create();
   await withClient(service.databaseUrl, async (client) => {
-    // As a statement that takes too long does.
+    // Fails as a statement does that takes too long.
     await client.query(`CREATE FUNCTION refuse_ending() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN RAISE EXCEPTION 'canceled' USING ERRCODE = '57014'; END $$;
       CREATE TRIGGER refuse_ending BEFORE UPDATE ON webhook_delivery FOR EACH ROW
@@ -226,7 +226,7 @@ test('an attempt whose delivery was deleted meanwhile enqueues nothing of other 
   expect(await onlyOne(other.deliveries())).toMatchObject({ status: 'pending', attempts: [] });
 });
 
-test('a sweep enqueues at most 500 deliveries, of every endpoint before a second one of another', async () => {
+test('a sweep enqueues at most 500 deliveries, in turns of one per endpoint', async () => {
   const endpoints = [];
   for (let count = 0; count < 60; count += 1) endpoints.push((await register()).endpoint.id);
   await recordRefunds(service, 20);

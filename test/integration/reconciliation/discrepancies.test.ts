@@ -68,7 +68,7 @@ async function reopen({ externalRefundId, processor }: RefundRecord): Promise<vo
   await service.sandbox.driveRefund(externalRefundId ?? '', { status });
 }
 
-/** Changes the amount on record, as if another one had been requested. */
+/** Changes the amount on record, as if another amount had been requested. */
 async function setAmount({ id, transactionId }: RefundRecord, amount: bigint): Promise<void> {
   await service.deps.db.payment.updateMany({ where: { transactionId }, data: { reserved: amount } });
   await service.deps.db.refund.update({ where: { id }, data: { amount } });
@@ -176,7 +176,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
 
 // Here money did move twice, so the invariants of the tests above do not hold.
 describe.each(['stripe', 'braintree'] as const)('an extra refund at %s', (processor) => {
-  /** One that the processor has accepted, and another one under its name; both are open there. */
+  /** A refund that the processor has accepted, and an extra one there under the same refund id; both are open. */
   async function withExtra() {
     const accepted = await work(service, await createRefund(service, processor));
     const { id: refundId, transactionId } = accepted;

@@ -97,7 +97,7 @@ test.each([
   expect(transaction).toMatchObject({ id, status, type: 'credit', orderId: 'ref_1', refundedTransactionId });
 });
 
-test('a failed refund to a card sends its id alone, and a settled one sends nothing', async () => {
+test('a failed refund to a card sends only its id and status, and a settled one sends nothing', async () => {
   const settled = await credit('card');
   await control.driveRefund(settled.id, { status: 'settled' });
   const failed = await credit('card');

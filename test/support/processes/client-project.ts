@@ -40,8 +40,14 @@ async function makeProject(): Promise<ClientProject> {
       const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
       const always = ['--ignoreConfig', '--strict', '--target', 'es2023', '--types', 'node'];
       const compiled = run(process.execPath, [compiler, ...always, ...options], { cwd: folder });
-      const { stdout } = await compiled.catch((error: { stdout: string }) => error);
-      return stdout;
+      try {
+        return (await compiled).stdout;
+      } catch (error) {
+        const { stdout = '' } = error as { stdout?: string };
+        // The compiler itself failed.
+        if (stdout === '') throw error;
+        return stdout;
+      }
     },
   };
 }

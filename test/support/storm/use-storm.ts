@@ -18,7 +18,7 @@ export interface Storm {
   sources: StormSources;
   /** Sends the requests to one operation of the document. */
   strike(operationId: string): Promise<StormReport>;
-  /** Sends the requests to any route. Fails when more is on record afterwards than requests were carried out. */
+  /** Sends requests to any route. Fails when they added more rows to a table than there were accepted requests. */
   strikeAt(target: StormTarget): Promise<StormReport>;
   close(): Promise<void>;
 }
@@ -93,7 +93,7 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       const made = count - (before[table] ?? 0);
       if (made <= accepted) continue;
       throw new Error(
-        `${target.name}: ${accepted} requests were carried out, and made ${made} rows of ${table}.`,
+        `${target.name}: ${accepted} requests were accepted, but ${made} rows were added to ${table}.`,
       );
     }
     return report;
@@ -115,9 +115,10 @@ async function prepare(exposed: ExposedService): Promise<Storm> {
       processor: fc.constantFrom('stripe', 'stripe', 'braintree', 'paypal'),
     };
     const requests = requestsTo(operation, { ...sources, known });
-    /** Some of them are sent as DELETE. */
+    /** Endpoints that earlier requests deleted or disabled are there again. */
     const restored = async () => {
-      await service.deps.db.webhookEndpoint.updateMany({ data: { deletedAt: null } });
+      const data = { deletedAt: null, status: 'enabled', disabledReason: null } as const;
+      await service.deps.db.webhookEndpoint.updateMany({ data });
       return requests;
     };
     return await strikeAt({ name: operationId, requests: restored, check });

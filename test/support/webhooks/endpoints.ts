@@ -8,7 +8,7 @@ import type { TestService } from '../service.ts';
 
 // Endpoints, events and deliveries straight in the database, without the API.
 
-/** What they are made with; a `TestService` is one. */
+/** What endpoints and refunds are made with; a `TestService` has it. */
 export interface EndpointStage {
   deps: Pick<Dependencies, 'db' | 'secrets' | 'clock'>;
   organization: { id: string };

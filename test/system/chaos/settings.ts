@@ -1,5 +1,5 @@
 import { loadSettings, type ServiceSettings } from '../../../shared/platform/config.ts';
-import { recordingMarginMs } from '../../../shared/refunds/model/lookup-proof.ts';
+import { leaseMs as leaseMsOf } from '../../../shared/refunds/model/lookup-proof.ts';
 
 // The times of the service, shortened so that what takes a minute in production takes seconds here. Their order is that
 // of production: a processor applies a late request before a lookup counts as proof that it never will.
@@ -7,7 +7,7 @@ import { recordingMarginMs } from '../../../shared/refunds/model/lookup-proof.ts
 const processorTimeoutMs = 2_000;
 
 /** How long a claimed refund belongs to its worker. */
-export const leaseMs = processorTimeoutMs + recordingMarginMs;
+export const leaseMs = leaseMsOf({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs });
 
 /** How long after the end of an attempt a lookup that finds nothing is proof. */
 export const settleDelayMs = 10_000;

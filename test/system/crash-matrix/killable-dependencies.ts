@@ -9,9 +9,9 @@ import {
 import type { RefundQueues } from '../../../shared/platform/queues.ts';
 import { ProcessorConnections } from '../../../shared/processors/accounts/connections.ts';
 import type { Processor } from '../../../shared/processors/contract/processor.ts';
-import { leaseMs } from '../../../shared/refunds/lifecycle/claim.ts';
 import { openLookups } from '../../../shared/refunds/lifecycle/lookups.ts';
 import { openRefundStatements } from '../../../shared/refunds/lifecycle/statements.ts';
+import { leaseMs } from '../../../shared/refunds/model/lookup-proof.ts';
 import type { KillableProcess } from './killable-process.ts';
 import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
 import { replacing } from './replacing.ts';

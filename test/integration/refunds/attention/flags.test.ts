@@ -190,7 +190,7 @@ describe.each([
     await unthrottle();
   });
 
-  test('after a rejection is recorded on the account', async () => {
+  test('is recorded on the account when it follows a rejection', async () => {
     await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
     const { id, transactionId } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
@@ -204,7 +204,7 @@ describe.each([
     await service.sandbox.driveRefund(all, { status: 'failed' });
   });
 
-  test('after a refused cancellation is recorded on the account', async () => {
+  test('is recorded on the account when it follows a refused cancellation', async () => {
     const { id } = await createdRefund(service, 'stripe');
     await advanceRefund(service.deps, id);
     await askToCancel(service, await rowOf(service, id));
@@ -215,7 +215,7 @@ describe.each([
   });
 });
 
-test('does not take the void of another refund for one that was cancelled before', async () => {
+test('does not take the void of one refund for that of another, which was cancelled before', async () => {
   const transactionId = await newPayment(service, {
     processor: 'braintree',
     status: 'submitted_for_settlement',
@@ -232,7 +232,7 @@ test('does not take the void of another refund for one that was cancelled before
   expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
 });
 
-test('does not take a void that may be of a refund of unknown outcome for one that was cancelled before', async () => {
+test('does not take a void for that of a cancelled refund while it may be that of one of unknown outcome', async () => {
   const transactionId = await newPayment(service, {
     processor: 'braintree',
     status: 'submitted_for_settlement',
