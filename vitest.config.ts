@@ -69,6 +69,7 @@ export default defineConfig({
     isolate: false,
     // More than two processors, because many tests wait: for retries, deadlines and processes that start.
     maxWorkers: 4,
+    setupFiles: 'test/support/own-fetch.ts',
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -154,7 +154,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
       expect(cancelled.status).toBe(200);
       expect(cancelled.body.data.status).toBe('cancelled');
       await service.sandbox.clearFaults();
-      expect((await rowOf(service, body.data.id)).dueAt).toBeNull();
+      await waitFor('its work to end', async () => (await rowOf(service, body.data.id)).dueAt === null);
       expect(await service.sandbox.refunds({ transactionId })).toEqual([]);
     });
 
