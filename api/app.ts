@@ -1,14 +1,16 @@
 import { EventFeed } from '../shared/events/feed.ts';
 import { newRequestId } from '../shared/platform/ids.ts';
+import { EventComparisons } from '../shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '../shared/refunds/queries/refund-watcher.ts';
 import { handOverUnknown, type SecondApp } from './hand-over.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, requestChecks } from './http/http-app.ts';
-import { Admission, limitInProgress } from './http/overload.ts';
+import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
 import { refuseUnknownParameters } from './http/query-parameters.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
+import { type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { checkScopes } from './http/scopes.ts';
 import { jsonSecurityHeaders } from './http/security-headers.ts';
@@ -39,12 +41,15 @@ export interface App {
 }
 
 /** Builds the public API and prepares the browser part, which takes longer to load. */
-export async function buildApp(given: Omit<ApiDependencies, 'watcher' | 'feed' | 'closing'>): Promise<App> {
+export async function buildApp(
+  given: Omit<ApiDependencies, 'watcher' | 'feed' | 'events' | 'closing'>,
+): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = {
     ...given,
     watcher: new RefundWatcher(given, closing.signal),
     feed: new EventFeed(given, closing.signal),
+    events: new EventComparisons(given, closing.signal),
     closing: closing.signal,
   };
   const app = createHttpApp(deps, {
@@ -54,11 +59,16 @@ export async function buildApp(given: Omit<ApiDependencies, 'watcher' | 'feed' |
   });
   // Requests that wait get what is there now, so that closing does not wait for them.
   app.addHook('preClose', async () => closing.abort());
-  const admission = new Admission(deps);
+  const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = deps.settings;
+  const delay = new EventLoopDelay();
+  app.addHook('onClose', async () => delay.close());
+  const { clients, processors, people } = openClasses(deps.settings);
+  // What anyone may send is refused before clients are.
+  const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, maxDelayMs / 4);
   const described = collectDescribedRoutes(app);
   const browserApp = handOverUnknown(app, async (requestIdOf) => {
     const { buildBrowserApp } = await import('./browser-app.ts');
-    return await buildBrowserApp(deps, { requestIdOf, admission, described });
+    return await buildBrowserApp(deps, { requestIdOf, described, people, refuseEarlierWhileDelayed });
   });
   await app.register(jsonSecurityHeaders);
   await app.register(requestChecks);
@@ -66,20 +76,30 @@ export async function buildApp(given: Omit<ApiDependencies, 'watcher' | 'feed' |
     throw refusal;
   };
   await withOtherMethodsRefused(app, throwRefusal, async () => {
-    await app.register(healthRoutes, { isOverloaded: () => app.isUnderPressure() || admission.isFull });
+    await app.register(healthRoutes, {
+      isOverloaded: () => delay.exceeds(maxDelayMs) || clients.work.isFull,
+    });
     await app.register(async (scope: Api) => {
-      await scope.register(limitInProgress, { admission });
+      refuseEarlierWhileDelayed(scope);
+      await scope.register(limitInProgress, { classOfCallers: processors });
       await scope.register(processorWebhookRoutes);
-      await scope.register(publicApi);
+    });
+    await app.register(async (scope: Api) => {
+      refuseWhileDelayed(scope, delay, maxDelayMs);
+      await publicApi(scope, clients);
     });
   });
   return { app, browserApp };
 }
 
 /** The routes for API keys. */
-async function publicApi(app: Api): Promise<void> {
+async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
   await app.register(authenticate);
   await app.register(limitKeys);
+  await app.register(limitInProgress, {
+    classOfCallers: clients,
+    ownerOf: ({ apiKey }) => `${apiKey.organizationId}/${apiKey.environment}`,
+  });
   // Before the scopes are checked: its tools do that themselves, and answer as the protocol demands.
   await app.register(mcpRoute);
   await app.register(checkScopes);

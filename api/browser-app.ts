@@ -2,16 +2,17 @@ import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, type HttpAppOptions, requestChecks } from './http/http-app.ts';
-import { type Admission, limitInProgress } from './http/overload.ts';
 import { HandedOverLog } from './http/request-log.ts';
+import { type ClassOfCallers, limitInProgress } from './http/room.ts';
 import type { Api, DescribedRoute } from './http/route.ts';
 import { pageSecurityHeaders } from './http/security-headers.ts';
 import { refuseUnknownRoutes, withOtherMethodsRefused } from './http/unknown-routes.ts';
 
 export interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {
-  admission: Admission;
   /** The routes of the public API, for its reference. */
   described: readonly DescribedRoute[];
+  people: ClassOfCallers;
+  refuseEarlierWhileDelayed: (app: Api) => void;
 }
 
 /**
@@ -20,7 +21,7 @@ export interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {
  */
 export async function buildBrowserApp(
   deps: ApiDependencies,
-  { requestIdOf, admission, described }: BrowserAppOptions,
+  { requestIdOf, described, people, refuseEarlierWhileDelayed }: BrowserAppOptions,
 ): Promise<Api> {
   // One after the other, so that requests are answered in between.
   const { openApi } = await import('./reference/openapi.ts');
@@ -28,6 +29,7 @@ export async function buildBrowserApp(
   const { dashboard } = await import('./dashboard/dashboard.tsx');
   const app = createHttpApp(deps, { requestIdOf, logController: new HandedOverLog() });
   await app.register(pageSecurityHeaders);
+  refuseEarlierWhileDelayed(app);
   await app.register(requestChecks);
   redirectTrailingSlashes(app);
   refuseUnknownRoutes(app, refuseAddress);
@@ -36,7 +38,7 @@ export async function buildBrowserApp(
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
     await app.register(openApi, { routes: described });
     await app.register(async (scope: Api) => {
-      await scope.register(limitInProgress, { admission });
+      await scope.register(limitInProgress, { classOfCallers: people });
       await dashboard(scope, { ...deps, db: deps.dashboardDb });
     });
   });

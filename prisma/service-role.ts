@@ -8,10 +8,10 @@ const tables = (names: string) => names.split(' ');
 export const tableRights = {
   'SELECT, INSERT': tables('audit_log refund_event'),
   'SELECT, INSERT, UPDATE': tables(
-    'api_key organization payment processor_account refund refund_attempt user webhook_attempt webhook_cursor',
+    'api_key organization payment_name processor_account refund user webhook_cursor',
   ),
   [everything]: tables(
-    'invitation lockout membership policy processor_event reconciliation_finding reconciliation_run refund_work ' +
+    'invitation lockout membership payment policy processor_event reconciliation_finding reconciliation_run refund_work ' +
       'second_factor session webhook_delivery webhook_endpoint',
   ),
 };

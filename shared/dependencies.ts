@@ -48,6 +48,7 @@ export function openDependencies(
     secrets,
     connections: new ProcessorConnections({ db, clock, log, secrets }),
     hashLimiter: openHashLimiter(),
+    whileWaiting: (wait) => wait(),
     ...overrides,
   };
 }

@@ -10,7 +10,7 @@ import {
 import { processorNames } from '../shared/processors/registry.ts';
 import { advanceRefund } from './advance/advance-refund.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
-import { openWebhookSender } from './deliver/deliver-webhook.ts';
+import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
@@ -20,15 +20,15 @@ import {
   expireWebhooks,
 } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
-import { sweep, sweepDeliveries } from './schedule/sweep.ts';
+import { sweep } from './schedule/sweep.ts';
 
 const hourMs = 60 * 60 * 1000;
 
 /** How often due accounts are looked for, at most; more often where the interval is short. */
 const longestReconciliationCheckMs = 60_000;
 
-/** Webhook attempts of a process at once. Each waits for an endpoint most of the time, and a hanging one for long. */
-const deliveryConcurrency = 500;
+/** Jobs that start webhook attempts, at once. Those of a moment share a statement. */
+const deliveryConcurrency = 50;
 
 /** How often new events are looked for while there are none. */
 const deliveryCreationMs = 200;
@@ -50,10 +50,10 @@ export function startWorkers(deps: Dependencies): QueueWorker {
     settings,
     deliveryQueueName,
     deliveryConcurrency,
-    ({ deliveryId }: DeliveryJob) => sender.deliver(deliveryId),
+    ({ deliveryId }: DeliveryJob) => sender.wake(deliveryId),
     log,
   );
-  const schedule = startSchedule(deps, scheduledTasks(deps));
+  const schedule = startSchedule(deps, scheduledTasks(deps, sender));
   return {
     async close() {
       await Promise.all([schedule, deliveryWorker, ...workers].map((part) => part.close()));
@@ -63,7 +63,7 @@ export function startWorkers(deps: Dependencies): QueueWorker {
 }
 
 /** The sweep has a task per processor, so that a queue that hangs delays only its own refunds. */
-export function scheduledTasks(deps: Dependencies): Task[] {
+export function scheduledTasks(deps: Dependencies, sender: WebhookSender): Task[] {
   const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS } = deps.settings;
   const retention = {
     expireProcessorEvents,
@@ -83,11 +83,11 @@ export function scheduledTasks(deps: Dependencies): Task[] {
       intervalMs: SWEEP_INTERVAL_MS,
       run: () => sweep(deps, processor),
     })),
-    { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sweepDeliveries(deps) },
+    { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
     {
       name: 'createDeliveries',
       intervalMs: deliveryCreationMs,
-      run: (closing) => createDeliveries(deps, closing),
+      run: (closing) => createDeliveries(deps, sender, closing),
     },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
     ...Object.entries(retention).map(([name, expire]) => ({

@@ -1,4 +1,4 @@
-import formbody from '@fastify/formbody';
+import { formBody } from '../http/body.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import type { Api } from '../http/route.ts';
 import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
@@ -41,8 +41,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     protectPages(scope);
     refuseDisguisedAddresses(scope);
     refuseOtherSites(scope);
-    scope.removeAllContentTypeParsers();
-    await scope.register(formbody);
+    await scope.register(formBody);
     await enableSessions(scope, deps);
     await enableCsrfTokens(scope);
     await scope.register(async (open: Api) => {

@@ -1,8 +1,68 @@
 import { isUtf8 } from 'node:buffer';
-import type { FastifyError } from 'fastify';
+import { parse as parseForm } from 'node:querystring';
+import type { Readable } from 'node:stream';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { getUnsafeNumberReason, parse } from 'lossless-json';
 import { ServiceError } from '../../shared/platform/errors.ts';
+
+/**
+ * Each chunk costs the event loop as much as hundreds of bytes. A network delivers at least that many at once, so more small
+ * chunks than these are an attack.
+ */
+const mostChunks = (bytes: number) => 256 + bytes / 16;
+
+/** Adds a parser for bodies of one media type, which are read into one buffer. It replaces those of Fastify. */
+function parseBodies(
+  app: FastifyInstance,
+  mediaType: string,
+  parseBytes: (body: Buffer, request: FastifyRequest) => unknown,
+): void {
+  app.addContentTypeParser(mediaType, async (request: FastifyRequest, payload: Readable) =>
+    parseBytes(await readBody(request, payload), request),
+  );
+}
+
+/** @throws ServiceError for a body that is too large, comes in too many chunks, or ends early. */
+function readBody({ headers, routeOptions }: FastifyRequest, payload: Readable): Promise<Buffer> {
+  const { bodyLimit = 0 } = routeOptions;
+  return new Promise((resolve, reject) => {
+    let bytes = Buffer.allocUnsafe(1024);
+    let length = 0;
+    let chunks = 0;
+    const refuse = (error: ServiceError) => {
+      payload.removeListener('data', append);
+      reject(error);
+    };
+    const append = (chunk: Buffer) => {
+      const end = length + chunk.length;
+      chunks += 1;
+      if (end > bodyLimit) return refuse(tooLarge(bodyLimit));
+      if (chunks > mostChunks(end)) return refuse(tooManyChunks());
+      if (end > bytes.length)
+        bytes = Buffer.concat([bytes], Math.min(bodyLimit, Math.max(end, 2 * bytes.length)));
+      length += chunk.copy(bytes, length);
+    };
+    if (Number(headers['content-length']) > bodyLimit) return refuse(tooLarge(bodyLimit));
+    payload.on('data', append);
+    payload.on('end', () => resolve(bytes.subarray(0, length)));
+    // The client closed the connection within the body.
+    payload.on('error', (cause) =>
+      reject(new ServiceError('validation_error', 'The request is incomplete. Send it again.', { cause })),
+    );
+  });
+}
+
+function tooLarge(bodyLimit: number): ServiceError {
+  return new ServiceError('payload_too_large', `body: must be at most ${bodyLimit / 1024} KiB.`);
+}
+
+function tooManyChunks(): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    'body: in too many small chunks. Send it in fewer, larger ones.',
+  );
+}
 
 /**
  * Parses request bodies as strict JSON, because money depends on them. An empty body counts as none. Bodies of any other
@@ -11,18 +71,13 @@ import { ServiceError } from '../../shared/platform/errors.ts';
 export const jsonBody = fp(
   async (app) => {
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-      try {
-        done(null, parseBody(body as Buffer, request.headers['content-encoding']));
-      } catch (error) {
-        done(error as Error);
-      }
-    });
+    parseBodies(app, 'application/json', parseJson);
   },
   { name: 'json-body' },
 );
 
-function parseBody(body: Buffer, contentEncoding = 'identity'): unknown {
+function parseJson(body: Buffer, { headers }: FastifyRequest): unknown {
+  const { 'content-encoding': contentEncoding = 'identity' } = headers;
   if (contentEncoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Send the body without Content-Encoding.');
   }
@@ -103,7 +158,7 @@ function holdsPrototypeKey(value: unknown): boolean {
 export const ignoredBody = fp(
   async (app) => {
     app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
+    parseBodies(app, '*', () => undefined);
     // Fastify refuses a malformed media type before it looks for a parser.
     app.addHook('onRequest', ({ headers }, _reply, done) => {
       delete headers['content-type'];
@@ -116,12 +171,9 @@ export const ignoredBody = fp(
 /** Parses JSON as `jsonBody` does, and also counts an empty body of any other media type as none. */
 export const optionalJsonBody = fp(
   async (app) => {
-    app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-      const isEmpty = body.toString().trim() === '';
-      done(
-        isEmpty ? null : new ServiceError('unsupported_media_type', 'Send the body as application/json.'),
-        undefined,
-      );
+    parseBodies(app, '*', (body) => {
+      if (body.toString().trim() === '') return;
+      throw new ServiceError('unsupported_media_type', 'Send the body as application/json.');
     });
     // Fastify refuses a malformed media type before it looks for a parser.
     app.addHook('onRequest', ({ headers }, _reply, done) => {
@@ -133,21 +185,24 @@ export const optionalJsonBody = fp(
   { name: 'optional-json-body' },
 );
 
-/** Accepts bodies of one media type as raw bytes, because a signature covers those. */
-export const rawBody = fp<{ mediaType: string; limitKiB: number }>(
-  async (app, { mediaType, limitKiB }) => {
+/** Parses the forms of pages. Bodies of any other media type are refused. */
+export const formBody = fp(
+  async (app) => {
     app.removeAllContentTypeParsers();
-    const options = { parseAs: 'buffer', bodyLimit: limitKiB * 1024 } as const;
-    app.addContentTypeParser(mediaType, options, (_request, body, done) => done(null, body));
+    parseBodies(app, 'application/x-www-form-urlencoded', (body) => ({ ...parseForm(body.toString()) }));
+  },
+  { name: 'form-body' },
+);
+
+/** Accepts bodies of one media type as raw bytes, because a signature covers those. */
+export const rawBody = fp<{ mediaType: string }>(
+  async (app, { mediaType }) => {
+    app.removeAllContentTypeParsers();
+    parseBodies(app, mediaType, (body) => body);
     // Errors thrown here go to the error handler of the surrounding instance.
     app.setErrorHandler<FastifyError>((cause) => {
-      if (cause.code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-        throw new ServiceError('payload_too_large', `body: must be at most ${limitKiB} KiB.`, { cause });
-      }
-      if (cause.code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
-        throw new ServiceError('unsupported_media_type', `Send the body as ${mediaType}.`, { cause });
-      }
-      throw cause;
+      if (cause.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw cause;
+      throw new ServiceError('unsupported_media_type', `Send the body as ${mediaType}.`, { cause });
     });
   },
   { name: 'raw-body' },

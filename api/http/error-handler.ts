@@ -51,7 +51,7 @@ export function answerFrameworkError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  reply.headers({ ...jsonHeaders, 'x-request-id': request.id });
+  reply.headers({ ...jsonHeaders, 'x-request-id': request.id, connection: 'close' });
   sendError(reply, new ServiceError('validation_error', 'url: must be a valid path.'));
 }
 
@@ -113,23 +113,13 @@ function frameworkRefusal(cause: unknown): ServiceError | null {
       'The file does not have this range or version. Send the request without Range and If headers.';
     return new ServiceError('validation_error', message, { cause });
   }
-  // The client closed the connection within the body. Fastify marks only errors of the body with a status.
-  const isUnfinished = code === 'ECONNRESET' && (cause as FastifyError).statusCode === 400;
-  if (code === null || !(code.startsWith('FST_') || isUnfinished)) return null;
+  if (code === null || !code.startsWith('FST_')) return null;
   switch ((cause as FastifyError).statusCode) {
-    case 413:
-      return new ServiceError('payload_too_large', 'body: must be at most 64 KiB. Send less metadata.', {
-        cause,
-      });
     case 415:
       return new ServiceError('unsupported_media_type', 'Send the body as application/json.', { cause });
     case 403:
     case 404:
       return new ServiceError('not_found', 'Page not found.', { cause });
-    case 400:
-      return code === 'FST_ERR_CTP_INVALID_CONTENT_LENGTH'
-        ? new ServiceError('validation_error', 'body: its length does not match Content-Length.', { cause })
-        : new ServiceError('validation_error', 'The request is incomplete. Send it again.', { cause });
     default:
       return null;
   }

@@ -6,7 +6,6 @@ import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { malformedRequests } from './malformed-requests.ts';
-import { overload } from './overload.ts';
 import type { Api } from './route.ts';
 
 const bodyLimitBytes = 64 * 1024;
@@ -59,19 +58,19 @@ export function createHttpApp(
     reply.header('x-request-id', request.id);
     done();
   });
-  // A kept-alive connection would keep a closing process alive.
-  app.addHook('onSend', (_request, reply, payload, done) => {
-    if (deps.closing.aborted) reply.header('connection', 'close');
+  // A kept-alive connection would keep a closing process alive, and have the rest of an unread body parsed chunk by chunk.
+  app.addHook('onSend', ({ raw }, reply, payload, done) => {
+    const isUnread = !raw.complete && raw.headers['transfer-encoding'] !== undefined;
+    if (deps.closing.aborted || isUnread) reply.header('connection', 'close');
     done(null, payload);
   });
   answerErrors(app, deps.log);
   return app;
 }
 
-/** Checks every request for overload, malformed content and an unsupported body, in this order. */
+/** Checks every request for malformed content and an unsupported body, in this order. */
 export const requestChecks = fp(
   async (app) => {
-    await app.register(overload);
     await app.register(malformedRequests);
     await app.register(jsonBody);
   },

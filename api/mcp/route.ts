@@ -8,9 +8,8 @@ import { routePlugin } from '../http/route.ts';
 export const mcpRoute = routePlugin(
   { name: 'mcp', dependencies: ['authenticate', 'limit-keys'] },
   async (app) => {
-    const { deps } = app;
     app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
-      const { apiKey: key, body, log } = request;
+      const { deps, apiKey: key, body, log } = request;
       // The limits of a key count requests, so a request is one call.
       if (Array.isArray(body)) {
         throw new ServiceError(

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { answeredUnderLoad } from '../http/overload.ts';
 import { jsonResponse, responsesOf, routePlugin } from '../http/route.ts';
 
 const readyTimeoutMs = 2_000;
@@ -17,13 +16,12 @@ const notReady = z.union([
  * can: refunds are processed once the queue is back. An overloaded process does not check either.
  */
 export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
-  { name: 'health', dependencies: ['overload'] },
+  { name: 'health' },
   async (app, { isOverloaded }) => {
     const { db, queues } = app.deps;
     app.get(
       '/healthz',
       {
-        config: answeredUnderLoad,
         schema: {
           operationId: 'health',
           summary: 'Liveness',
@@ -38,7 +36,6 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
     app.get(
       '/readyz',
       {
-        config: answeredUnderLoad,
         schema: {
           operationId: 'readiness',
           summary: 'Readiness',

@@ -1,14 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { ServiceError } from '../../shared/platform/errors.ts';
-import { findAccount } from '../../shared/processors/accounts/connections.ts';
 import { processorKind, processorNames } from '../../shared/processors/registry.ts';
-import { recordEvent } from '../../shared/refunds/lifecycle/resync.ts';
+import { answerChallenge, receiveWebhook } from '../../shared/refunds/lifecycle/processor-events.ts';
 import { rawBody } from '../http/body.ts';
 import { routePlugin } from '../http/route.ts';
 
 /** Processors send a few KiB. */
-const limitKiB = 256;
+const bodyLimit = 256 * 1024;
 
 const schema = { hide: true, params: z.object({ accountId: z.string() }) };
 
@@ -27,27 +26,30 @@ export const processorWebhookRoutes = routePlugin({ name: 'processor-webhooks' }
   }
 });
 
-/** `POST`: records an event for a worker to process. The signature takes the place of an API key. */
+/** `POST`: takes an event. The signature takes the place of an API key. */
 const receiveRoute = routePlugin<ProcessorOption & { mediaType: string }>(
   { name: 'receive-webhook' },
   async (app, { processor, mediaType }) => {
-    const { deps } = app;
-    await app.register(rawBody, { mediaType, limitKiB });
-    app.post(`/webhooks/${processor}/:accountId`, { schema }, async (request) => {
-      const account = await findAccount(deps.db, processor, request.params.accountId);
-      const connection = await deps.connections.connect(account);
-      const verdict = await connection.verifyWebhook({ body: bodyOf(request), headers: request.headers });
-      const { id: accountId } = account;
-      if (verdict.kind === 'not-verified') {
-        request.log.warn({ accountId, reason: verdict.reason }, 'a webhook was not verified');
+    await app.register(rawBody, { mediaType });
+    app.post(`/webhooks/${processor}/:accountId`, { schema, bodyLimit }, async (request) => {
+      const { deps, params, headers, log } = request;
+      const receipt = await receiveWebhook(
+        deps,
+        { processor, ...params },
+        { body: bodyOf(request), headers },
+      );
+      if (receipt.outcome === 'not-verified') {
+        log.warn({ ...params, reason: receipt.reason }, 'a webhook was not verified');
         throw new ServiceError(
           'invalid_signature',
           "The webhook signature does not match this account or is too old. Check the account's signing secret or keys.",
         );
       }
-      const { externalEventId, type, occurredAt } = verdict.event;
-      const outcome = await recordEvent(deps, account, verdict.event);
-      request.log.info({ accountId, externalEventId, type, occurredAt, outcome }, 'webhook');
+      const { outcome, event } = receipt;
+      const { externalEventId, type, occurredAt } = event;
+      const line = { ...params, externalEventId, type, occurredAt, outcome };
+      if (outcome === 'recorded') log.info(line, 'webhook');
+      else log.debug(line, 'webhook');
       return { data: { received: true } };
     });
   },
@@ -64,11 +66,10 @@ const challengeRoute = routePlugin<ProcessorOption & { parameter: string }>(
   async (app, { processor, parameter }) => {
     const { deps } = app;
     app.get(`/webhooks/${processor}/:accountId`, { schema }, async (request, reply) => {
-      const account = await findAccount(deps.db, processor, request.params.accountId);
       const challenge = (request.query as Record<string, unknown>)[parameter];
       const answer =
         typeof challenge === 'string'
-          ? (await deps.connections.connect(account)).answerChallenge(challenge)
+          ? await answerChallenge(deps, { processor, ...request.params }, challenge)
           : null;
       if (answer === null) {
         throw new ServiceError(

@@ -1270,7 +1270,7 @@ export interface components {
              * @description When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.
              */
             nextAttemptAt: string | null;
-            /** @description The oldest first. */
+            /** @description The last 20, the oldest first. */
             attempts: {
                 /**
                  * Format: date-time

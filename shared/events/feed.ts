@@ -53,13 +53,14 @@ export class EventFeed {
     { organizationId, environment }: RefundOwner,
     asked: EventListing,
     waitMs: number,
+    whileWaiting: PlatformDependencies['whileWaiting'] = (wait) => wait(),
   ): Promise<EventPage> {
     const { after, type, limit } = asked;
     const question: Question = { organizationId, environment, after, type, limit };
     const page = await this.#find(question);
     if (page.events.length > 0 || waitMs <= 0) return toEventPage(question, page);
     const awaited = { organizationId, environment, type, readTo: page.readTo };
-    const hasNews = await this.#watcher.waitFor(awaited, waitMs);
+    const hasNews = await whileWaiting(() => this.#watcher.waitFor(awaited, waitMs));
     return toEventPage(question, hasNews ? await this.#find(question) : page);
   }
 

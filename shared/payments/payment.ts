@@ -1,19 +1,20 @@
-import {
-  type Database,
-  type DatabaseTransaction,
-  type Payment,
-  Prisma,
-  type Refund,
-} from '../platform/database.ts';
+import type { Database, DatabaseTransaction, Payment, Refund } from '../platform/database.ts';
 
 /**
- * The key of a payment: any of its ids at its processor. The same transaction id at another processor, organization or
+ * Names a payment by any of its ids at its processor. The same transaction id at another processor, organization or
  * environment is another payment.
  */
-export type PaymentKey = Pick<Payment, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
+export type PaymentKey = Pick<Payment, 'organizationId' | 'environment' | 'processor'> & {
+  transactionId: string;
+};
 
-/** A payment whose amount, currency and time are stored. */
-export type KnownPayment = Known<Payment>;
+/** A payment whose amount, currency and time are known. */
+export type KnownPayment = Known<Omit<Payment, 'id'> & PaymentId>;
+
+interface PaymentId {
+  /** Null while the payment is not stored. */
+  id: bigint | null;
+}
 
 type Facts = Pick<Payment, 'amount' | 'currency' | 'chargedAt'>;
 type Known<Row extends Facts> = Row & { amount: bigint; currency: string; chargedAt: Date };
@@ -26,20 +27,9 @@ export function asKnown<Row extends Facts>(payment: Row | null): Known<Row> | nu
   return { ...payment, amount, currency, chargedAt };
 }
 
-/** The key of the payment in any row that has it. */
-function paymentKeyOf(row: PaymentKey): PaymentKey {
-  const { organizationId, environment, processor, transactionId } = row;
-  return { organizationId, environment, processor, transactionId };
-}
-
-/** The key of the row that holds a refund's payment. */
-export function paymentOf(refund: Omit<PaymentKey, 'transactionId'> & Pick<Refund, 'paymentId'>): PaymentKey {
-  return paymentKeyOf({ ...refund, transactionId: refund.paymentId });
-}
-
-/** Selects all refunds of a payment, whichever of its ids they name. */
-export function refundsOf({ organizationId, environment, processor, transactionId }: PaymentKey) {
-  return { organizationId, environment, processor, paymentId: transactionId };
+/** Selects all refunds of a payment, whichever of its ids they name. A payment that is not stored has none. */
+export function refundsOf({ id }: PaymentId) {
+  return { paymentId: { in: id === null ? [] : [id] } };
 }
 
 /** What can still be refunded, in minor units; null while the amount is unknown. */
@@ -51,80 +41,74 @@ export function remainingOf(
 }
 
 /**
- * Inserts a payment that is not stored yet, and joins what was stored of it under several ids; see
+ * Stores a payment under all its ids, and joins what was stored of it under several of them; see
  * prisma/functions/payments/join_payments.sql. Not in a database transaction of the caller, whose locks would come in another order.
  * @param transactionIds every id of the payment, as its processor reports them.
- * @returns the key of the row that holds the payment.
  */
 export async function joinPayments(
   db: Database,
-  key: PaymentKey,
+  { organizationId, environment, processor, transactionId }: PaymentKey,
   transactionIds: readonly string[],
-): Promise<PaymentKey> {
-  const { organizationId, environment, processor, transactionId } = key;
+): Promise<void> {
   const asked = {
     ...{ organization_id: organizationId, environment, processor, transaction_id: transactionId },
-    payment: { transaction_ids: transactionIds },
+    transaction_ids: transactionIds,
   };
-  const [row] = await db.$queryRaw<
-    { id: string }[]
-  >`SELECT join_payments(${JSON.stringify(asked)}::jsonb) AS id`;
-  if (row === undefined) throw new Error('join_payments returned no row');
-  return paymentKeyOf({ ...key, transactionId: row.id });
+  await db.$queryRaw`SELECT join_payments(${JSON.stringify(asked)}::jsonb)::text`;
 }
 
 /**
- * Locks a payment's row, which every change of its reservations needs.
- * @returns the key of the row that holds the payment: the given one, or the one that it is an alias of.
+ * Locks a stored payment, which every change of its reservations needs.
+ * @returns its id.
  */
-export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Promise<PaymentKey> {
-  const [row] = await tx.$queryRaw<Pick<Payment, 'aliasOf'>[]>`
-    SELECT alias_of AS "aliasOf" FROM payment WHERE ${isPayment(key)} FOR UPDATE`;
-  const aliasOf = row?.aliasOf ?? null;
-  return aliasOf === null ? paymentKeyOf(key) : await lockPayment(tx, { ...key, transactionId: aliasOf });
+export async function lockPayment(tx: DatabaseTransaction, key: PaymentKey): Promise<bigint> {
+  return await lockRow(
+    () => tx.$queryRaw`
+      SELECT p.id FROM payment_name AS n JOIN payment AS p ON p.id = n.payment_id
+      WHERE n.organization_id = ${key.organizationId} AND n.environment = ${key.environment}::environment
+        AND n.processor = ${key.processor} AND n.name = ${key.transactionId}
+      FOR UPDATE OF p`,
+  );
+}
+
+/** The same for the payment of a refund. */
+export async function lockPaymentOf(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<bigint> {
+  return await lockRow(
+    () => tx.$queryRaw`
+      SELECT p.id FROM refund AS r JOIN payment AS p ON p.id = r.payment_id WHERE r.id = ${id} FOR UPDATE OF p`,
+  );
+}
+
+async function lockRow(select: () => Promise<{ id: bigint }[]>): Promise<bigint> {
+  // The row is gone if the payment was joined to another one while this waited for it; then the other one is found.
+  for (let tried = 0; tried < 10; tried += 1) {
+    const [row] = await select();
+    if (row !== undefined) return row.id;
+  }
+  throw new Error('No payment is stored for what should be locked');
 }
 
 /**
  * Counts money that moved without a reservation, as far as the payment allows, until the payment is read again. The caller also
- * calls `markPaymentsStale`.
- * @param key of the row that holds the payment.
+ * calls `markPaymentStale`.
+ * @param id of a payment that the caller has locked.
  * @param amount minor units.
  */
 export async function countRefundedOutside(
   tx: DatabaseTransaction,
-  key: PaymentKey,
+  id: bigint,
   amount: bigint,
 ): Promise<void> {
   await tx.$executeRaw`
-    UPDATE payment SET refunded_outside = LEAST(refunded_outside + ${amount}, amount - reserved)
-    WHERE ${isPayment(key)}`;
+    UPDATE payment SET refunded_outside = LEAST(refunded_outside + ${amount}, amount - reserved) WHERE id = ${id}`;
 }
 
 /**
- * Marks payments as stale: they are read again from their processor before their next use. A read that has begun before does
- * not end that.
- * @param ids any ids of the payments.
+ * Marks a payment as stale: it is read again from its processor before its next use. A read that has begun before does not end
+ * that.
+ * @param id of a payment that the caller has locked.
  */
-export async function markPaymentsStale(
-  tx: DatabaseTransaction,
-  { organizationId, environment, processor }: Omit<PaymentKey, 'transactionId'>,
-  ids: readonly string[],
-): Promise<void> {
+export async function markPaymentStale(tx: DatabaseTransaction, id: bigint): Promise<void> {
   await tx.$executeRaw`
-    UPDATE payment SET fetched_at = NULL, stale_since = service_time()
-    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-      AND processor = ${processor} AND transaction_id = ANY (ARRAY(
-        SELECT coalesce(alias_of, transaction_id) FROM payment
-        WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-          AND processor = ${processor} AND transaction_id = ANY (${[...ids]})))`;
-}
-
-/** Selects the row of one id of a payment, for Prisma. */
-export function wherePayment(key: PaymentKey) {
-  return { organizationId_environment_processor_transactionId: paymentKeyOf(key) };
-}
-
-function isPayment(key: PaymentKey): Prisma.Sql {
-  return Prisma.sql`organization_id = ${key.organizationId} AND environment = ${key.environment}::environment
-    AND processor = ${key.processor} AND transaction_id = ${key.transactionId}`;
+    UPDATE payment SET fetched_at = NULL, stale_since = service_time() WHERE id = ${id}`;
 }

@@ -25,7 +25,7 @@ export type PaymentFacts =
 
 /** The stored payment while it is fresh, else a read from the processor with a short time limit. */
 export async function readFacts(
-  deps: Pick<AccountDependencies, 'connections' | 'settings'>,
+  deps: Pick<AccountDependencies, 'connections' | 'settings' | 'whileWaiting'>,
   account: AccountName,
   transactionId: string,
   { payment, now }: StoredPayment,
@@ -34,7 +34,7 @@ export async function readFacts(
   if (stored !== null && isFresh(deps.settings, stored, now)) return { kind: 'stored', payment: stored };
   const processor = await deps.connections.connect(account);
   const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
-  const answer = await processor.getPayment(transactionId, { timeoutMs });
+  const answer = await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
   switch (answer.kind) {
     case 'found': {
       const { unrefundable } = answer.value;

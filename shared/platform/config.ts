@@ -68,7 +68,9 @@ const settingsSchema = z.object({
     .transform((list) => list.split(',').filter((key) => key !== ''))
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  MAX_REQUESTS_IN_PROGRESS: count(200),
+  MAX_REQUESTS_IN_PROGRESS: count(400),
+  MAX_WEBHOOKS_IN_PROGRESS: count(200),
+  MAX_PAGES_IN_PROGRESS: count(200),
   MAX_EVENT_LOOP_DELAY_MS: milliseconds(1_000),
   RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(100),
   ORGANIZATION_RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(500),

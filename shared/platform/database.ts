@@ -5,7 +5,6 @@ import { Prisma, PrismaClient } from '../../prisma/generated/client.ts';
 
 export type {
   ApiKey,
-  AttemptOutcome,
   AuditLog,
   Invitation,
   Organization,
@@ -15,14 +14,12 @@ export type {
   ReconciliationFinding,
   ReconciliationRun,
   Refund,
-  RefundAttempt,
   RefundEvent,
   RefundWork,
   Role,
   SecondFactor,
   Session,
   User,
-  WebhookAttempt,
   WebhookDelivery,
   WebhookEndpoint,
 } from '../../prisma/generated/client.ts';

@@ -17,4 +17,6 @@ export interface PlatformDependencies {
   reads: Reads;
   queues: RefundQueues;
   secrets: SecretBox;
+  /** Runs what only waits for something else. A request to the API holds no place meanwhile. */
+  whileWaiting: <T>(wait: () => Promise<T>) => Promise<T>;
 }

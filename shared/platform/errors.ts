@@ -107,7 +107,7 @@ export const errorCatalogue = {
     retryable: false,
     meaning: 'The body is larger than 64 KiB (256 KiB for processor webhooks).',
     action: 'Send less metadata.',
-    example: 'body: must be at most 64 KiB. Send less metadata.',
+    example: 'body: must be at most 64 KiB.',
   },
   unsupported_media_type: {
     status: 415,

@@ -9,7 +9,6 @@ const prefixes = [
   'evt',
   'pol',
   'aud',
-  'pev',
   'rec',
   'fin',
   'ses',

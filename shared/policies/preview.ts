@@ -39,14 +39,14 @@ export async function previewPolicies(
   policies: { current: readonly Policy[]; edited: readonly Policy[] },
 ): Promise<Preview> {
   const latest = await readLatest(db, owner);
-  const ofPayments = await readRefundsOfPayments(db, owner, latest);
+  const ofPayments = await readRefundsOfPayments(db, latest);
   const ofRequesters = await readRequesterVelocities(db, owner, latest, [
     ...policies.current,
     ...policies.edited,
   ]);
   const refunds = latest.flatMap(({ payment, ...refund }) => {
     const known = asKnown(payment);
-    const others = ofPayments.filter((other) => isOfSamePayment(other, refund));
+    const others = ofPayments.filter(({ paymentId }) => paymentId === refund.paymentId);
     if (known === null || others.length > maxRefundsPerPayment) return [];
     const facts = factsAt(refund, known, others, ofRequesters.get(refund.id) ?? noVelocity);
     return [
@@ -70,7 +70,6 @@ async function readLatest(db: Database, { organizationId, environment }: RefundO
     select: {
       id: true,
       transactionId: true,
-      processor: true,
       paymentId: true,
       amount: true,
       currency: true,
@@ -85,28 +84,19 @@ async function readLatest(db: Database, { organizationId, environment }: RefundO
   });
 }
 
-type PaymentName = Pick<Refund, 'processor' | 'paymentId'>;
-type RefundOfPayment = PaymentName & Pick<Refund, 'id' | 'amount' | 'status' | 'createdAt'>;
-
-function isOfSamePayment(one: PaymentName, other: PaymentName): boolean {
-  return one.processor === other.processor && one.paymentId === other.paymentId;
-}
+type RefundOfPayment = Pick<Refund, 'paymentId' | 'id' | 'amount' | 'status' | 'createdAt'>;
 
 /** All refunds of the payments of some refunds, up to one more per payment than the limit. */
 async function readRefundsOfPayments(
   db: Database,
-  { organizationId, environment }: RefundOwner,
-  latest: readonly PaymentName[],
+  latest: readonly Pick<Refund, 'paymentId'>[],
 ): Promise<RefundOfPayment[]> {
   return await db.$queryRaw<RefundOfPayment[]>`
     SELECT of_payment.*
-    FROM (SELECT DISTINCT * FROM unnest(${latest.map(({ processor }) => processor)}::text[],
-      ${latest.map(({ paymentId }) => paymentId)}::text[]) AS named (processor, payment_id)) AS payment
+    FROM (SELECT DISTINCT unnest(${latest.map(({ paymentId }) => paymentId)}::bigint[]) AS id) AS payment
     CROSS JOIN LATERAL (
-      SELECT id, processor, payment_id AS "paymentId", amount, status::text, created_at AS "createdAt"
-      FROM refund
-      WHERE organization_id = ${organizationId} AND environment = ${environment}::environment
-        AND refund.processor = payment.processor AND refund.payment_id = payment.payment_id
+      SELECT id, payment_id AS "paymentId", amount, status::text, created_at AS "createdAt"
+      FROM refund WHERE refund.payment_id = payment.id
       LIMIT ${maxRefundsPerPayment + 1}
     ) AS of_payment`;
 }

@@ -13,30 +13,41 @@ export async function findCandidates(
   theirs: readonly ListedRefund[],
 ): Promise<RefundWithWork[]> {
   const voids = theirs.filter(({ id, transactionIds }) => transactionIds.includes(id)).map(({ id }) => id);
-  return await db.refund.findMany({
-    where: {
-      ...scopeOf(account),
-      OR: [
-        { externalRefundId: { in: theirs.map(({ id }) => id) } },
-        { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
-        { paymentId: { in: voids }, externalRefundId: null, work: { unknownSince: { not: null } } },
-      ],
+  const voided = await findPaymentIds(db, account, voids);
+  return await findOneByOne(db, account, [
+    { externalRefundId: { in: theirs.map(({ id }) => id) } },
+    { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
+    {
+      paymentId: { in: [...voided.values()] },
+      ...{ externalRefundId: null, work: { unknownSince: { not: null } } },
     },
-    include: { work: true },
-  });
+  ]);
 }
 
-/** The ids of payments that are on record for the account, each with the id of the row that holds the payment. */
-export async function findRecordedPayments(
+/** Refunds that one of the conditions finds. Each is a statement with an index of its own. */
+async function findOneByOne(
+  db: Database,
+  account: Account,
+  conditions: readonly Prisma.RefundWhereInput[],
+): Promise<RefundWithWork[]> {
+  const found = await Promise.all(
+    conditions.map((each) =>
+      db.refund.findMany({ where: { ...scopeOf(account), ...each }, include: { work: true } }),
+    ),
+  );
+  return [...new Map(found.flat().map((refund) => [refund.id, refund])).values()];
+}
+
+/** The payments that are on record for the account under these ids, by these ids. */
+export async function findPaymentIds(
   db: Database,
   account: Account,
   transactionIds: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await db.payment.findMany({
-    where: { ...scopeOf(account), transactionId: { in: [...transactionIds] } },
-    select: { transactionId: true, aliasOf: true },
+): Promise<Map<string, bigint>> {
+  const names = await db.paymentName.findMany({
+    where: { ...scopeOf(account), name: { in: [...transactionIds] } },
   });
-  return new Map(rows.map(({ transactionId, aliasOf }) => [transactionId, aliasOf ?? transactionId]));
+  return new Map(names.map(({ name, paymentId }) => [name, paymentId]));
 }
 
 /** The account's refunds that the processor accepted in a window and should still have, in batches. */

@@ -17,7 +17,7 @@ import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
 import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';
 import { recordDiscrepancy, recordFinding } from './findings.ts';
-import { acceptedWithin, findCandidates, findRecordedPayments } from './our-refunds.ts';
+import { acceptedWithin, findCandidates, findPaymentIds } from './our-refunds.ts';
 import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
 import { beginRun, finishRun, RunLostError } from './runs.ts';
 
@@ -191,11 +191,9 @@ async function recordMadeElsewhere(
   if (refunds.length === 0) return;
   const { deps, account } = context;
   const ids = refunds.flatMap(({ transactionIds }) => transactionIds);
-  const recorded = await findRecordedPayments(deps.db, account, ids);
+  const recorded = await findPaymentIds(deps.db, account, ids);
   for (const refund of refunds) {
-    const known = refund.transactionIds.filter((id) => recorded.has(id));
-    // The id by which the organization first named the payment, if the refund is of that one.
-    const transactionId = known.find((id) => recorded.get(id) === id) ?? known[0];
+    const transactionId = refund.transactionIds.find((id) => recorded.has(id));
     if (transactionId === undefined) continue;
     const left = await readPaymentOnce(context, transactionId, progress);
     const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };

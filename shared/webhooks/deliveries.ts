@@ -1,15 +1,11 @@
 import { testEventType } from '../events/event.ts';
-import {
-  type Database,
-  serviceTime,
-  type WebhookAttempt,
-  type WebhookDelivery,
-} from '../platform/database.ts';
+import { type Database, Prisma, serviceTime, type WebhookDelivery } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
+import type { AttemptError } from './attempt-error.ts';
 import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
@@ -24,27 +20,54 @@ export interface PublicDelivery extends Pick<WebhookDelivery, 'id' | 'eventId' |
   attempts: PublicAttempt[];
 }
 
-interface PublicAttempt
-  extends Pick<WebhookAttempt, 'durationMs' | 'responseStatus' | 'error' | 'responseBody'> {
+interface PublicAttempt {
+  startedAt: string;
+  durationMs: number | null;
+  responseStatus: number | null;
+  /** Why there is no successful response. */
+  error: AttemptError | null;
+  /** The beginning of the response. */
+  responseBody: string | null;
+}
+
+/**
+ * An attempt in the `attempts` of a delivery, which has the last 20. It is stored before the request is sent, and the fields that
+ * are null are missing: the number and the time alone are an attempt under way, or one whose worker died.
+ */
+export interface StoredAttempt extends Partial<PublicAttempt> {
+  /** 1, 2, 3, ... per delivery. */
+  number: number;
   startedAt: string;
 }
 
-/** Attempts are read with every delivery. */
-const withAttempts = { attempts: { orderBy: { number: 'asc' } } } as const;
+/** The columns that clients see. */
+type StoredDelivery = Pick<
+  WebhookDelivery,
+  'id' | 'eventId' | 'type' | 'status' | 'nextAttemptAt' | 'attempts'
+>;
 
-type DeliveryWithAttempts = WebhookDelivery & { attempts: WebhookAttempt[] };
-
-function toPublicDelivery(delivery: DeliveryWithAttempts): PublicDelivery {
-  const { id, eventId, type, status, nextAttemptAt, attempts } = delivery;
+function toPublicDelivery(delivery: StoredDelivery): PublicDelivery {
+  const { id, eventId, type, status, nextAttemptAt } = delivery;
+  const attempts = delivery.attempts as unknown as StoredAttempt[];
   return {
     ...{ id, eventId, type: type as PublicDelivery['type'], status },
     nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
-    attempts: attempts.map(({ startedAt, durationMs, responseStatus, error, responseBody }) => ({
-      startedAt: startedAt.toISOString(),
-      ...{ durationMs, responseStatus, error, responseBody },
+    attempts: attempts.map((attempt) => ({
+      startedAt: new Date(attempt.startedAt).toISOString(),
+      durationMs: attempt.durationMs ?? null,
+      responseStatus: attempt.responseStatus ?? null,
+      error: attempt.error ?? null,
+      responseBody: attempt.responseBody ?? null,
     })),
   };
 }
+
+/** Written out, because a partial index serves no parameter. */
+const hasStatus: Readonly<Record<DeliveryStatus, Prisma.Sql>> = {
+  pending: Prisma.sql`delivery.status = 'pending'`,
+  succeeded: Prisma.sql`delivery.status = 'succeeded'`,
+  failed: Prisma.sql`delivery.status = 'failed'`,
+};
 
 /**
  * A page of an endpoint's deliveries, the newest first.
@@ -58,13 +81,11 @@ export async function listDeliveries(
 ): Promise<PublicDelivery[]> {
   await findEndpoint(db, owner, endpointId);
   const { status, limit, offset } = listing;
-  const deliveries = await db.webhookDelivery.findMany({
-    where: { endpointId, ...(status === undefined ? {} : { status }) },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    take: limit,
-    skip: offset,
-    include: withAttempts,
-  });
+  const deliveries = await db.$queryRaw<StoredDelivery[]>`
+    SELECT id, event_id AS "eventId", type, status::text, next_attempt_at AS "nextAttemptAt", attempts
+    FROM webhook_delivery AS delivery
+    WHERE endpoint_id = ${endpointId} AND ${status === undefined ? Prisma.sql`true` : hasStatus[status]}
+    ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`;
   return deliveries.map(toPublicDelivery);
 }
 
@@ -92,7 +113,7 @@ export async function sendTestEvent(
     return created;
   });
   queues.enqueueDelivery(delivery.id);
-  return toPublicDelivery({ ...delivery, attempts: [] });
+  return toPublicDelivery(delivery);
 }
 
 /**
@@ -115,7 +136,7 @@ export async function retryDelivery(
       : { count: 0 };
     if (count === 0) throw new ServiceError('not_found', 'Webhook delivery not found.');
     await auditEndpoint(tx, 'webhook_endpoint.delivery_retried', request, now, { delivery: deliveryId });
-    return await tx.webhookDelivery.findUniqueOrThrow({ where, include: withAttempts });
+    return await tx.webhookDelivery.findUniqueOrThrow({ where });
   });
   queues.enqueueDelivery(deliveryId);
   return toPublicDelivery(delivery);
@@ -129,7 +150,7 @@ export const maxReplayed = 10_000;
 
 /**
  * Makes the deliveries of a status due now that were created in a period, the oldest first and at most
- * `maxReplayed`. The sweep enqueues them.
+ * `maxReplayed`. The sweep starts them.
  * @returns how many; fewer when the endpoint is disabled meanwhile.
  * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
  */
@@ -157,7 +178,7 @@ export async function replayDeliveries(
         SELECT delivery.id, delivery.created_at
         FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
         WHERE (delivery.created_at, delivery.id) > (${after.createdAt}, ${after.id}) AND delivery.created_at <= ${until}
-          AND delivery.status = ${status}::webhook_delivery_status
+          AND ${hasStatus[status]}
         ORDER BY delivery.created_at, delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery),
       replayed AS (
         UPDATE webhook_delivery AS delivery SET status = 'pending', next_attempt_at = service_time()
@@ -173,15 +194,18 @@ export async function replayDeliveries(
 
 /**
  * Ends the pending deliveries of a disabled endpoint. A worker never sends one that is left. Rows are locked in the order of their ids,
- * as in record_deliveries, so that neither waits for the other in a circle.
+ * as in `recordAttempts`, so that neither waits for the other in a circle.
  */
 export async function endPendingDeliveries(db: Database, endpointId: string): Promise<void> {
   for (;;) {
     const ended = await db.$executeRaw`
       WITH endpoint AS (SELECT id FROM webhook_endpoint WHERE id = ${endpointId} AND status = 'disabled' FOR SHARE),
-      batch AS (
+      found AS MATERIALIZED (
         SELECT delivery.id FROM endpoint JOIN webhook_delivery AS delivery ON delivery.endpoint_id = endpoint.id
-        WHERE delivery.status = 'pending' ORDER BY delivery.id LIMIT ${batchSize} FOR UPDATE OF delivery)
+        WHERE ${hasStatus.pending} LIMIT ${batchSize}),
+      batch AS (
+        SELECT delivery.id FROM webhook_delivery AS delivery
+        WHERE delivery.id = ANY (ARRAY(SELECT id FROM found)) AND ${hasStatus.pending} ORDER BY delivery.id FOR UPDATE)
       UPDATE webhook_delivery AS delivery SET status = 'failed', next_attempt_at = NULL
       FROM batch WHERE delivery.id = batch.id`;
     if (ended === 0) return;

@@ -1,24 +1,29 @@
 import { Webhook } from 'standardwebhooks';
 import { request } from 'undici';
-import { openDatabase, serviceTime } from '../../shared/platform/database.ts';
+import { openDatabase } from '../../shared/platform/database.ts';
 import { SecretBox } from '../../shared/platform/secrets.ts';
-import { query } from '../support/stores/database-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { addEndpoint, type EndpointStage, recordRefunds } from '../support/webhooks/endpoints.ts';
-import { readStatementCount } from './figures.ts';
-import type { BenchOptions } from './options.ts';
+import { readStatementCount } from './measure.ts';
 import { type ServicePipeline, startReceiver } from './pipelines.ts';
-import { readEvent } from './requests.ts';
-import type { Figure, Row } from './results.ts';
+import { call } from './requests.ts';
+import type { Results, Row } from './results.ts';
 
 /** The endpoints whose deliveries count. Another one accepts events at first, and later does not respond. */
 const healthyEndpoints = 49;
 
-/** Attempts that the worker makes at once: prisma/functions/deliveries/most_attempts.sql for each endpoint. */
+/** Attempts that the worker makes at once: `mostPerEndpoint` in worker/deliver/statements.ts for each endpoint. */
 const concurrency = healthyEndpoints * 10;
 
 /** Each goes to every endpoint. */
 const eventsPerSecond = 20;
+
+/** What the receiver counts. */
+interface Counted {
+  count: number;
+  firstAt: number;
+  lastAt: number;
+}
 
 interface Rate {
   count: number;
@@ -31,10 +36,10 @@ interface Rate {
  */
 export async function measureDeliveries(
   service: ServicePipeline,
-  { seconds, rounds }: BenchOptions,
+  { seconds, rounds }: { seconds: number; rounds: number },
   say: (line: string) => void,
-): Promise<{ rows: Row[]; figures: Figure[] }> {
-  const { databaseUrl, encryptionKey, organizationId } = service;
+): Promise<Results> {
+  const { databaseUrl, encryptionKey, organizationId, endpointId } = service;
   const receiver = await startReceiver();
   const db = openDatabase(databaseUrl, { poolSize: 2 });
   const secrets = new SecretBox([encryptionKey]);
@@ -44,11 +49,12 @@ export async function measureDeliveries(
   };
   const events = Math.ceil(eventsPerSecond * seconds);
   try {
+    if (endpointId !== null) await change(service, endpointId, { status: 'disabled' });
     for (let number = 1; number <= healthyEndpoints; number += 1) {
       await addEndpoint(stage, { url: `${receiver.url}/${number}` });
     }
     const other = await addEndpoint(stage, { url: `${receiver.url}/other` });
-    await deliver(stage, databaseUrl, other.id, eventsPerSecond);
+    await deliver(stage, receiver.url, eventsPerSecond);
     const post = await repeatedPost(service, receiver.url, other.secret);
     await post(concurrency);
     const before = await readStatementCount(service);
@@ -56,20 +62,19 @@ export async function measureDeliveries(
       const delivered: Rate[] = [];
       const posted: Rate[] = [];
       for (let round = 1; round <= rounds; round += 1) {
-        delivered.push(await deliver(stage, databaseUrl, other.id, events));
+        delivered.push(await deliver(stage, receiver.url, events));
         posted.push(await post(healthyEndpoints * events));
         say(
           `round ${round}: ${title}: ${Math.round(perSecond(delivered))}/s, naked ${Math.round(perSecond(posted))}/s`,
         );
       }
       const [servicePerSecond, nakedPerSecond] = [perSecond(delivered), perSecond(posted)];
-      const kept = servicePerSecond / nakedPerSecond;
-      return { title, servicePerSecond, p50: null, p99: null, nakedPerSecond, kept };
+      return { title, servicePerSecond, p50: null, p99: null, nakedPerSecond, refusals: null };
     };
     const healthy = await measure('deliveries to 49 endpoints');
     const statements = (await readStatementCount(service)) - before;
     const sent = (healthyEndpoints + 1) * events * rounds;
-    await db.webhookEndpoint.update({ where: { id: other.id }, data: { url: `${receiver.url}/hang` } });
+    await change(service, other.id, { url: `${receiver.url}/hang` });
     const rows = [healthy, await measure('the same while a fiftieth does not respond')];
     const title = 'statements per delivery, under load';
     return { rows, figures: [{ title, service: statements / sent, naked: null, digits: 2 }] };
@@ -79,27 +84,24 @@ export async function measureDeliveries(
   }
 }
 
-/** Records events, and measures their deliveries from the first attempt to the end of the last one. */
-async function deliver(
-  stage: EndpointStage,
-  databaseUrl: string,
-  otherId: string,
-  events: number,
-): Promise<Rate> {
-  const since = await serviceTime(stage.deps.db);
+async function change(service: ServicePipeline, endpointId: string, body: unknown): Promise<void> {
+  await call(service, `/v1/webhook-endpoints/${endpointId}`, { method: 'PATCH', body });
+}
+
+/** Records events, and measures their deliveries from the first that arrives to the last. */
+async function deliver(stage: EndpointStage, receiverUrl: string, events: number): Promise<Rate> {
+  await fetch(receiverUrl, { method: 'DELETE' });
   await recordRefunds(stage, events);
-  const counted = `from webhook_delivery as d join webhook_attempt as a on a.delivery_id = d.id
-    where d.created_at >= '${since.toISOString()}' and d.endpoint_id <> '${otherId}' and d.status = 'succeeded'`;
-  const count = healthyEndpoints * events;
-  const isDone = async () =>
-    (await query(databaseUrl, `select /* of the bench */ count(*)::int ${counted}`))[0].count === count;
-  await waitFor(`${count} deliveries`, isDone, { timeoutMs: 900_000, intervalMs: 200 });
-  const [time] = await query(
-    databaseUrl,
-    `select /* of the bench */ extract(epoch from max(a.started_at + a.duration_ms * interval '1 ms') - min(a.started_at))::float8
-       * 1000 as ms ${counted}`,
+  const expected = healthyEndpoints * events;
+  const { count, firstAt, lastAt } = await waitFor(
+    `${expected} deliveries`,
+    async () => {
+      const counted = (await (await fetch(receiverUrl)).json()) as Counted;
+      return counted.count >= expected ? counted : null;
+    },
+    { timeoutMs: 900_000, intervalMs: 200 },
   );
-  return { count, ms: time.ms };
+  return { count, ms: lastAt - firstAt };
 }
 
 /** @returns sends a real event as a signed webhook, that many times. */
@@ -108,7 +110,7 @@ async function repeatedPost(
   url: string,
   secret: string,
 ): Promise<(count: number) => Promise<Rate>> {
-  const event = await readEvent(service);
+  const [event] = (await call(service, '/v1/events?limit=1')) as [{ id: string }];
   const body = JSON.stringify(event);
   const now = new Date();
   const headers = {

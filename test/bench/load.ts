@@ -15,9 +15,8 @@ export interface LoadResult {
   /** Milliseconds from request to answer, one entry per 200. */
   latencies: number[];
   elapsedMs: number;
-  /** Answers other than 200, and the first of them. */
-  failures: number;
-  firstFailure: string | null;
+  /** How many requests were answered otherwise, or not at all, by status or error. */
+  refusals: Map<string, number>;
 }
 
 export interface EncodedRequest {
@@ -39,83 +38,93 @@ export function encodeRequest({ method, path, headers = {}, body }: EncodedReque
 
 /**
  * Sends requests over a fixed number of connections, one at a time on each. It uses plain sockets to take little of the
- * machine that it shares with the service.
+ * machine that it shares with the service. A connection that the server closes is opened again.
  */
 export async function runLoad(options: LoadOptions): Promise<LoadResult> {
-  const result: LoadResult = { latencies: [], elapsedMs: 0, failures: 0, firstFailure: null };
-  const { hostname, port } = new URL(options.url);
-  const sockets = await Promise.all(
-    Array.from({ length: options.connections }, () => open(hostname, Number(port))),
-  );
+  const result: LoadResult = { latencies: [], elapsedMs: 0, refusals: new Map() };
   const startedAt = performance.now();
   const endsAt = startedAt + options.seconds * 1000;
-  try {
-    await Promise.all(sockets.map((socket) => drive(socket, options, endsAt, result)));
-  } finally {
-    for (const socket of sockets) socket.destroy();
-  }
+  await Promise.all(Array.from({ length: options.connections }, () => drive(options, endsAt, result)));
   result.elapsedMs = performance.now() - startedAt;
   return result;
 }
 
-function open(host: string, port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, noDelay: true }, () => resolve(socket.off('error', reject)));
-    socket.once('error', reject);
-  });
+/** Resolves once the time is over and the last request is answered. */
+async function drive(options: LoadOptions, endsAt: number, result: LoadResult): Promise<void> {
+  let connection: Connection | null = null;
+  for (let sentAt = performance.now(); sentAt < endsAt; sentAt = performance.now()) {
+    connection ??= new Connection(options.url);
+    try {
+      const { status, body, isLast } = await connection.ask(options.next());
+      if (status === 200) {
+        result.latencies.push(performance.now() - sentAt);
+        options.onBody?.(body);
+      } else count(result.refusals, String(status));
+      if (!isLast) continue;
+    } catch (error) {
+      count(result.refusals, (error as NodeJS.ErrnoException).code ?? 'closed');
+    }
+    connection.close();
+    connection = null;
+  }
+  connection?.close();
 }
 
-/** Resolves once the time is over and the last request is answered. */
-function drive(socket: Socket, options: LoadOptions, endsAt: number, result: LoadResult): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let sentAt = 0;
-    let received: Buffer = Buffer.alloc(0);
-    const send = () => {
-      sentAt = performance.now();
-      if (sentAt >= endsAt) resolve();
-      else socket.write(options.next());
-    };
-    socket.on('data', (chunk) => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
-      try {
-        const answer = parseAnswer(received);
-        if (answer === null) return;
-        received = Buffer.alloc(0);
-        record(answer, performance.now() - sentAt, options, result);
-        send();
-      } catch (error) {
-        reject(error);
-      }
-    });
-    socket.once('error', reject);
-    socket.once('close', () => reject(new Error(`${options.url} closed a connection during the load.`)));
-    send();
-  });
+function count(refusals: LoadResult['refusals'], kind: string): void {
+  refusals.set(kind, (refusals.get(kind) ?? 0) + 1);
 }
 
 interface Answer {
   status: number;
   body: string;
+  /** The server closes the connection. */
+  isLast: boolean;
 }
 
-/** Null until the answer is complete. */
+class Connection {
+  readonly #socket: Socket;
+  #received: Buffer = Buffer.alloc(0);
+  #resolve: (answer: Answer) => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+
+  constructor(url: string) {
+    const { hostname: host, port } = new URL(url);
+    this.#socket = connect({ host, port: Number(port), noDelay: true });
+    this.#socket.on('data', (chunk) => this.#take(chunk));
+    this.#socket.on('error', (error) => this.#reject(error));
+    this.#socket.on('close', () => this.#reject(new Error('The connection was closed.')));
+  }
+
+  /** @throws Error when the connection ends before the answer. */
+  ask(request: string): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      this.#socket.write(request);
+    });
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#received = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const answer = parseAnswer(this.#received);
+    if (answer === null) return;
+    this.#received = Buffer.alloc(0);
+    this.#resolve(answer);
+  }
+}
+
+/** Null until the answer is complete. Answers of the bench's requests have a Content-Length. */
 function parseAnswer(received: Buffer): Answer | null {
   const headEnd = received.indexOf('\r\n\r\n');
   if (headEnd === -1) return null;
   const head = received.toString('latin1', 0, headEnd);
-  const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
-  if (length === undefined) throw new Error(`An answer has no Content-Length:\n${head}`);
-  const end = headEnd + 4 + Number(length);
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+  const end = headEnd + 4 + length;
   if (received.length < end) return null;
-  return { status: Number(head.slice(9, 12)), body: received.toString('utf8', headEnd + 4, end) };
-}
-
-function record({ status, body }: Answer, latencyMs: number, { onBody }: LoadOptions, result: LoadResult) {
-  if (status === 200) {
-    result.latencies.push(latencyMs);
-    onBody?.(body);
-    return;
-  }
-  result.failures += 1;
-  result.firstFailure ??= `${status} ${body}`;
+  const isLast = /\r\nconnection: *close/i.test(head);
+  return { status: Number(head.slice(9, 12)), body: received.toString('utf8', headEnd + 4, end), isLast };
 }

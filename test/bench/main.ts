@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runMain } from '../../shared/process.ts';
@@ -9,14 +9,15 @@ import {
   removeCompiled,
 } from '../support/processes/compiled-service.ts';
 import { findRedisServer } from '../support/stores/redis.ts';
+import { measureBacklog } from './backlog.ts';
 import { measureDeliveries } from './deliveries.ts';
-import { measureFigures, readTableSizes } from './figures.ts';
-import { measureLoads } from './measure.ts';
-import { type BenchOptions, parseOptions, type QueueKind } from './options.ts';
-import { startNaked, startService, startStores } from './pipelines.ts';
+import { costsOf, measureDelay, processFigures } from './figures.ts';
+import { measureInbound } from './inbound.ts';
+import { measureLoads, runRequests } from './measure.ts';
+import { parseOptions, type QueueKind, type RowId } from './options.ts';
+import { type Pipeline, type ServicePipeline, startNaked, startService, startStores } from './pipelines.ts';
 import { requireNoFailure } from './requests.ts';
-import { buildRows, loadsFor, type QueueResult, report, warningsOf } from './results.ts';
-import { drawSvg } from './svg.ts';
+import { buildRows, type Conditions, loadsFor, type Results, report } from './results.ts';
 
 // npm run bench: requests per second of the service, compared with the same work without any safety. docs/performance.md
 // explains the tables. They go to stdout, progress to stderr.
@@ -24,15 +25,18 @@ import { drawSvg } from './svg.ts';
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 runMain(async () => {
-  const options = parseOptions(process.argv.slice(2));
+  const { scenarios, queues, rows, connections, ...options } = parseOptions(process.argv.slice(2));
   const compiledFolder = await compileService();
   try {
-    const results: QueueResult[] = [];
-    for (const queue of options.queues.filter(isPresent)) {
-      results.push(await measureQueue(queue, options, compiledIn(compiledFolder)));
+    const present = queues.filter(isPresent);
+    for (const scenario of scenarios) {
+      const seconds = options.seconds ?? scenario.seconds;
+      const rounds = options.rounds ?? scenario.rounds;
+      for (const queue of scenario.isFurther ? present.slice(0, 1) : present) {
+        const conditions = { scenario, queue, seconds, rounds, connections };
+        console.log(report(conditions, await measure(conditions, rows, compiledIn(compiledFolder))));
+      }
     }
-    console.log(report(results, options));
-    if (options.svg !== null) writeFileSync(options.svg, drawSvg(results));
   } finally {
     removeCompiled(compiledFolder);
   }
@@ -44,43 +48,60 @@ function isPresent(queue: QueueKind): boolean {
   return false;
 }
 
-/** Measures one kind of queue with its own stores, sandboxes and processes. */
-async function measureQueue(
-  queue: QueueKind,
-  options: BenchOptions,
+/** Measures a scenario with stores, sandboxes and processes of its own. */
+async function measure(
+  conditions: Conditions,
+  asked: readonly RowId[],
   compiled: CompiledService,
-): Promise<QueueResult> {
+): Promise<Results | string> {
+  const { scenario, queue } = conditions;
   const teardown: (() => Promise<void> | void)[] = [];
   try {
     const folder = mkdtempSync(join(tmpdir(), 'refund-bench-'));
     chmodSync(folder, 0o711);
     teardown.push(() => rmSync(folder, { recursive: true }));
-    const stores = await startStores(queue);
+    const stores = await startStores(queue, scenario.hasStatistics);
     teardown.push(stores.stop);
-    const place = { options, stores, compiled, folder };
+    const place = { scenario, stores, compiled, folder };
     const service = await startService(place);
     teardown.push(service.stop);
+    say(`${scenario.title}, queue on ${queue}`);
+    if (scenario.rows === 'backlog') return await measureBacklog(service, conditions, say);
     const naked = await startNaked(place);
     teardown.push(naked.stop);
-
-    say(`queue on ${queue}: warming up`);
-    const pipelines = [service, naked];
-    const loads = loadsFor(options.rows);
-    const measured = await measureLoads({ pipelines, loads, options, say });
-    const figures = await measureFigures({ service, naked }, measured, options);
-    await requireNoFailure(service);
-    // Last, because its refunds stay open.
-    const deliveries = options.rows.includes('deliveries')
-      ? await measureDeliveries(service, options, say)
-      : { rows: [], figures: [] };
-    return {
-      queue,
-      rows: [...buildRows(options.rows, measured), ...deliveries.rows],
-      figures: [...figures, ...deliveries.figures],
-      tables: options.preload === null ? null : await readTableSizes(service.databaseUrl),
-      warnings: warningsOf(measured),
-    };
+    if (scenario.rows === 'inbound') return await measureInbound({ service, naked }, conditions, say);
+    const rows = scenario.rows.filter((row) => asked.includes(row));
+    return await measureRows({ service, naked }, rows, conditions);
   } finally {
     for (const undo of teardown.reverse()) await undo();
   }
+}
+
+async function measureRows(
+  pipelines: { service: ServicePipeline; naked: Pipeline },
+  asked: readonly RowId[],
+  conditions: Conditions,
+): Promise<Results> {
+  const { service, naked } = pipelines;
+  const { connections, seconds } = conditions;
+  // Compiles what long-running processes have compiled, and creates refunds to read.
+  for (const pipeline of [service, naked]) {
+    await runRequests(pipeline, 'create', { connections, seconds: Math.min(8, 2 * seconds) });
+  }
+  const measured = await measureLoads({
+    ...{ pipelines: [service, naked], loads: loadsFor(asked), ...conditions, say },
+    run: (pipeline, load, length) => runRequests(pipeline, load, { connections, seconds: length }),
+  });
+  const created = measured.get('create');
+  const figures = [
+    ...(created === undefined ? [] : costsOf(created, 'refund')),
+    ...(asked.includes('delay') ? await measureDelay(pipelines, seconds) : []),
+    ...processFigures(pipelines),
+  ];
+  await requireNoFailure(service);
+  const rows = buildRows(asked, measured);
+  if (!asked.includes('deliveries')) return { rows, figures };
+  // Last, because its refunds stay open.
+  const deliveries = await measureDeliveries(service, conditions, say);
+  return { rows: [...rows, ...deliveries.rows], figures: [...figures, ...deliveries.figures] };
 }

@@ -1,101 +1,176 @@
-import { readStatementCount, untilQuiet } from './figures.ts';
-import { type LoadResult, runLoad } from './load.ts';
-import type { BenchOptions } from './options.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { query } from '../support/stores/database-client.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { type LoadOptions, runLoad } from './load.ts';
 import type { Pipeline } from './pipelines.ts';
-import { drain, type LoadId } from './requests.ts';
+import { processorMs, processorMsWithChildren } from './processor-time.ts';
+import { call, drain, type LoadId } from './requests.ts';
 
 /** The results of a load, over all rounds. */
 export interface Measured {
   answered: number;
   answeredMs: number;
   latencies: number[];
-  failures: number;
-  firstFailure: string | null;
-  /** From the first creation to the last completion; 0 for loads that only read. */
+  /** How many requests were not answered with 200, by status or error. */
+  refusals: Map<string, number>;
+  /** From the first creation to the last completion; 0 for loads that create nothing. */
   completedMs: number;
-  statements: number;
+  /** Until all work that follows is done. */
+  used: Used;
 }
 
-export type MeasuredLoads = Map<LoadId, Record<Pipeline['name'], Measured>>;
+/** Statements that reached PostgreSQL, and processor time in milliseconds. */
+export type Used = Record<'statements' | 'api' | 'worker' | 'postgres' | 'sandbox', number>;
 
-export interface MeasureOptions {
+export type Both<T> = Record<Pipeline['name'], T>;
+
+export interface MeasureOptions<Load extends string> {
   pipelines: readonly Pipeline[];
-  loads: readonly LoadId[];
-  options: BenchOptions;
+  loads: readonly Load[];
+  run: (pipeline: Pipeline, load: Load, seconds: number) => Promise<Measured>;
+  /** How long each load lasts. */
+  seconds: number;
+  rounds: number;
   say: (line: string) => void;
 }
 
 /** Runs every load against both pipelines in turn, so that other work of the machine slows down both. */
-export async function measureLoads(measuring: MeasureOptions): Promise<MeasuredLoads> {
-  const { pipelines, loads, options, say } = measuring;
-  await warmUp(measuring);
-  const measured: MeasuredLoads = new Map();
-  for (let round = 0; round < options.rounds; round += 1) {
+export async function measureLoads<Load extends string>(
+  measuring: MeasureOptions<Load>,
+): Promise<Map<Load, Both<Measured>>> {
+  const { pipelines, loads, run, seconds, rounds, say } = measuring;
+  // Lets V8 compile what long-running processes have compiled.
+  for (const load of loads) {
+    for (const pipeline of pipelines) await run(pipeline, load, Math.min(2, seconds));
+  }
+  const measured = new Map<Load, Both<Measured>>();
+  for (let round = 0; round < rounds; round += 1) {
     // The order alternates, because the first pipeline leaves work for the machine behind.
     const order = round % 2 === 0 ? pipelines : pipelines.toReversed();
     for (const load of loads) {
       for (const pipeline of order) {
-        const result = await runOnce(pipeline, load, options, options.seconds);
-        const both = measured.get(load) ?? { service: nothing(), naked: nothing() };
+        const result = await run(pipeline, load, seconds);
+        const both = measured.get(load) ?? { service: nothing, naked: nothing };
         measured.set(load, { ...both, [pipeline.name]: sum(both[pipeline.name], result) });
         const perSecond = Math.round((result.answered / result.answeredMs) * 1000);
-        say(`round ${round + 1}: ${load} ${pipeline.name} ${perSecond}/s`);
+        const refused = total(result.refusals);
+        say(`round ${round + 1}: ${load} ${pipeline.name} ${perSecond}/s, ${refused} refused`);
       }
     }
   }
   return measured;
 }
 
-/** Lets V8 compile what long-running processes have compiled, and creates refunds to read. */
-async function warmUp({ pipelines, loads, options }: MeasureOptions): Promise<void> {
-  for (const pipeline of pipelines)
-    await runOnce(pipeline, 'create', options, Math.min(8, 2 * options.seconds));
-  for (const load of loads) {
-    for (const pipeline of pipelines) await runOnce(pipeline, load, options, Math.min(2, options.seconds));
-  }
-}
-
-async function runOnce(
+/** Creates or reads refunds, and waits until everything that follows is done. */
+export async function runRequests(
   pipeline: Pipeline,
   load: LoadId,
-  { connections, webhooks }: BenchOptions,
-  seconds: number,
+  options: Pick<LoadOptions, 'connections' | 'seconds'>,
 ): Promise<Measured> {
+  const { requests } = pipeline;
   const isReading = load === 'get' || load === 'list';
-  const { requests, url } = pipeline;
-  const before = await readStatementCount(pipeline);
-  const startedAt = performance.now();
-  const result = await runLoad({
-    url,
-    connections,
-    seconds,
+  const onBody = (body: string) => requests.remember(body);
+  return await runMeasured(pipeline, {
+    ...options,
     next: () => requests.next(load),
-    ...(isReading ? {} : { onBody: (body: string) => requests.remember(body) }),
+    ...(isReading ? {} : { onBody, creates: true }),
   });
-  if (!isReading) await drain(pipeline);
-  const completedMs = isReading ? 0 : performance.now() - startedAt;
-  if (webhooks) await untilQuiet(pipeline);
-  const statements = (await readStatementCount(pipeline)) - before;
-  return { ...ofLoad(result), completedMs, statements };
 }
 
-function ofLoad({ latencies, elapsedMs, failures, firstFailure }: LoadResult) {
-  return { answered: latencies.length, answeredMs: elapsedMs, latencies, failures, firstFailure };
+/** Runs a load against a pipeline's API. @param options `creates` when refunds have to complete afterwards. */
+export async function runMeasured(
+  pipeline: Pipeline,
+  { creates = false, ...options }: Omit<LoadOptions, 'url'> & { creates?: boolean },
+): Promise<Measured> {
+  const before = await readUsed(pipeline);
+  const startedAt = performance.now();
+  const { latencies, elapsedMs, refusals } = await runLoad({ ...options, url: pipeline.url });
+  if (creates) await drain(pipeline);
+  const completedMs = creates ? performance.now() - startedAt : 0;
+  if (creates) await untilQuiet(pipeline);
+  const used = combine(await readUsed(pipeline), before, (now, then) => now - then);
+  return { answered: latencies.length, answeredMs: elapsedMs, latencies, refusals, completedMs, used };
 }
 
-function nothing(): Measured {
-  const load = ofLoad({ latencies: [], elapsedMs: 0, failures: 0, firstFailure: null });
-  return { ...load, completedMs: 0, statements: 0 };
-}
+const nothing: Measured = {
+  ...{ answered: 0, answeredMs: 0, latencies: [], refusals: new Map(), completedMs: 0 },
+  used: { statements: 0, api: 0, worker: 0, postgres: 0, sandbox: 0 },
+};
 
 function sum(a: Measured, b: Measured): Measured {
+  const kinds = [...a.refusals.keys(), ...b.refusals.keys()];
   return {
     answered: a.answered + b.answered,
     answeredMs: a.answeredMs + b.answeredMs,
     latencies: a.latencies.concat(b.latencies),
-    failures: a.failures + b.failures,
-    firstFailure: a.firstFailure ?? b.firstFailure,
+    refusals: new Map(kinds.map((kind) => [kind, (a.refusals.get(kind) ?? 0) + (b.refusals.get(kind) ?? 0)])),
     completedMs: a.completedMs + b.completedMs,
-    statements: a.statements + b.statements,
+    used: combine(a.used, b.used, (one, other) => one + other),
   };
+}
+
+export function total(refusals: Measured['refusals']): number {
+  return [...refusals.values()].reduce((sum, count) => sum + count, 0);
+}
+
+function combine(a: Used, b: Used, operation: (a: number, b: number) => number): Used {
+  return {
+    statements: operation(a.statements, b.statements),
+    api: operation(a.api, b.api),
+    worker: operation(a.worker, b.worker),
+    postgres: operation(a.postgres, b.postgres),
+    sandbox: operation(a.sandbox, b.sandbox),
+  };
+}
+
+async function readUsed(pipeline: Pipeline): Promise<Used> {
+  return {
+    statements: await readStatementCount(pipeline),
+    api: processorMs(pipeline.api.pid),
+    worker: processorMs(pipeline.worker.pid),
+    postgres: processorMsWithChildren(pipeline.postgresPid),
+    sandbox: processorMs(pipeline.sandbox.pid),
+  };
+}
+
+/**
+ * Statements that have reached a pipeline's database, with BEGIN, COMMIT and those of a queue in PostgreSQL, without
+ * statements inside of functions and those of the bench.
+ */
+export async function readStatementCount({ databaseUrl }: Pick<Pipeline, 'databaseUrl'>): Promise<number> {
+  await query(databaseUrl, 'create extension if not exists pg_stat_statements');
+  const rows = await query(
+    databaseUrl,
+    `select coalesce(sum(calls), 0)::float8 as calls
+     from pg_stat_statements
+     where dbid = (select oid from pg_database where datname = current_database())
+       and query !~ 'pg_stat_statements|of the bench'`,
+  );
+  return rows[0].calls;
+}
+
+const quietMs = 1_000;
+
+/** Waits until webhooks in both directions are done, which come after completion. */
+async function untilQuiet(pipeline: Pipeline): Promise<void> {
+  const isQuiet = async () => {
+    const failed = pipeline.sandbox.failures().attempts;
+    const first = await statementsWithin(pipeline, quietMs);
+    const second = await statementsWithin(pipeline, quietMs);
+    const isIdle = Math.abs(first - second) <= 20 && pipeline.sandbox.failures().attempts === failed;
+    return isIdle && (await isDelivered(pipeline));
+  };
+  await waitFor(`the ${pipeline.name} to be quiet`, isQuiet, { timeoutMs: 300_000 });
+}
+
+async function isDelivered(pipeline: Pipeline): Promise<boolean> {
+  if (pipeline.endpointId === null) return true;
+  const path = `/v1/webhook-endpoints/${pipeline.endpointId}/deliveries?status=pending&limit=1`;
+  return ((await call(pipeline, path)) as unknown[]).length === 0;
+}
+
+async function statementsWithin(pipeline: Pipeline, ms: number): Promise<number> {
+  const before = await readStatementCount(pipeline);
+  await sleep(ms);
+  return (await readStatementCount(pipeline)) - before;
 }

@@ -1,8 +1,9 @@
 import { parseArgs } from 'node:util';
+import { type Scenario, scenarios } from './scenarios.ts';
 
 export type QueueKind = 'redis' | 'postgres';
 
-/** What is measured; all but the last two are rows of the main table. */
+/** What is measured; all but the last are rows of the main table. */
 export const rowIds = [
   'create',
   'key',
@@ -12,29 +13,19 @@ export const rowIds = [
   'get',
   'list',
   'deliveries',
-  'latency',
-  'statements',
+  'delay',
 ] as const;
 
 export type RowId = (typeof rowIds)[number];
 
 export interface BenchOptions {
-  /** How long each load lasts. */
-  seconds: number;
-  rounds: number;
+  scenarios: Scenario[];
+  /** How long each load lasts, and how often it is repeated; null for what the scenario has. */
+  seconds: number | null;
+  rounds: number | null;
   connections: number;
   queues: QueueKind[];
   rows: RowId[];
-  /** How long a refund takes to settle at the processor; 0 settles it at once. */
-  settleMs: number;
-  /** Whether the processor sends webhooks. */
-  webhooks: boolean;
-  /** How many webhook endpoints of the organization get every event. */
-  endpoints: number;
-  /** How many refunds are in the database before the run; null for none. */
-  preload: number | null;
-  /** Where to write a chart of the main table. */
-  svg: string | null;
 }
 
 /** @throws TypeError naming the option that cannot be used. */
@@ -42,32 +33,33 @@ export function parseOptions(args: string[]): BenchOptions {
   const { values } = parseArgs({
     args,
     options: {
-      seconds: { type: 'string', default: '5' },
-      rounds: { type: 'string', default: '3' },
+      scenarios: { type: 'string', default: 'production' },
+      seconds: { type: 'string' },
+      rounds: { type: 'string' },
       connections: { type: 'string', default: '64' },
       queue: { type: 'string', default: 'both' },
       rows: { type: 'string', default: rowIds.join() },
-      'settle-ms': { type: 'string', default: '0' },
-      webhooks: { type: 'boolean', default: false },
-      endpoints: { type: 'string', default: '0' },
-      preload: { type: 'string' },
-      svg: { type: 'string' },
+      lab: { type: 'boolean', default: false },
     },
   });
   return {
-    seconds: positive('--seconds', values.seconds),
-    rounds: whole('--rounds', values.rounds, 1),
-    connections: whole('--connections', values.connections, 1),
+    scenarios: scenariosOf(values.lab ? 'lab' : values.scenarios),
+    seconds: values.seconds === undefined ? null : numberOf('--seconds', values.seconds, Number.isFinite),
+    rounds: values.rounds === undefined ? null : numberOf('--rounds', values.rounds),
+    connections: numberOf('--connections', values.connections),
     queues: oneOf('--queue', values.queue, ['redis', 'postgres', 'both']).flatMap((queue) =>
       queue === 'both' ? (['redis', 'postgres'] as const) : [queue],
     ),
     rows: values.rows.split(',').flatMap((row) => oneOf('--rows', row, rowIds)),
-    settleMs: whole('--settle-ms', values['settle-ms'], 0),
-    webhooks: values.webhooks,
-    endpoints: whole('--endpoints', values.endpoints, 0),
-    preload: values.preload === undefined ? null : whole('--preload', values.preload, 1),
-    svg: values.svg ?? null,
   };
+}
+
+/** `further` stands for all but those of the main tables. */
+function scenariosOf(value: string): Scenario[] {
+  if (value === 'further') return scenarios.filter(({ isFurther }) => isFurther);
+  const ids = scenarios.map(({ id }) => id);
+  const asked = value.split(',').flatMap((id) => oneOf('--scenarios', id, [...ids, 'further']));
+  return scenarios.filter(({ id }) => asked.includes(id));
 }
 
 function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T[] {
@@ -76,16 +68,10 @@ function oneOf<T extends string>(option: string, value: string, allowed: readonl
   return found;
 }
 
-function positive(option: string, value: string): number {
+function numberOf(option: string, value: string, isAllowed = Number.isInteger): number {
   const number = Number(value);
-  if (!(number > 0)) throw new TypeError(`${option} takes a number above 0, not ${value}.`);
-  return number;
-}
-
-function whole(option: string, value: string, min: number): number {
-  const number = Number(value);
-  if (!Number.isInteger(number) || number < min) {
-    throw new TypeError(`${option} takes a whole number of ${min} or more, not ${value}.`);
-  }
-  return number;
+  if (number > 0 && isAllowed(number)) return number;
+  throw new TypeError(
+    `${option} takes a ${isAllowed === Number.isInteger ? 'whole ' : ''}number above 0, not ${value}.`,
+  );
 }

@@ -14,9 +14,10 @@ import { freePort } from '../support/processes/free-port.ts';
 import { createDatabase, query } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
-import type { BenchOptions, QueueKind } from './options.ts';
-import { preloadNaked, preloadService } from './preload.ts';
-import { knownPaymentAmount, knownPayments, Requests } from './requests.ts';
+import { preloadNaked, preloadService } from './bulk-load.ts';
+import type { QueueKind } from './options.ts';
+import { call, knownPaymentAmount, knownPayments, Requests } from './requests.ts';
+import type { Scenario } from './scenarios.ts';
 
 /** An API, a worker, a database and a sandbox. */
 export interface Pipeline {
@@ -27,6 +28,11 @@ export interface Pipeline {
   requests: Requests;
   api: StartedProcess;
   worker: StartedProcess;
+  /** Starts another one. */
+  startWorker(): StartedProcess;
+  postgresPid: number;
+  /** The webhook endpoint that accepts every event. */
+  endpointId: string | null;
   /** From the start of the API's process to its first answer. */
   startUpMs: number;
   stop(): Promise<void>;
@@ -38,7 +44,7 @@ export interface ServicePipeline extends Pipeline {
 }
 
 export interface PipelineOptions {
-  options: BenchOptions;
+  scenario: Scenario;
   stores: Stores;
   compiled: CompiledService;
   /** Takes the output of the processes. */
@@ -47,7 +53,7 @@ export interface PipelineOptions {
 
 /** Starts the service as in production: compiled, with default settings, without a rate limit. */
 export async function startService(place: PipelineOptions): Promise<ServicePipeline> {
-  const { options, stores, compiled } = place;
+  const { scenario, stores, compiled } = place;
   const encryptionKey = randomBytes(32).toString('base64');
   const databaseUrl = await createDatabase(stores.postgres.url, 'service');
   await migrate(databaseUrl);
@@ -55,7 +61,7 @@ export async function startService(place: PipelineOptions): Promise<ServicePipel
   const sandbox = await openSandbox('service', place);
   const sandboxUrl = sandbox.url;
   const { organizationId, keys } = await seed({ databaseUrl, encryptionKey, sandboxUrl, remembered: null });
-  if (options.preload !== null) await preloadService(databaseUrl, organizationId, options.preload);
+  await preloadService(databaseUrl, organizationId, scenario);
   const env = {
     // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
     NODE_ENV: 'development',
@@ -66,19 +72,20 @@ export async function startService(place: PipelineOptions): Promise<ServicePipel
   const api = { entry: compiled.entry('api/main.js'), args: [] };
   const worker = { entry: compiled.entry('worker/main.js'), args: [] };
   const processes = await startProcesses('service', place, { api, worker, env, sandbox });
-  if (options.webhooks) {
-    await connectWebhooks({ databaseUrl, organizationId, sandboxUrl, apiUrl: processes.url });
-  }
   const requests = new Requests('service', keys.test);
   const service = { ...processes, databaseUrl, sandbox, requests, organizationId, encryptionKey };
-  if (options.endpoints === 0) return service;
+  if (!scenario.webhooks) return service;
+  await connectWebhooks({ databaseUrl, organizationId, sandboxUrl, apiUrl: service.url });
   const receiver = await startReceiver();
-  await createEndpoints(service.url, keys.test, receiver.url, options.endpoints);
+  const created = await call(service, '/v1/webhook-endpoints', {
+    method: 'POST',
+    body: { url: receiver.url },
+  });
   const stop = async () => {
     await service.stop();
     await receiver.stop(5_000);
   };
-  return { ...service, stop };
+  return { ...service, endpointId: (created as { id: string }).id, stop };
 }
 
 /** Starts a process that accepts every webhook. */
@@ -90,38 +97,33 @@ export async function startReceiver(): Promise<StartedProcess & { url: string }>
   return { ...receiver, url };
 }
 
-async function createEndpoints(apiUrl: string, key: string, url: string, endpoints: number): Promise<void> {
-  for (let number = 1; number <= endpoints; number += 1) {
-    const response = await fetch(`${apiUrl}/v1/webhook-endpoints`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ url: `${url}/${number}` }),
-    });
-    if (!response.ok) throw new Error(`The endpoint was not created: ${await response.text()}`);
-  }
-}
-
 /** Starts the pipeline without safety that the service is compared with. */
 export async function startNaked(place: PipelineOptions): Promise<Pipeline> {
-  const { options, stores } = place;
+  const { scenario, stores } = place;
   const databaseUrl = await createDatabase(stores.postgres.url, 'naked');
-  await query(databaseUrl, nakedTable);
+  await query(databaseUrl, nakedTables);
   if (stores.redis === null) await migrateQueueTables(databaseUrl, processorNames);
-  if (options.preload !== null) await preloadNaked(databaseUrl, options.preload);
+  await preloadNaked(databaseUrl, scenario);
   const entry = 'test/bench/naked.ts';
   const sandbox = await openSandbox('naked', place);
   const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, SANDBOX_URL: sandbox.url };
   const [api, worker] = ['api', 'worker'].map((role) => ({ entry, args: [role] })) as [Program, Program];
   const processes = await startProcesses('naked', place, { api, worker, env, sandbox });
+  if (scenario.webhooks) {
+    const url = `${processes.url}/webhooks/stripe`;
+    const webhooks = [{ processor: 'stripe', environment: 'test', url, secret: 'whsec_naked' }];
+    await sandbox.control.settings({ webhooks });
+  }
   return { ...processes, databaseUrl, sandbox, requests: new Requests('naked', 'none') };
 }
 
-const nakedTable = `
+const nakedTables = `
   create table refund (id text primary key, organization_id text not null, external_refund_id text,
     transaction_id text not null, amount int not null, currency text not null, reason text not null, status text not null,
     processor text not null, metadata jsonb, initiated_by text not null, created_at timestamptz not null,
     updated_at timestamptz not null);
-  create index on refund (created_at)`;
+  create index on refund (created_at);
+  create table processor_event (id text primary key, payload jsonb not null)`;
 
 /** Removes settings of this shell. */
 const noSettings = Object.fromEntries(settingNames.map((name) => [name, undefined]));
@@ -138,8 +140,8 @@ interface Programs {
   sandbox: SandboxProcess;
 }
 
-function openSandbox(name: string, { folder, options }: PipelineOptions): Promise<SandboxProcess> {
-  return startSandboxProcess(join(folder, name), options.settleMs);
+function openSandbox(name: string, { folder, scenario }: PipelineOptions): Promise<SandboxProcess> {
+  return startSandboxProcess(join(folder, name), scenario.settleMs);
 }
 
 async function startProcesses(
@@ -155,16 +157,17 @@ async function startProcesses(
       env: { ...noSettings, ...env, REDIS_URL: stores.redis?.url, PORT: String(port) },
       outputFile: join(folder, `${name}-${role}.log`),
     });
+  const startWorker = () => start(worker, 'worker');
   const startedAt = performance.now();
-  const apiProcess = start(api, 'api');
-  await apiProcess.waitForUrl(`${url}/healthz`, { intervalMs: 5 });
+  const started = { api: start(api, 'api'), postgresPid: stores.postgres.pid };
+  await started.api.waitForUrl(`${url}/healthz`, { intervalMs: 5 });
   const startUpMs = performance.now() - startedAt;
-  const workerProcess = start(worker, 'worker');
+  const firstWorker = startWorker();
   const stop = async () => {
-    await Promise.all([apiProcess.stop(5_000), workerProcess.stop(5_000)]);
+    await Promise.all([started.api.stop(5_000), firstWorker.stop(5_000)]);
     await sandbox.stop();
   };
-  return { name, url, api: apiProcess, worker: workerProcess, startUpMs, stop };
+  return { name, url, ...started, worker: firstWorker, startWorker, endpointId: null, startUpMs, stop };
 }
 
 /** The stores of both pipelines. */
@@ -174,9 +177,13 @@ export interface Stores {
   stop(): Promise<void>;
 }
 
-/** Starts PostgreSQL, which counts statements, and Redis for queues on Redis. */
-export async function startStores(queue: QueueKind): Promise<Stores> {
+/**
+ * Starts PostgreSQL, which counts statements, and Redis for queues on Redis.
+ * @param hasStatistics whether PostgreSQL collects statistics of tables on its own, as it does by default.
+ */
+export async function startStores(queue: QueueKind, hasStatistics: boolean): Promise<Stores> {
   const settings = {
+    autovacuum: hasStatistics ? 'on' : 'off',
     shared_preload_libraries: 'pg_stat_statements',
     'pg_stat_statements.max': '20000',
   };
@@ -197,6 +204,9 @@ export async function startStores(queue: QueueKind): Promise<Stores> {
 export interface SandboxProcess {
   url: string;
   control: SandboxControl;
+  pid: number;
+  /** Of its webhooks so far. An attempt that fails is repeated; an event is given up after the last one. */
+  failures(): { attempts: number; events: number };
   stop(): Promise<void>;
 }
 
@@ -211,10 +221,14 @@ export async function startSandboxProcess(folder: string, autoSettleMs: number):
   const control = sandboxControl(url);
   await control.settings({ autoSettleMs });
   for (const id of knownPayments) await registerPayment(control, id);
+  const failures = () => {
+    const last = [...child.output().matchAll(/webhooks: (\d+) attempts failed, (\d+) events/g)].at(-1);
+    return { attempts: Number(last?.[1] ?? 0), events: Number(last?.[2] ?? 0) };
+  };
   const stop = async () => {
     await child.stop();
   };
-  return { url, control, stop };
+  return { url, control, pid: child.pid, failures, stop };
 }
 
 export async function registerPayment(control: SandboxControl, id: string): Promise<void> {

@@ -1,8 +1,17 @@
 import { createServer } from 'node:http';
 
-// Accepts every webhook on the port given as the only argument. The path /hang never responds.
+// Accepts every webhook on the port given as the only argument, and counts those on paths that are a number. The path /hang
+// never responds. GET answers what was counted since the last DELETE.
+
+let counted = { count: 0, firstAt: 0, lastAt: 0 };
 
 createServer((request, response) => {
-  if (request.url === '/hang') return;
-  request.resume().on('end', () => response.end());
+  const { method, url = '' } = request;
+  if (url === '/hang') return;
+  if (method === 'DELETE') counted = { count: 0, firstAt: 0, lastAt: 0 };
+  if (method === 'POST' && /^\/\d+$/.test(url)) {
+    const lastAt = performance.now();
+    counted = { count: counted.count + 1, firstAt: counted.firstAt || lastAt, lastAt };
+  }
+  request.resume().on('end', () => response.end(method === 'GET' ? JSON.stringify(counted) : ''));
 }).listen(Number(process.argv[2]), '127.0.0.1');

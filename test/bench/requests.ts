@@ -86,16 +86,8 @@ export async function createRefund(
   transactionId: string,
   headers: Record<string, string> = {},
 ): Promise<string> {
-  const body = JSON.stringify({ transactionId, amount: 1, currency: 'usd', reason: 'product_defective' });
-  const init = { method: 'POST', body, headers: { 'content-type': 'application/json', ...headers } };
-  return ((await call(pipeline, '/v1/refunds', init)) as { id: string }).id;
-}
-
-/** The first event of the organization's feed. */
-export async function readEvent(service: Pipeline): Promise<{ id: string }> {
-  const [event] = (await call(service, '/v1/events?limit=1')) as { id: string }[];
-  if (event === undefined) throw new Error('There is no event.');
-  return event;
+  const body = { transactionId, amount: 1, currency: 'usd', reason: 'product_defective' };
+  return ((await call(pipeline, '/v1/refunds', { method: 'POST', headers, body })) as { id: string }).id;
 }
 
 const drainTimeoutMs = 900_000;
@@ -125,10 +117,30 @@ export async function requireNoFailure(pipeline: Pipeline): Promise<void> {
   if (failed !== undefined) throw new Error(`A refund of the bench failed: ${JSON.stringify(failed)}`);
 }
 
-async function call({ url, requests }: Pipeline, path: string, init: RequestInit = {}): Promise<unknown> {
-  const response = await fetch(`${url}${path}`, {
-    ...init,
-    headers: { ...requests.headers, ...init.headers },
+interface Call {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: unknown;
+}
+
+/**
+ * Calls a pipeline's API and returns `data` of the answer. Repeats what is refused with 503: the requests that are measured
+ * are those of `runLoad`.
+ * @throws Error when the answer is an error.
+ */
+export async function call(
+  { url, requests }: Pick<Pipeline, 'url' | 'requests'>,
+  path: string,
+  { method = 'GET', headers = {}, body }: Call = {},
+): Promise<unknown> {
+  const init = {
+    method,
+    headers: { ...requests.headers, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  const response = await waitFor(`${path} to be available`, async () => {
+    const answer = await fetch(`${url}${path}`, init);
+    return answer.status === 503 ? null : answer;
   });
   const text = await response.text();
   if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${text}`);

@@ -1,18 +1,21 @@
 import { cpus } from 'node:os';
-import type { TableSize } from './figures.ts';
-import type { Measured, MeasuredLoads } from './measure.ts';
-import type { BenchOptions, QueueKind, RowId } from './options.ts';
+import { type Both, type Measured, total } from './measure.ts';
+import type { QueueKind, RowId } from './options.ts';
 import type { LoadId } from './requests.ts';
+import type { Scenario } from './scenarios.ts';
 
-/** The results for one kind of queue. */
-export interface QueueResult {
-  queue: QueueKind;
+export interface Results {
   rows: Row[];
   figures: Figure[];
-  /** Of the service; null without --preload. */
-  tables: TableSize[] | null;
-  /** Reasons to doubt the numbers. */
-  warnings: string[];
+}
+
+/** How a scenario is measured. */
+export interface Conditions {
+  scenario: Scenario;
+  queue: QueueKind;
+  seconds: number;
+  rounds: number;
+  connections: number;
 }
 
 /** A line of the main table. */
@@ -23,8 +26,8 @@ export interface Row {
   p50: number | null;
   p99: number | null;
   nakedPerSecond: number;
-  /** The share of the naked pipeline's rate that the service keeps. */
-  kept: number;
+  /** Requests that were not answered with 200, by status or error; null where a row is not about answers. */
+  refusals: Both<Measured['refusals']> | null;
 }
 
 /** A line of the second table; null where it was not measured. */
@@ -35,57 +38,33 @@ export interface Figure {
   digits: number;
 }
 
+/** Rates of a load. `completed` counts refunds from the first creation to the last completion. */
 interface RowRecipe {
   id: RowId;
   title: string;
   load: LoadId;
-  perSecond: Record<'service' | 'naked', (measured: Measured) => number>;
-  hasLatencies: boolean;
+  rates?: Both<'answered' | 'completed'>;
 }
 
-const answered = ({ answered, answeredMs }: Measured) => perSecond(answered, answeredMs);
-const completed = ({ answered, completedMs }: Measured) => perSecond(answered, completedMs);
-const both = (measure: (measured: Measured) => number) => ({ service: measure, naked: measure });
-
 const recipes: readonly RowRecipe[] = [
-  {
-    id: 'create',
-    title: 'create, `Prefer: respond-async`',
-    load: 'create',
-    perSecond: both(answered),
-    hasLatencies: true,
-  },
-  {
-    id: 'key',
-    title: 'create with `Idempotency-Key`',
-    load: 'key',
-    perSecond: both(answered),
-    hasLatencies: true,
-  },
-  {
-    id: 'new',
-    title: 'create, payment not seen before',
-    load: 'new',
-    perSecond: both(answered),
-    hasLatencies: true,
-  },
+  { id: 'create', title: 'create, `Prefer: respond-async`', load: 'create' },
+  { id: 'key', title: 'create with `Idempotency-Key`', load: 'key' },
+  { id: 'new', title: 'create, payment not seen before', load: 'new' },
   {
     id: 'wait',
     title: 'create and wait for the verdict',
     load: 'wait',
     // The naked pipeline has no waiting, so that its completions are compared.
-    perSecond: { service: answered, naked: completed },
-    hasLatencies: true,
+    rates: { service: 'answered', naked: 'completed' },
   },
   {
     id: 'completed',
     title: 'created and completed',
     load: 'create',
-    perSecond: both(completed),
-    hasLatencies: false,
+    rates: { service: 'completed', naked: 'completed' },
   },
-  { id: 'get', title: 'get', load: 'get', perSecond: both(answered), hasLatencies: true },
-  { id: 'list', title: 'list of 25', load: 'list', perSecond: both(answered), hasLatencies: true },
+  { id: 'get', title: 'get', load: 'get' },
+  { id: 'list', title: 'list of 25', load: 'list' },
 ];
 
 /** The loads that rows need, each once. */
@@ -93,33 +72,25 @@ export function loadsFor(rows: readonly RowId[]): LoadId[] {
   return [...new Set(recipes.filter(({ id }) => rows.includes(id)).map(({ load }) => load))];
 }
 
-export function buildRows(asked: readonly RowId[], measured: MeasuredLoads): Row[] {
-  return recipes.flatMap(({ id, title, load, perSecond, hasLatencies }) => {
+export function buildRows(asked: readonly RowId[], measured: Map<LoadId, Both<Measured>>): Row[] {
+  return recipes.flatMap(({ id, title, load, rates }) => {
     const pair = measured.get(load);
-    if (pair === undefined || !asked.includes(id)) return [];
-    const latencies = hasLatencies ? pair.service.latencies : [];
-    const servicePerSecond = perSecond.service(pair.service);
-    const nakedPerSecond = perSecond.naked(pair.naked);
-    return {
-      title,
-      servicePerSecond,
-      p50: percentile(latencies, 0.5),
-      p99: percentile(latencies, 0.99),
-      nakedPerSecond,
-      kept: servicePerSecond / nakedPerSecond,
-    };
+    return pair === undefined || !asked.includes(id) ? [] : buildRow(title, pair, rates);
   });
 }
 
-export function warningsOf(measured: MeasuredLoads): string[] {
-  return [...measured].flatMap(([load, pair]) =>
-    Object.entries(pair)
-      .filter(([, { failures }]) => failures > 0)
-      .map(
-        ([name, { failures, firstFailure }]) =>
-          `${load}, ${name}: ${failures} requests failed and do not count. The first: ${firstFailure}`,
-      ),
-  );
+export function buildRow(title: string, { service, naked }: Both<Measured>, rates?: RowRecipe['rates']): Row {
+  const rate = (measured: Measured, of: 'answered' | 'completed' = 'answered') =>
+    (measured.answered / measured[`${of}Ms`]) * 1000;
+  const isOfAnswers = rates?.service !== 'completed';
+  return {
+    title,
+    servicePerSecond: rate(service, rates?.service),
+    p50: isOfAnswers ? percentile(service.latencies, 0.5) : null,
+    p99: isOfAnswers ? percentile(service.latencies, 0.99) : null,
+    nakedPerSecond: rate(naked, rates?.naked),
+    refusals: isOfAnswers ? { service: service.refusals, naked: naked.refusals } : null,
+  };
 }
 
 /** @returns null when there are no values. */
@@ -128,50 +99,55 @@ export function percentile(values: readonly number[], share: number): number | n
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
-function perSecond(count: number, ms: number): number {
-  return (count / ms) * 1000;
+/** What was measured, with its conditions, as Markdown. @param results or a table. */
+export function report(conditions: Conditions, results: Results | string): string {
+  const { scenario, queue } = conditions;
+  const heading = `### ${scenario.title}, queue on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`;
+  const parts = typeof results === 'string' ? [results] : tablesOf(results);
+  return `${[heading, describe(conditions), ...parts].join('\n\n')}\n`;
 }
 
-/** The results as Markdown. */
-export function report(results: readonly QueueResult[], options: BenchOptions): string {
-  return [conditions(options), ...results.map(section)].join('\n\n');
-}
-
-function conditions({ seconds, rounds, connections, settleMs, webhooks, preload }: BenchOptions): string {
+function describe({ scenario, seconds, rounds, connections }: Conditions): string {
   const [cpu] = cpus();
   const parts = [
-    `${rounds} rounds of ${seconds} s per row and pipeline, ${connections} connections`,
-    settleMs === 0 ? 'refunds settle in the answer' : `refunds settle after ${settleMs} ms`,
-    ...(webhooks ? ['with webhooks of the processor'] : []),
-    ...(preload === null ? [] : [`${preload.toLocaleString('en')} refunds before the run`]),
+    `${rounds} rounds of ${seconds} s, ${connections} connections`,
+    scenario.webhooks
+      ? "with the processor's webhooks and one webhook endpoint of the service"
+      : 'without webhooks in either direction',
     `Node ${process.version}, ${cpus().length} cores (${cpu?.model.trim() ?? 'unknown'})`,
   ];
   return `${parts.join('; ')}.`;
 }
 
-function section({ queue, rows, figures, tables, warnings }: QueueResult): string {
-  const parts = [
-    `### Queue on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
+function tablesOf({ rows, figures }: Results): string[] {
+  return [
     ...(rows.length === 0 ? [] : [rowTable(rows)]),
-    figureTable(figures),
-    ...(tables === null ? [] : [sizeTable(tables)]),
-    ...warnings.map((warning) => `*** ${warning}`),
+    ...rows.flatMap(refusalsOf),
+    ...(figures.length === 0 ? [] : [figureTable(figures)]),
   ];
-  return parts.join('\n\n');
 }
 
 function rowTable(rows: readonly Row[]): string {
   return table(
-    ['', 'service/s', 'p50 ms', 'p99 ms', 'naked/s', 'kept'],
-    rows.map((row) => [
-      row.title,
-      number(row.servicePerSecond),
-      number(row.p50, 1),
-      number(row.p99, 1),
-      number(row.nakedPerSecond),
-      number(row.kept, 2),
+    ['', 'service/s', 'p50 ms', 'p99 ms', 'refused', 'naked/s', 'kept'],
+    rows.map(({ title, servicePerSecond, p50, p99, refusals, nakedPerSecond }) => [
+      title,
+      number(servicePerSecond),
+      number(p50, 1),
+      number(p99, 1),
+      number(refusals === null ? null : total(refusals.service)),
+      number(nakedPerSecond),
+      number(servicePerSecond / nakedPerSecond, 2),
     ]),
   );
+}
+
+/** Which answers there were instead of 200. */
+function refusalsOf({ title, refusals }: Row): string[] {
+  return Object.entries(refusals ?? {}).flatMap(([name, counts]) => {
+    const kinds = [...counts].map(([kind, count]) => `${number(count)} with ${kind}`);
+    return kinds.length === 0 ? [] : `Refused by the ${name}, ${title}: ${kinds.join(', ')}.`;
+  });
 }
 
 function figureTable(figures: readonly Figure[]): string {
@@ -185,26 +161,12 @@ function figureTable(figures: readonly Figure[]): string {
   );
 }
 
-function sizeTable(tables: readonly TableSize[]): string {
-  return table(
-    ["the service's tables", 'rows', 'table MB', 'indexes MB', 'updates', 'HOT'],
-    tables.map(({ name, rows, tableBytes, indexBytes, updates, hotUpdates }) => [
-      name,
-      number(rows),
-      number(tableBytes / 1e6, 1),
-      number(indexBytes / 1e6, 1),
-      number(updates),
-      updates === 0 ? '-' : `${number((hotUpdates / updates) * 100)} %`,
-    ]),
-  );
-}
-
-function number(value: number | null, digits = 0): string {
+export function number(value: number | null, digits = 0): string {
   if (value === null) return '-';
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, title.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );

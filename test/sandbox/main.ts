@@ -22,6 +22,7 @@ const releaseData = dataFile ? lockData(dataFile) : () => undefined;
 
 const sandbox = await startSandbox({
   port,
+  report: (line) => console.error(`sandbox: ${line}`),
   ...(host ? { host } : {}),
   ...(dataFile ? { dataFile } : {}),
 }).catch((error: Error) => {

@@ -22,6 +22,8 @@ export interface SandboxOptions {
   dataFile?: string;
   /** Milliseconds since 1970; for tests that do not want to wait. */
   now?: () => number;
+  /** Takes a line when webhooks could not be delivered. */
+  report?: (line: string) => void;
 }
 
 export interface RunningSandbox {
@@ -36,7 +38,7 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   // A second sandbox on the port fails here, before it rewrites the data file.
   await listen(server, options.port, host);
   const ledger = await openLedger(server, options.dataFile);
-  const webhooks = startWebhooks(ledger);
+  const webhooks = startWebhooks(ledger, options.report ?? (() => undefined));
   const sandbox: Sandbox = {
     ledger,
     faults: new Faults(),

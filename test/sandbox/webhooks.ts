@@ -1,3 +1,5 @@
+import http from 'node:http';
+import https from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
 import { braintreeNotifications, signedNotification } from './braintree/webhooks.ts';
 import type { Ledger, Refund, WebhookEndpoint } from './ledger/ledger.ts';
@@ -7,6 +9,10 @@ import { signedStripeEvent, stripeEvents } from './stripe/webhooks.ts';
 /** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
 const ATTEMPT_TIMEOUT_MS = 5000;
+/** Connections are kept, because opening them would cost the sender more than the events. */
+const CONNECTIONS = { keepAlive: true, maxSockets: 1000, maxFreeSockets: 1000 };
+/** Between reports of failures. */
+const REPORT_AFTER_MS = 500;
 
 export interface WebhookRequest {
   body: string;
@@ -18,23 +24,47 @@ export interface Webhooks {
   stop: () => void;
 }
 
-/** Sends events to the endpoints in the settings. A restart drops undelivered events. */
-export function startWebhooks(ledger: Ledger): Webhooks {
-  const stopping = new AbortController();
+/**
+ * Sends events to the endpoints in the settings. A restart drops undelivered events.
+ * @param report takes a line with the failures so far, when there are new ones.
+ */
+export function startWebhooks(ledger: Ledger, report: (line: string) => void): Webhooks {
+  const senders = {
+    http: { request: http.request, agent: new http.Agent(CONNECTIONS) },
+    https: { request: https.request, agent: new https.Agent(CONNECTIONS) },
+  };
+  let isStopped = false;
   const timers = new Set<NodeJS.Timeout>();
+  const failures = { attempts: 0, events: 0, isReported: true };
 
-  const deliver = (endpoint: WebhookEndpoint, payload: string, attempt: number) => {
-    const waitMs = ATTEMPT_AFTER_MS[attempt];
-    if (waitMs === undefined || stopping.signal.aborted) return;
-    const timer = setTimeout(async () => {
+  const after = (ms: number, action: () => void) => {
+    const timer = setTimeout(() => {
       timers.delete(timer);
+      action();
+    }, ms);
+    timers.add(timer);
+  };
+  const fail = (isLast: boolean) => {
+    failures.attempts += 1;
+    if (isLast) failures.events += 1;
+    if (!failures.isReported) return;
+    failures.isReported = false;
+    after(REPORT_AFTER_MS, () => {
+      failures.isReported = true;
+      report(`webhooks: ${failures.attempts} attempts failed, ${failures.events} events given up`);
+    });
+  };
+  const deliver = (endpoint: WebhookEndpoint, payload: string, attempt: number) => {
+    after(ATTEMPT_AFTER_MS[attempt] ?? 0, async () => {
       // The endpoint may have been removed meanwhile.
       if (!ledger.settings.webhooks.some((one) => isDeepStrictEqual(one, endpoint))) return;
-      if (!(await post(endpoint.url, signed(endpoint, payload), stopping.signal))) {
-        deliver(endpoint, payload, attempt + 1);
-      }
-    }, waitMs);
-    timers.add(timer);
+      const sender = endpoint.url.startsWith('https:') ? senders.https : senders.http;
+      const isAccepted = await post(sender, endpoint.url, signed(endpoint, payload)).catch(() => false);
+      if (isAccepted || isStopped) return;
+      const isLast = attempt + 1 === ATTEMPT_AFTER_MS.length;
+      fail(isLast);
+      if (!isLast) deliver(endpoint, payload, attempt + 1);
+    });
   };
 
   return {
@@ -45,8 +75,9 @@ export function startWebhooks(ledger: Ledger): Webhooks {
       for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
     },
     stop: () => {
-      stopping.abort();
+      isStopped = true;
       for (const timer of timers) clearTimeout(timer);
+      for (const { agent } of Object.values(senders)) agent.destroy();
     },
   };
 }
@@ -73,18 +104,33 @@ function signed(endpoint: WebhookEndpoint, payload: string): WebhookRequest {
   }
 }
 
-async function post(url: string, { body, headers }: WebhookRequest, stopping: AbortSignal): Promise<boolean> {
-  try {
-    const response = await fetch(url, {
-      method: 'POST',
-      body,
-      headers,
-      redirect: 'manual',
-      signal: AbortSignal.any([stopping, AbortSignal.timeout(ATTEMPT_TIMEOUT_MS)]),
+interface Sender {
+  request: typeof http.request;
+  agent: http.Agent;
+}
+
+/**
+ * True when the receiver accepted the event in time.
+ * @throws when the address is neither http nor https.
+ */
+function post({ request, agent }: Sender, url: string, { body, headers }: WebhookRequest): Promise<boolean> {
+  return new Promise((resolve) => {
+    let isAccepted = false;
+    const length = { 'content-length': Buffer.byteLength(body) };
+    const posted = request(url, { method: 'POST', agent, headers: { ...headers, ...length } });
+    const timer = setTimeout(() => posted.destroy(), ATTEMPT_TIMEOUT_MS);
+    posted.on('response', (response) => {
+      const { statusCode = 0 } = response;
+      response.resume().on('end', () => {
+        isAccepted = statusCode >= 200 && statusCode < 300;
+      });
     });
-    await response.arrayBuffer();
-    return response.ok;
-  } catch {
-    return false;
-  }
+    // `close` follows.
+    posted.on('error', () => undefined);
+    posted.on('close', () => {
+      clearTimeout(timer);
+      resolve(isAccepted);
+    });
+    posted.end(body);
+  });
 }

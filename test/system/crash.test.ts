@@ -34,7 +34,7 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
       [...PROCESSORS, ...PROCESSORS, ...PROCESSORS].map((processor) => accept(service, processor)),
     );
     await waitFor('some refunds to be sent', async () => {
-      const sent = { id: { in: burst }, attempts: { some: {} }, externalRefundId: null };
+      const sent = { id: { in: burst }, work: { attemptNumber: { gt: 0 } }, externalRefundId: null };
       return (await service.deps.db.refund.count({ where: sent })) > 2;
     });
     await second.kill();
@@ -81,8 +81,11 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
       await untilAtProcessor(service, ids);
       expect(await worker.stop()).toEqual({ code: 0, signal: null });
       for (const id of ids) {
-        expect((await rowOf(service, id)).externalRefundId).not.toBeNull();
-        expect((await timelineOf(service, id)).slice(1, 3)).toEqual(['attempt.started', 'attempt.accepted']);
+        expect(await rowOf(service, id)).toMatchObject({
+          externalRefundId: expect.any(String),
+          attempts: [{ outcome: 'accepted' }],
+        });
+        expect((await timelineOf(service, id))[1]).toBe('attempt.accepted');
       }
       await expectToComplete(ids);
     },
@@ -100,7 +103,9 @@ describe.each(testedBackends)('processes that end, queues on $name', (backend) =
     const headers = { 'idempotency-key': `killed-${body.transactionId}` };
     const waited = api.post('/v1/refunds', body, headers).catch(() => 'cut off');
     const open = await waitFor('the first refund to be at its processor', () =>
-      service.deps.db.refund.findFirst({ where: { status: 'processing', attempts: { some: {} } } }),
+      service.deps.db.refund.findFirst({
+        where: { status: 'processing', work: { attemptNumber: { gt: 0 } } },
+      }),
     );
     const other = await refundOfNewPayment(service, 'braintree');
     const answered = await api.post('/v1/refunds', other, { prefer: 'respond-async' });

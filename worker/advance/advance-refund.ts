@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
-import { lockPayment, markPaymentsStale, paymentOf } from '../../shared/payments/payment.ts';
+import { lockPaymentOf, markPaymentStale } from '../../shared/payments/payment.ts';
 import { isDatabaseUnavailable, type Refund } from '../../shared/platform/database.ts';
 import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
 import type { Processor } from '../../shared/processors/contract/processor.ts';
@@ -53,16 +53,14 @@ async function advance(deps: Dependencies, claim: Claim, since: number): Promise
 async function record(deps: Dependencies, claim: Claim, outcome: StepOutcome): Promise<boolean> {
   const { refund } = claim;
   // First, so that the payment is read again even if this process dies before the outcome is recorded.
-  if (outcome.isPaymentStale) await markPaymentStale(deps, refund);
+  if (outcome.isPaymentStale) await markStale(deps, refund);
   const result = await recordOutcome(deps, claim, outcome);
-  return result === 'resync' || (result === 'recorded' && outcome.dueInMs === 0);
+  return result === 'resync' || result === 'due';
 }
 
-/** Under the payment's lock, because the row that holds it may become an alias at this moment. */
-async function markPaymentStale({ db }: Dependencies, refund: Refund): Promise<void> {
+async function markStale({ db }: Dependencies, refund: Refund): Promise<void> {
   await db.$transaction(async (tx) => {
-    const payment = await lockPayment(tx, paymentOf(refund));
-    await markPaymentsStale(tx, payment, [payment.transactionId]);
+    await markPaymentStale(tx, await lockPaymentOf(tx, refund));
   });
 }
 

@@ -1,10 +1,11 @@
-import type { AttemptOutcome, Payment, Prisma, Refund } from '../../shared/platform/database.ts';
+import type { Payment, Prisma, Refund } from '../../shared/platform/database.ts';
 import {
   isLive,
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../shared/processors/contract/processor.ts';
 import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
+import type { AttemptOutcome } from '../../shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '../../shared/refunds/model/event-types.ts';
 import {
   type Flag,
@@ -18,10 +19,13 @@ import { type OutcomeContext, retryPause, settlementPause } from './pauses.ts';
 
 // What follows for a refund from each answer of a processor; unanswered.ts has what follows without one. Pure functions.
 
-/** The processor has the refund: stores its id and moves the refund as far as its state there allows. */
+/**
+ * The processor has the refund: stores its id and moves the refund as far as its state there allows. The end of a refund that was
+ * just sent says that it was accepted; one that was found was looked up, which is noted beside its end.
+ */
 export function accepted(
   context: OutcomeContext,
-  type: RefundEventType,
+  type: 'attempt.accepted' | 'lookup.found',
   found: ProcessorRefund,
 ): StepOutcome {
   const { claim } = context;
@@ -42,7 +46,8 @@ export function accepted(
     };
   }
   const end = settled(found);
-  return { ...end, moves: [noted, ...end.moves], change: { ...change, ...end.change }, attempt };
+  const moves = type === 'attempt.accepted' ? end.moves : [noted, ...end.moves];
+  return { ...end, moves, change: { ...change, ...end.change }, attempt };
 }
 
 /** The refund has ended at the processor. */

@@ -54,14 +54,12 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
 async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
   if (refund.externalRefundId !== null) return false;
   const { id, organizationId, environment, processor, amount, currency } = refund;
-  const mayBeVoid = { paymentId: found.id, amount, currency, externalRefundId: null };
-  const holders = await db.refund.count({
-    where: {
-      ...{ organizationId, environment, processor, id: { not: id } },
-      OR: [{ externalRefundId: found.id }, { ...mayBeVoid, work: { unknownSince: { not: null } } }],
-    },
-  });
-  return holders > 0;
+  const others = { organizationId, environment, processor, id: { not: id } };
+  if ((await db.refund.count({ where: { ...others, externalRefundId: found.id } })) > 0) return true;
+  if (found.id !== refund.transactionId) return false;
+  const unknown = { externalRefundId: null, work: { unknownSince: { not: null } } };
+  const { paymentId } = refund;
+  return (await db.refund.count({ where: { ...others, paymentId, amount, currency, ...unknown } })) > 0;
 }
 
 /** @param found what the processor has; null for nothing. */

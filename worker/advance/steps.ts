@@ -46,7 +46,7 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
 }
 
 /**
- * Sends a refund that is not at the processor. The claim has recorded the attempt and its unknown outcome, so no worker sends
+ * Sends a refund that is not at the processor. The claim has counted the attempt and marked its outcome as unknown, so no worker sends
  * again without a lookup, even if this one is killed.
  * @param since when the claim was requested, as `performance.now()`: the deadline of the call counts from there, so that a
  * process that was suspended, and may have lost its lease, does not send.
@@ -54,7 +54,7 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
 export async function sendRefund(context: StepContext, since: number): Promise<StepOutcome | null> {
   const { claim, processor, settings } = context;
   const { id, transactionId, amount, currency, reason } = claim.refund;
-  const idempotencyKey = `${id}-${claim.attempt?.idempotencyKeyVersion ?? 1}`;
+  const idempotencyKey = `${id}-${claim.work.idempotencyKeyVersion}`;
   const result = await processor.createRefund(
     { refundId: id, transactionId, amount, currency, reason, idempotencyKey },
     { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since },
@@ -83,7 +83,7 @@ export async function sendRefund(context: StepContext, since: number): Promise<S
  */
 async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepOutcome | null> {
   const { deps, claim, processor, settings } = context;
-  if (claim.attempt !== null && claim.attempt.number > 1) {
+  if (claim.work.attemptNumber > 1) {
     if (!(await renewLease(deps, claim))) return null;
     const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
     const answer = await processor.findRefund(referenceTo(claim.refund), { timeoutMs });

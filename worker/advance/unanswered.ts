@@ -48,7 +48,7 @@ export function unknown(context: OutcomeContext, failure: ProcessorFailure, repl
 /** A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed. */
 export function absent(context: OutcomeContext): StepOutcome {
   const { claim, settings } = context;
-  const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work, claim.attempt);
+  const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work);
   const missingMs = conclusiveAt.getTime() - claim.now.getTime();
   if (missingMs > 0) {
     const detail = { conclusiveAt: conclusiveAt.toISOString() };

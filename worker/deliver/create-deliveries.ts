@@ -1,20 +1,28 @@
 import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
+import type { WebhookSender } from './deliver-webhook.ts';
+import { createDeliveriesBetween } from './statements.ts';
 
 /** Positions of the feed whose events one statement takes, so that none takes long. */
-const mostPositions = 200;
+const mostPositions = 200n;
 
-/**
- * Makes the deliveries of all new events, and enqueues those that may start. Several workers may do so at the same time.
- * prisma/functions/deliveries/create_deliveries.sql says which endpoint gets which event.
- */
+/** Makes the deliveries of all new events, and starts those that may start. Several workers may do so at the same time. */
 export async function createDeliveries(
-  { db, queues }: Pick<PlatformDependencies, 'db' | 'queues'>,
+  { db }: Pick<PlatformDependencies, 'db'>,
+  sender: Pick<WebhookSender, 'places' | 'start'>,
   closing: AbortSignal,
 ): Promise<void> {
+  let before = -1n;
   while (!closing.aborted) {
-    const [created] = await db.$queryRaw<{ has_more: boolean; to_enqueue: string[] }[]>`
-      SELECT * FROM create_deliveries(${mostPositions}::int)`;
-    for (const id of created?.to_enqueue ?? []) queues.enqueueDelivery(id);
-    if (created?.has_more !== true) return;
+    // A statement of its own, because only one that begins later sees all events up to the settled position.
+    const [feed] = await db.$queryRaw<{ reached: bigint; settled: bigint }[]>`
+      SELECT position AS reached, settled_event_position() AS settled FROM webhook_cursor`;
+    if (feed === undefined) throw new Error('webhook_cursor has no row');
+    const { reached, settled } = feed;
+    // Where it is as it was, another worker is making them.
+    if (reached >= settled || reached === before) return;
+    const upto = settled - reached > mostPositions ? reached + mostPositions : settled;
+    sender.start(await createDeliveriesBetween(db, { reached, upto, most: sender.places() }));
+    if (upto === settled) return;
+    before = reached;
   }
 }

@@ -1,45 +1,138 @@
 import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
+import { warnSparingly } from '../../shared/platform/log.ts';
+import { shareStatement } from '../../shared/platform/shared-statement.ts';
+import { endPendingDeliveries } from '../../shared/webhooks/deliveries.ts';
 import { openEndpointSecrets } from '../../shared/webhooks/endpoint-secrets.ts';
 import { resultOf } from './attempt-result.ts';
 import { signedRequest } from './signed-request.ts';
-import { type DeliveryClaim, openDeliveryStatements } from './statements.ts';
+import {
+  type AttemptResult,
+  claimDue,
+  type DeliveryClaim,
+  type RecordedDelivery,
+  recordAttempts,
+} from './statements.ts';
 import { openTransport, type Reply, type Transport } from './transport.ts';
 
 /** Delivers webhooks. */
 export interface WebhookSender {
+  /** Attempts that may be started now. Each waits for an endpoint most of the time, and a hanging one for long. */
+  places(): number;
   /**
-   * Makes the attempt of a delivery that is due: claim, send, record. The job knows only the id and everything is decided from
-   * the database, so a duplicate, late or concurrent job is harmless.
-   * @throws when the database is unavailable; the delivery is due again after its lease.
+   * Makes the attempts of claims. Those of one list are made one after the other, as long as their endpoint is enabled. As they end,
+   * what may start at their endpoints is started as well.
    */
-  deliver(deliveryId: string): Promise<void>;
+  start(claims: readonly (readonly DeliveryClaim[])[]): void;
+  /**
+   * Starts what may start at the endpoint of a delivery. Everything is decided from the database, so a duplicate, late or
+   * concurrent call is harmless.
+   * @throws when the database is unavailable; the sweep starts what is due later.
+   */
+  wake(deliveryId: string): Promise<void>;
+  /** The same for all endpoints: retries, and deliveries whose worker died. */
+  sweep(): Promise<void>;
+  /** Resolves when no attempt is under way. */
+  untilIdle(): Promise<void>;
+  /** Starts nothing more, and waits for the attempts under way. */
   close(): Promise<void>;
 }
+
+/** Attempts of a process at once. */
+const mostPlaces = 500;
+
+/** Places that endpoints whose attempts end leave to other endpoints. */
+const reservedPlaces = 100;
 
 /** @param transport of the settings' environment by default. */
 export function openWebhookSender(
   deps: PlatformDependencies,
   transport: Transport = openTransport({ isPublicOnly: deps.settings.NODE_ENV === 'production' }),
 ): WebhookSender {
-  const statements = openDeliveryStatements(deps);
-  return {
-    async deliver(deliveryId) {
-      const claim = await statements.claim(deliveryId);
-      if (claim === null) return;
-      const { attemptNumber, endpoint } = claim;
-      const since = performance.now();
-      const reply = await send(deps, transport, claim);
-      const durationMs = Math.round(performance.now() - since);
-      const result = resultOf(reply, attemptNumber, deps.random);
-      await statements.record({ deliveryId, attemptNumber, durationMs, ...result });
-      const { error, responseStatus: status } = result;
-      deps.log.debug(
-        { deliveryId, endpointId: endpoint.id, attemptNumber, status, error },
-        'webhook attempt',
-      );
-    },
-    close: () => transport.close(),
+  const warn = warnSparingly(deps.log, 'webhook attempts failed; they are repeated after their leases');
+  const underWay = new Set<Promise<void>>();
+  let taken = 0;
+  let isClosing = false;
+  const places = () => (isClosing ? 0 : mostPlaces - taken);
+
+  const record = shareStatement((results: readonly AttemptResult[]) => recordAll(deps, results));
+  const startDue = async (deliveryIds: readonly string[] | null, most: number) => {
+    if (most > 0) start((await claimDue(deps.db, deliveryIds, most)).map((claim) => [claim]));
   };
+  const wake = shareStatement(async (deliveryIds: readonly string[]) => {
+    await startDue(deliveryIds, places() - reservedPlaces);
+    return deliveryIds.map(() => undefined);
+  });
+
+  const attempt = async (claim: DeliveryClaim, waitedMs: number): Promise<boolean> => {
+    const { deliveryId, attemptNumber, endpoint } = claim;
+    const since = performance.now();
+    const reply = await send(deps, transport, claim);
+    const durationMs = Math.round(performance.now() - since);
+    const result = resultOf(reply, attemptNumber, deps.random);
+    const { error, responseStatus: status } = result;
+    deps.log.debug({ deliveryId, endpointId: endpoint.id, attemptNumber, status, error }, 'webhook attempt');
+    return await record({ deliveryId, attemptNumber, waitedMs, durationMs, ...result });
+  };
+  const attemptInOrder = async (claims: readonly DeliveryClaim[]) => {
+    const since = performance.now();
+    let left = claims.length;
+    try {
+      for (const [place, claim] of claims.entries()) {
+        const mayContinue = await attempt(claim, place === 0 ? 0 : Math.round(performance.now() - since));
+        left -= 1;
+        taken -= 1;
+        if (!mayContinue) return;
+        if (!isClosing) await wake(claim.deliveryId);
+      }
+    } catch (error) {
+      warn(error);
+    } finally {
+      taken -= left;
+    }
+  };
+  const start: WebhookSender['start'] = (claims) => {
+    for (const inOrder of claims) {
+      taken += inOrder.length;
+      const ending = attemptInOrder(inOrder).finally(() => underWay.delete(ending));
+      underWay.add(ending);
+    }
+  };
+  const untilIdle = async () => {
+    while (underWay.size > 0) await Promise.all(underWay);
+  };
+  return {
+    places,
+    start,
+    wake,
+    sweep: () => startDue(null, places()),
+    untilIdle,
+    async close() {
+      isClosing = true;
+      await untilIdle();
+      await transport.close();
+    },
+  };
+}
+
+/** @returns whether further requests may be sent to the endpoint of each. */
+async function recordAll(
+  { db, log }: Pick<PlatformDependencies, 'db' | 'log'>,
+  results: readonly AttemptResult[],
+): Promise<boolean[]> {
+  const recorded = await recordAttempts(db, results);
+  const disabled = new Map<string, RecordedDelivery['disabledReason']>();
+  for (const { endpointId, disabledReason } of recorded) {
+    if (disabledReason !== null) disabled.set(endpointId, disabledReason);
+  }
+  for (const [endpointId, reason] of disabled) {
+    log.warn({ endpointId, reason }, 'a webhook endpoint was disabled');
+    await endPendingDeliveries(db, endpointId).catch((error: unknown) => {
+      // The sweep ends what is left.
+      log.warn({ err: error, endpointId }, 'the deliveries of a disabled webhook endpoint did not all end');
+    });
+  }
+  const enabled = new Set(recorded.filter(({ isEnabled }) => isEnabled).map(({ deliveryId }) => deliveryId));
+  return results.map(({ deliveryId }) => enabled.has(deliveryId));
 }
 
 /** An endpoint whose secrets cannot be read gets no request; the delivery is retried like any other. */

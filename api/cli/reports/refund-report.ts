@@ -1,20 +1,21 @@
 import { formatAmount } from '../../../shared/money/money.ts';
 import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
+import { attemptsOf } from '../../../shared/refunds/model/attempts.ts';
 import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
 import { flagOf } from '../../../shared/refunds/model/flags.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { type Cell, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 
-/** A refund with its open work and its attempts, the last one first. */
-export type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; attempts: true } }>;
+/** A refund with its open work and its timeline. */
+export type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; events: true } }>;
 
 /** @throws CommandError for an unknown id. */
 export async function loadRefund(db: Database, id: string): Promise<RefundInFull> {
   const refund = await db.refund.findUnique({
     where: { id },
-    include: { work: true, attempts: { orderBy: { number: 'desc' } } },
+    include: { work: true, events: { orderBy: { seq: 'asc' } } },
   });
   if (refund === null) throw new CommandError(`Refund not found: ${id}`);
   return refund;
@@ -23,7 +24,7 @@ export async function loadRefund(db: Database, id: string): Promise<RefundInFull
 /** Shows a refund's public fields, its processing state and its timeline. */
 export async function showRefund(db: Database, id: string, json: boolean): Promise<void> {
   const refund = await loadRefund(db, id);
-  const events = await db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } });
+  const { events } = refund;
   if (json) {
     return printJson({ refund: toPublicRefund(refund), state: stateOf(refund), events: events.map(toJson) });
   }
@@ -50,12 +51,13 @@ export async function showRefund(db: Database, id: string, json: boolean): Promi
 
 /** The internal state: why a refund does not move. */
 function stateOf(refund: RefundInFull): Record<string, Cell> {
-  const [lastAttempt] = refund.attempts;
+  const attempts = attemptsOf(refund.events, refund.work);
+  const lastAttempt = attempts.at(-1);
   const flag = flagOf(refund.work);
   return {
     environment: refund.environment,
     apiKeyId: refund.apiKeyId,
-    attemptCount: refund.attempts.length,
+    attemptCount: attempts.length,
     lastOutcome: lastAttempt?.outcome ?? null,
     lastSentAt: lastAttempt?.startedAt ?? null,
     unknownSince: refund.work?.unknownSince ?? null,

@@ -66,7 +66,7 @@ export function StackedBars(props: StackedBarsProps) {
 
 type Scale = ScaleLinear<number, number>;
 
-/** Horizontal lines with their values, at whole numbers alone when all values are whole. */
+/** Horizontal lines with their values. They are at whole numbers if all values of the bars are. */
 function Grid({ bars, format, formatShort = format, y }: StackedBarsProps & { y: Scale }) {
   const isWhole = bars.every(({ values }) => Object.values(values).every(Number.isInteger));
   const ticks = y.ticks(ticksWanted).filter((tick) => !isWhole || Number.isInteger(tick));

@@ -24,7 +24,7 @@ export const initiatorWords: Record<InitiatedBy, string> = {
   mcp: 'Agent',
 };
 
-/** The ways of requesting to choose from. */
+/** The ways to request a refund, as choices of a filter. */
 export const initiatorChoices = choicesOf(initiatorWords);
 
 /** The display name of a processor. */

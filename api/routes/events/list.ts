@@ -60,7 +60,12 @@ export const listEventsRoute = routePlugin(
         const { after, type, limit } = request.query;
         const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
         if (applied !== null) reply.header('preference-applied', applied);
-        return await deps.feed.read(request.apiKey, { after, type, limit }, waitMs);
+        return await deps.feed.read(
+          request.apiKey,
+          { after, type, limit },
+          waitMs,
+          request.deps.whileWaiting,
+        );
       },
     );
   },

@@ -52,7 +52,6 @@ export const policyCheckSchema = z
 export const checkPolicyRoute = routePlugin(
   { name: 'check-policy', dependencies: ['authenticate'] },
   async (app) => {
-    const { deps } = app;
     app.post(
       '/v1/policies/check',
       {
@@ -70,7 +69,7 @@ export const checkPolicyRoute = routePlugin(
           },
         },
       },
-      async ({ apiKey, body }) => ({ data: await checkPolicy(deps, apiKey, body, 'api') }),
+      async ({ deps, apiKey, body }) => ({ data: await checkPolicy(deps, apiKey, body, 'api') }),
     );
   },
 );

@@ -56,7 +56,7 @@ export const cancelRefundRoute = routePlugin(
         const { waitMs, applied } = readWaitPreference(request.headers.prefer, CANCEL_WAIT_MS, MAX_WAIT_MS);
         const { apiKey, params } = request;
         const asked = await cancellationBy(deps.refundReads, apiKey, params.id, readIdempotencyKey(request));
-        const verdict = await cancelAndWait(deps, asked, waitMs);
+        const verdict = await cancelAndWait(request.deps, asked, waitMs);
         if (verdict.isReplayed) reply.header('idempotent-replayed', 'true');
         if (applied !== null) reply.header('preference-applied', applied);
         if (verdict.kind === 'cancelled') return { data: toPublicRefund(verdict.refund) };

@@ -129,13 +129,13 @@ export const createRefundRoute = routePlugin(
         const key = readIdempotencyKey(request);
         const idempotency = key === null ? null : { key, fingerprint: fingerprintOfCreation(content) };
         const asked = requestedBy(request.apiKey, 'api', content, idempotency);
-        if (dryRun) return { data: await dryRunRefund(deps, asked) };
+        if (dryRun) return { data: await dryRunRefund(request.deps, asked) };
         const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
         const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
-        const created = await createRefund(deps, asked);
+        const created = await createRefund(request.deps, asked);
         if (created.isReplayed) reply.header('idempotent-replayed', 'true');
         if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-        const answer = await outcomeOfCreation(deps, created, preference.waitMs);
+        const answer = await outcomeOfCreation(request.deps, created, preference.waitMs);
         if (answer instanceof ServiceError) {
           reply.header('location', `/v1/refunds/${created.refund.id}`);
           throw answer;
@@ -195,7 +195,8 @@ export async function outcomeOfCreation(
   waitMs: number,
 ): Promise<PublicRefund | ServiceError> {
   const waits = refund.status === 'processing' && refund.externalRefundId === null;
-  const latest = (waits ? await deps.watcher.waitFor(refund.id, hasVerdict, waitMs) : null) ?? refund;
+  const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, waitMs);
+  const latest = (waits ? await deps.whileWaiting(decided) : null) ?? refund;
   if (latest.status === 'failed' && latest.externalRefundId === null) return rejectionOf(latest);
   // A repeated request gets the refund as it is now.
   return isReplayed || latest.status === 'pending' ? toPublicRefund(latest) : asCreated(latest);

@@ -78,7 +78,7 @@ export const getRefundRoute = routePlugin(
         const refund = await readRefund(deps.refundReads, request.apiKey, request.params.id);
         const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
         if (applied !== null) reply.header('preference-applied', applied);
-        return { data: withIncluded(await whenChanged(deps, refund, waitMs), request.query.include) };
+        return { data: withIncluded(await whenChanged(request.deps, refund, waitMs), request.query.include) };
       },
     );
   },
@@ -103,5 +103,5 @@ async function whenChanged(
 ): Promise<RefundDetails> {
   if (isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
-  return (await deps.watcher.waitFor(refund.id, hasChanged, waitMs)) ?? refund;
+  return (await deps.whileWaiting(() => deps.watcher.waitFor(refund.id, hasChanged, waitMs))) ?? refund;
 }

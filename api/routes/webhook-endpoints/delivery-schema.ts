@@ -54,7 +54,7 @@ export const deliverySchema = z
       description:
         'When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.',
     }),
-    attempts: z.array(attemptSchema).meta({ description: 'The oldest first.' }),
+    attempts: z.array(attemptSchema).meta({ description: 'The last 20, the oldest first.' }),
   })
   .meta({
     id: 'WebhookDelivery',

@@ -27,8 +27,7 @@ BEGIN
   END IF;
   IF limits ? 'max_refunds' THEN
     SELECT count(*) INTO made_count FROM refund
-    WHERE organization_id = paid.organization_id AND environment = paid.environment AND processor = paid.processor
-      AND payment_id = paid.transaction_id AND status IN ('pending', 'processing', 'completed');
+    WHERE payment_id = paid.id AND status IN ('pending', 'processing', 'completed');
     IF made_count >= (limits->>'max_refunds')::bigint THEN
       RETURN 'limited';
     END IF;

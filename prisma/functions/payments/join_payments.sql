@@ -1,74 +1,73 @@
--- Merges the rows of one payment: inserts its missing ids as aliases (insert_payments.sql), and turns a second row that holds the
--- payment into an alias of the first. There are two when both were stored while the processor was unreachable.
+-- Stores a payment under every id that its processor has for it. If that shows that two stored payments are one, the names,
+-- refunds and reservations of the others move to the first. There are two when both were stored while the processor was
+-- unreachable. What is stored of the first then counts as not read, so that refunds that do not fit any more are found before
+-- they are sent.
 --
--- The refunds and reservations of the joined row move to the one that stays. What it holds then counts as not read, so
--- refunds that do not fit any more are found before they are sent.
---
--- asked: an item of insert_payments; payment.transaction_ids is in an order that is the same whichever id was requested.
--- Returns the transaction id of the row that holds the payment.
-CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS text
+-- asked: {organization_id, environment, processor, transaction_id, transaction_ids}
+CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
+-- One plan that reads by key: one made while the tables were small would scan them.
 SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
+SET enable_seqscan = off
 AS $$
 DECLARE
   owner record;
-  ids text[] := ARRAY(SELECT jsonb_array_elements_text(asked->'payment'->'transaction_ids')) || (asked->>'transaction_id');
+  names text[] := payment_ids(asked, asked->>'transaction_id');
   is_alone boolean := false;
-  holders text[];
-  joined payment;
+  is_complete boolean;
+  stored_ids bigint[];
+  first_id bigint;
+  other_ids bigint[];
 BEGIN
   SELECT * INTO owner FROM jsonb_to_record(asked) AS o(organization_id text, environment environment, processor text);
-  PERFORM insert_payments(jsonb_build_array(asked), service_time());
   LOOP
-    SELECT array_agg(held.id ORDER BY held.place) INTO holders FROM (
-      SELECT coalesce(p.alias_of, p.transaction_id) AS id, min(array_position(ids, p.transaction_id)) AS place
-      FROM payment AS p
-      WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
-        AND p.processor = owner.processor AND p.transaction_id = ANY (ids)
-      GROUP BY 1
-    ) AS held;
-    IF cardinality(holders) = 1 THEN
-      RETURN holders[1];
+    SELECT array_agg(DISTINCT stored.payment_id) FILTER (WHERE stored.name IS NOT NULL), bool_and(stored.name IS NOT NULL)
+    INTO stored_ids, is_complete
+    FROM unnest(names) AS each(name)
+    LEFT JOIN LATERAL (SELECT n.name, n.payment_id FROM payment_name AS n
+      WHERE n.organization_id = owner.organization_id AND n.environment = owner.environment
+        AND n.processor = owner.processor AND n.name = each.name) AS stored ON true;
+    IF is_complete AND cardinality(stored_ids) = 1 THEN
+      RETURN;
     END IF;
-    IF NOT is_alone THEN
-      -- Only one session at a time turns rows into aliases, so what is read next stays true.
-      PERFORM pg_advisory_xact_lock(hashtextextended(
-        concat_ws('/', 'join payments', owner.organization_id, owner.environment, owner.processor), 0));
-      is_alone := true;
-      CONTINUE;
-    END IF;
-
-    -- Payments before work before refunds: every statement locks in this order.
-    PERFORM FROM payment AS p
-    WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
-      AND p.processor = owner.processor AND p.transaction_id IN (holders[1], holders[2])
-    ORDER BY p.transaction_id FOR UPDATE;
-    PERFORM FROM refund AS r JOIN refund_work AS w ON w.refund_id = r.id
-    WHERE r.organization_id = owner.organization_id AND r.environment = owner.environment
-      AND r.processor = owner.processor AND r.payment_id = holders[2]
-    ORDER BY w.refund_id FOR UPDATE OF w;
-    UPDATE refund AS r SET payment_id = holders[1]
-    WHERE r.organization_id = owner.organization_id AND r.environment = owner.environment
-      AND r.processor = owner.processor AND r.payment_id = holders[2];
-    SELECT * INTO joined FROM payment AS p
-    WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
-      AND p.processor = owner.processor AND p.transaction_id = holders[2];
-    IF joined.transaction_id IS NULL OR joined.alias_of IS NOT NULL THEN
-      RAISE EXCEPTION 'No row holds the payment %', holders[2];
-    END IF;
-    UPDATE payment AS p SET alias_of = holders[1], amount = NULL, currency = NULL, charged_at = NULL, reserved = 0,
-      refunded_outside = 0, fetched_at = NULL
-    WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
-      AND p.processor = owner.processor AND p.transaction_id = holders[2];
-    UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, reserved = p.reserved + joined.reserved,
-      refunded_outside = 0, fetched_at = NULL,
-      -- A read that began before either row was read, or became stale, does not count as fresh.
-      stale_since = GREATEST(p.stale_since, joined.stale_since, p.fetched_at, joined.fetched_at)
-    WHERE p.organization_id = owner.organization_id AND p.environment = owner.environment
-      AND p.processor = owner.processor AND p.transaction_id = holders[1];
+    EXIT WHEN is_alone;
+    PERFORM pg_advisory_xact_lock(name_lock)
+    FROM payment_name_locks(owner.organization_id, owner.environment, owner.processor, names) AS name_lock;
+    -- Only one session at a time moves names, so what is read next stays true.
+    PERFORM pg_advisory_xact_lock(hashtextextended(
+      concat_ws('/', 'join payments', owner.organization_id, owner.environment, owner.processor), 0));
+    is_alone := true;
   END LOOP;
+
+  IF stored_ids IS NULL THEN
+    PERFORM insert_payment(
+      new_payment(owner.organization_id, owner.environment, owner.processor, '{}', service_time()), names);
+    RETURN;
+  END IF;
+  first_id := stored_ids[1];
+  other_ids := stored_ids[2:];
+  -- Payments before work before refunds: every statement locks in this order.
+  PERFORM FROM payment AS p WHERE p.id = ANY (stored_ids) ORDER BY p.id FOR UPDATE;
+  INSERT INTO payment_name (organization_id, environment, processor, name, payment_id)
+  SELECT owner.organization_id, owner.environment, owner.processor, each.name, first_id FROM unnest(names) AS each(name)
+  ON CONFLICT DO NOTHING;
+  IF other_ids = '{}' THEN
+    RETURN;
+  END IF;
+  PERFORM FROM refund_work AS w
+  WHERE w.refund_id = ANY (ARRAY(SELECT r.id FROM refund AS r WHERE r.payment_id = ANY (other_ids)))
+  ORDER BY w.refund_id FOR UPDATE;
+  UPDATE refund AS r SET payment_id = first_id WHERE r.payment_id = ANY (other_ids);
+  UPDATE payment_name AS n SET payment_id = first_id WHERE n.payment_id = ANY (other_ids);
+  WITH joined AS (
+    DELETE FROM payment AS p WHERE p.id = ANY (other_ids) RETURNING p.reserved, p.stale_since, p.fetched_at
+  ), total AS (
+    SELECT sum(reserved)::bigint AS reserved, max(GREATEST(stale_since, fetched_at)) AS stale_since FROM joined
+  )
+  UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, reserved = p.reserved + total.reserved,
+    refunded_outside = 0, fetched_at = NULL,
+    -- A read that began before either row was read, or became stale, does not count as fresh.
+    stale_since = GREATEST(p.stale_since, p.fetched_at, total.stale_since)
+  FROM total WHERE p.id = first_id;
 END
 $$;

@@ -30,10 +30,15 @@ BEGIN
   IF held.cancel_key = asked->>'key' THEN
     outcome := 'replayed'; RETURN;
   END IF;
-  IF asked->>'key' IS NOT NULL AND EXISTS (
+  -- Two lookups, each by its own unique index.
+  IF asked->>'key' IS NOT NULL AND (EXISTS (
     SELECT FROM refund AS r
     WHERE r.organization_id = asked->>'organization_id' AND r.environment = (asked->>'environment')::environment
-      AND (r.idempotency_key = asked->>'key' OR r.cancel_key = asked->>'key')) THEN
+      AND r.idempotency_key = asked->>'key'
+  ) OR EXISTS (
+    SELECT FROM refund AS r
+    WHERE r.organization_id = asked->>'organization_id' AND r.environment = (asked->>'environment')::environment
+      AND r.cancel_key = asked->>'key')) THEN
     outcome := 'reused'; RETURN;
   END IF;
   IF held.id IS NULL THEN
@@ -43,11 +48,8 @@ BEGIN
     outcome := 'refused'; RETURN;
   END IF;
 
-  -- A row that just became an alias counts as locked: the next call finds the row that holds the payment.
-  PERFORM FROM payment AS p
-  WHERE p.organization_id = held.organization_id AND p.environment = held.environment
-    AND p.processor = held.processor AND p.transaction_id = held.payment_id AND p.alias_of IS NULL
-  FOR UPDATE SKIP LOCKED;
+  -- A row that was just joined to another one is gone and counts as locked: the next call finds the other one.
+  PERFORM FROM payment AS p WHERE p.id = held.payment_id FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     outcome := 'locked'; RETURN;
   END IF;

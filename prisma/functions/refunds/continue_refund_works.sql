@@ -5,6 +5,7 @@
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
 -- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
+-- An equality with an array cannot be the order of a join either, for which a whole index of due work would be read.
 SET plan_cache_mode = force_generic_plan
 SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
@@ -25,20 +26,19 @@ BEGIN
       END AS due_at
     FROM jsonb_to_recordset(items) AS i(
       refund_id text, due_in_ms double precision, retrying boolean, consecutive_failures int, is_known boolean,
-      ends_cancel boolean, flag jsonb)
-    JOIN refund_work AS w ON w.refund_id = i.refund_id
+      ends_attempt boolean, is_key_spent boolean, ends_cancel boolean, flag jsonb)
+    JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     JOIN refund AS r ON r.id = i.refund_id
     CROSS JOIN LATERAL (
       SELECT i.flag IS NULL OR w.flag_reason IS NOT DISTINCT FROM 'extra_refund' AS keeps_flag,
         w.flag_reason = i.flag->>'reason' AND w.flag_facts->>'externalRefundId'
           IS NOT DISTINCT FROM i.flag->'facts'->>'externalRefundId' AS is_same_flag,
-        -- What was read in this lease may be older than the report, unless the record says the same by now.
-        w.resync_requested_at IS NOT NULL
-          AND w.reported_state IS DISTINCT FROM concat_ws(' ', r.external_refund_id, r.processor_status) AS needs_resync
+        -- What was read in this lease may be older than the request.
+        w.resync_requested_at IS NOT NULL AS needs_resync
     ) AS judged
   ), ended AS (
     DELETE FROM refund_work AS w USING next
-    WHERE w.refund_id = next.refund_id AND next.due_at IS NULL AND next.flagged_at IS NULL
+    WHERE w.refund_id = ANY (ARRAY[next.refund_id]) AND next.due_at IS NULL AND next.flagged_at IS NULL
   )
   UPDATE refund_work AS w SET
     due_at = next.due_at,
@@ -46,8 +46,13 @@ BEGIN
     leased_until = NULL,
     lease_token = NULL,
     resync_requested_at = CASE WHEN needs_resync THEN w.resync_requested_at END,
-    reported_state = CASE WHEN needs_resync THEN w.reported_state END,
-    unknown_since = CASE WHEN is_known THEN NULL ELSE w.unknown_since END,
+    attempt_started_at = CASE WHEN next.ends_attempt THEN NULL ELSE w.attempt_started_at END,
+    is_key_spent = coalesce(next.is_key_spent, w.is_key_spent),
+    unknown_since = CASE
+      WHEN is_known THEN NULL
+      -- From now on, because what was sent may be applied until the attempt has ended.
+      WHEN next.ends_attempt AND w.attempt_started_at IS NOT NULL THEN moment
+      ELSE w.unknown_since END,
     cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,
     retrying_since = CASE WHEN retrying THEN coalesce(w.retrying_since, moment)
       WHEN NOT retrying THEN NULL ELSE w.retrying_since END,
@@ -56,12 +61,12 @@ BEGIN
     flag_reason = CASE WHEN keeps_flag THEN w.flag_reason ELSE flag->>'reason' END,
     flag_facts = CASE WHEN keeps_flag THEN w.flag_facts ELSE coalesce(flag->'facts', '{}') END
   FROM next
-  WHERE w.refund_id = next.refund_id AND (next.due_at IS NOT NULL OR next.flagged_at IS NOT NULL);
+  WHERE w.refund_id = ANY (ARRAY[next.refund_id]) AND (next.due_at IS NOT NULL OR next.flagged_at IS NOT NULL);
 
   SELECT r.id INTO stuck_id
   FROM jsonb_to_recordset(items) AS i(refund_id text)
   JOIN refund AS r ON r.id = i.refund_id AND r.status = 'processing'
-  LEFT JOIN refund_work AS w ON w.refund_id = i.refund_id
+  LEFT JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
   WHERE w.due_at IS NULL;
   IF FOUND THEN
     RAISE EXCEPTION 'Refund % is processing and would never be due again', stuck_id;

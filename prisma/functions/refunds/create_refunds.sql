@@ -1,14 +1,13 @@
 -- Creates refunds, each completely or not at all: replays the idempotency key, or reserves the amount and inserts the refund,
 -- its work and its first events. Concurrent requests share a call, so an item does not wait for another session: when a row it
--- needs is locked, the outcome is 'locked' and the caller repeats. One exception: while another session inserts the payment,
--- the call waits for its commit.
+-- needs is locked, the outcome is 'locked' and the caller repeats.
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval
 --   approval_*        the event refund.approval_required, for a pending refund alone
 --   transaction_id    any id of the payment
---   payment           the facts just read from the processor (see insert_payments.sql), '{}' when it was unreachable, null when
---                     the id is stored
+--   payment           the facts just read from the processor (see hold_payment.sql), '{}' when it was unreachable, null when the
+--                     id is stored
 --   limits            what to check again because of concurrent refunds, see exceeded_limit.sql; null when they cannot change
 --                     the decision
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
@@ -39,15 +38,6 @@ DECLARE
   created refund[] := '{}';
 BEGIN
   PERFORM announce_events();
-  -- Before any row is locked, because a payment that another session inserts is waited for. An item whose key is in use does
-  -- not insert, and so does not wait.
-  IF items @? '$[*].payment' THEN
-    PERFORM insert_payments((
-      SELECT jsonb_agg(each.value) FROM jsonb_array_elements(items) AS each(value)
-      WHERE each.value->>'idempotency_key' IS NULL OR pg_try_advisory_xact_lock(hashtextextended(concat_ws(
-        '/', 'key', each.value->>'organization_id', each.value->>'environment', each.value->>'idempotency_key'), 0))
-    ), moment);
-  END IF;
   FOR asked IN
     SELECT each.ordinality::int - 1 AS item, a.*
     FROM jsonb_array_elements(items) WITH ORDINALITY AS each(value, ordinality)
@@ -89,20 +79,13 @@ BEGIN
       RETURN NEXT; CONTINUE;
     END IF;
 
-    SELECT * INTO paid FROM payment AS p
-    WHERE p.organization_id = asked.organization_id AND p.environment = asked.environment
-      AND p.processor = asked.processor AND p.transaction_id = coalesce((
-        SELECT named.alias_of FROM payment AS named
-        WHERE named.organization_id = asked.organization_id AND named.environment = asked.environment
-          AND named.processor = asked.processor AND named.transaction_id = asked.transaction_id), asked.transaction_id)
-    FOR UPDATE SKIP LOCKED;
-    -- A row that just became an alias counts as locked: the next call finds the row that holds the payment.
-    IF NOT FOUND OR paid.alias_of IS NOT NULL THEN
+    paid := hold_payment(asked.organization_id, asked.environment, asked.processor, asked.transaction_id, asked.payment, moment);
+    IF paid.organization_id IS NULL THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
     END IF;
 
     -- The request was decided with facts that the row does not have, as when another request stored it, or joined it, meanwhile.
-    IF (paid.amount IS NULL OR paid.fetched_at IS NULL) AND asked.payment->>'amount' IS NOT NULL
+    IF paid.id IS NOT NULL AND (paid.amount IS NULL OR paid.fetched_at IS NULL) AND asked.payment->>'amount' IS NOT NULL
       OR paid.amount IS NULL AND asked.limits IS NOT NULL THEN
       outcome := 'unread'; RETURN NEXT; CONTINUE;
     END IF;
@@ -116,13 +99,16 @@ BEGIN
       RETURN NEXT; CONTINUE;
     END IF;
 
-    UPDATE payment AS p SET reserved = p.reserved + asked.amount
-    WHERE p.organization_id = asked.organization_id AND p.environment = asked.environment
-      AND p.processor = asked.processor AND p.transaction_id = paid.transaction_id;
+    IF paid.id IS NULL THEN
+      paid.reserved := asked.amount;
+      paid.id := insert_payment(paid, payment_ids(asked.payment, asked.transaction_id));
+    ELSE
+      UPDATE payment AS p SET reserved = p.reserved + asked.amount WHERE p.id = paid.id;
+    END IF;
     INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
       initiated_by, created_at, updated_at, environment, payment_id, api_key_id, idempotency_key, fingerprint)
     VALUES (asked.id, asked.organization_id, asked.transaction_id, asked.amount, asked.currency, asked.reason, asked.status,
-      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, paid.transaction_id,
+      asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, paid.id,
       asked.api_key_id, asked.idempotency_key, asked.fingerprint)
     RETURNING * INTO made;
     created := created || made;

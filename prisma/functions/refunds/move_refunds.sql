@@ -47,13 +47,12 @@ BEGIN
   ), released AS (
     UPDATE payment AS p SET reserved = p.reserved - ended.amount
     FROM (
-      SELECT organization_id, environment, processor, payment_id, sum(amount)::bigint AS amount
+      SELECT payment_id, sum(amount)::bigint AS amount
       FROM moved JOIN asked ON asked.refund_id = moved.id
       WHERE target IN ('failed', 'cancelled') AND expected NOT IN ('failed', 'cancelled')
-      GROUP BY organization_id, environment, processor, payment_id
+      GROUP BY payment_id
     ) AS ended
-    WHERE p.organization_id = ended.organization_id AND p.environment = ended.environment
-      AND p.processor = ended.processor AND p.transaction_id = ended.payment_id
+    WHERE p.id = ended.payment_id
   ), added AS (
     INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at,
       organization_id, environment, position, external_refund_id, failure_code, failure_message)

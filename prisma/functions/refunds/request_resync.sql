@@ -1,22 +1,19 @@
 -- Has a refund read again from its processor as soon as a worker can, whatever its status. The request is kept until a worker
 -- has read the refund after it; repeating it is harmless.
--- reported: the processor's id and status of the refund in the event; null when the refund is read in any case.
 -- Returns false for a refund that awaits approval: it has never been at the processor.
-CREATE OR REPLACE FUNCTION request_resync(asked_id text, reported text DEFAULT NULL) RETURNS boolean
+CREATE OR REPLACE FUNCTION request_resync(asked_id text) RETURNS boolean
 LANGUAGE plpgsql AS $$
 DECLARE
   moment timestamptz := service_time();
 BEGIN
   INSERT INTO refund_work AS w (
-    refund_id, organization_id, environment, processor, due_at, resync_requested_at, reported_state)
-  SELECT id, organization_id, environment, processor, moment, moment, reported FROM refund
+    refund_id, organization_id, environment, processor, due_at, resync_requested_at)
+  SELECT id, organization_id, environment, processor, moment, moment FROM refund
   WHERE id = asked_id AND status <> 'pending'
   ON CONFLICT (refund_id) DO UPDATE SET
     due_at = LEAST(w.due_at, moment),
     -- During a lease it marks a requested cancellation.
     enqueued_at = CASE WHEN w.leased_until > moment THEN w.enqueued_at END,
-    reported_state = CASE
-      WHEN w.resync_requested_at IS NULL OR w.reported_state = reported THEN reported END,
     resync_requested_at = moment;
   RETURN FOUND;
 END

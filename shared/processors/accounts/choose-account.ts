@@ -19,7 +19,7 @@ export interface AccountQuestion {
  * processor that may have the payment is unreachable.
  */
 export async function chooseAccount(
-  deps: Pick<AccountDependencies, 'connections' | 'settings'>,
+  deps: Pick<AccountDependencies, 'connections' | 'settings' | 'whileWaiting'>,
   accounts: readonly AccountName[],
   question: AccountQuestion,
 ): Promise<AccountName | null> {
@@ -44,17 +44,18 @@ export async function chooseAccount(
 }
 
 async function askEach(
-  deps: Pick<AccountDependencies, 'connections' | 'settings'>,
+  deps: Pick<AccountDependencies, 'connections' | 'settings' | 'whileWaiting'>,
   accounts: readonly AccountName[],
   transactionId: string,
 ): Promise<AccountName | null> {
   const plausible = accounts.filter(({ processor }) => processorKind(processor).couldBe(transactionId));
   const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
   const answers = await Promise.all(
-    plausible.map(async (account) => ({
-      account,
-      answer: await (await deps.connections.connect(account)).getPayment(transactionId, { timeoutMs }),
-    })),
+    plausible.map(async (account) => {
+      const processor = await deps.connections.connect(account);
+      const read = () => processor.getPayment(transactionId, { timeoutMs });
+      return { account, answer: await deps.whileWaiting(read) };
+    }),
   );
   const owners = answers.filter(({ answer }) => answer.kind === 'found');
   const silent = answers.filter(

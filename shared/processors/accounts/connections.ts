@@ -1,8 +1,6 @@
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { ServiceError } from '../../platform/errors.ts';
-import { isId } from '../../platform/ids.ts';
 import { SecretUnreadableError } from '../../platform/secrets.ts';
 import { aroundCalls, maskSecrets } from '../contract/calls.ts';
 import { processorFailure } from '../contract/outcome.ts';
@@ -33,11 +31,10 @@ export function credentialContext(key: AccountKey): string {
   return `processor-account/${key.organizationId}/${key.environment}/${key.processor}`;
 }
 
-interface Connection {
-  updatedAt: number;
+/** An account as last read or noted, and its processor with the credentials of then. */
+export interface Connection {
+  account: AccountName;
   processor: Processor;
-  /** As last read or noted. */
-  state: Pick<AccountName, 'misconfiguredAt' | 'throttledUntil'>;
 }
 
 /**
@@ -48,6 +45,7 @@ interface Connection {
 export class ProcessorConnections {
   readonly #deps: Pick<PlatformDependencies, 'db' | 'clock' | 'log' | 'secrets'>;
   readonly #connected = new Map<string, Connection>();
+  readonly #opening = new Map<string, Promise<Connection>>();
 
   constructor(deps: Pick<PlatformDependencies, 'db' | 'clock' | 'log' | 'secrets'>) {
     this.#deps = deps;
@@ -58,24 +56,44 @@ export class ProcessorConnections {
    * @throws InvalidCredentialsError when they do not fit the account's environment.
    */
   async connect(account: AccountName): Promise<Processor> {
-    const { misconfiguredAt, throttledUntil } = account;
     const known = this.#connected.get(account.id);
-    if (known !== undefined && known.updatedAt === account.updatedAt.getTime()) {
-      known.state = { misconfiguredAt, throttledUntil };
+    if (known?.account.updatedAt.getTime() === account.updatedAt.getTime()) {
+      known.account = account;
       return known.processor;
     }
-    const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: account.id } });
-    const connection: Connection = {
-      updatedAt: stored.updatedAt.getTime(),
-      processor: await this.#open(stored),
-      state: { misconfiguredAt, throttledUntil },
-    };
-    connection.processor = aroundCalls(connection.processor, (call) => this.#watch(stored, connection, call));
-    this.#connected.set(account.id, connection);
-    return connection.processor;
+    const opened = await this.open(account.id);
+    // The read was already running, and is older than the caller's.
+    return opened.account.updatedAt < account.updatedAt ? await this.connect(account) : opened.processor;
   }
 
-  async #open(account: ProcessorAccount): Promise<Processor> {
+  /** The last connection of an account, which has been replaced if the account was updated since. */
+  last(accountId: string): Connection | undefined {
+    return this.#connected.get(accountId);
+  }
+
+  /**
+   * Connects an account as it is stored now. Concurrent callers share the read.
+   * @throws as `connect`, and for an unknown account.
+   */
+  open(accountId: string): Promise<Connection> {
+    let opening = this.#opening.get(accountId);
+    if (opening === undefined) {
+      opening = this.#open(accountId).finally(() => this.#opening.delete(accountId));
+      this.#opening.set(accountId, opening);
+    }
+    return opening;
+  }
+
+  async #open(accountId: string): Promise<Connection> {
+    const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
+    const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
+    const connection: Connection = { account, processor: await this.#unseal(stored) };
+    connection.processor = aroundCalls(connection.processor, (call) => this.#watch(connection, call));
+    this.#connected.set(accountId, connection);
+    return connection;
+  }
+
+  async #unseal(account: ProcessorAccount): Promise<Processor> {
     try {
       const sealed = { keyId: account.encryptionKeyId, bytes: account.encryptedCredentials };
       const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(account)));
@@ -93,28 +111,34 @@ export class ProcessorConnections {
 
   /** Makes a call unless the account is throttled, and notes on the account what the answer says about it. */
   async #watch<Answer extends CallAnswer>(
-    account: ProcessorAccount,
-    { state }: Connection,
+    connection: Connection,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
-    const restMs = (state.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
+    const restMs = (connection.account.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
     if (restMs > 0) return throttled(restMs) as Answer;
     const answer = await call();
     try {
-      if (answer.kind === 'misconfigured') {
-        await markMisconfigured(this.#deps, account, answer.failure);
-        state.misconfiguredAt = this.#deps.clock.now();
-      } else if (answer.kind === 'unavailable' && answer.rateLimited) {
-        state.throttledUntil = await throttleAccount(this.#deps, account, answer.retryAfterMs);
-      } else if (state.misconfiguredAt !== null && accepting.has(answer.kind)) {
-        await clearMisconfigured(this.#deps, account);
-        state.misconfiguredAt = null;
-      }
+      await this.#note(connection, answer);
     } catch (error) {
       // The answer must not be lost; the next call notes the same.
-      this.#deps.log.warn({ accountId: account.id, err: error }, 'the state of an account was not stored');
+      const { id: accountId } = connection.account;
+      this.#deps.log.warn({ accountId, err: error }, 'the state of an account was not stored');
     }
     return answer;
+  }
+
+  async #note(connection: Connection, answer: CallAnswer): Promise<void> {
+    const { account } = connection;
+    if (answer.kind === 'misconfigured') {
+      await markMisconfigured(this.#deps, account, answer.failure);
+      connection.account = { ...connection.account, misconfiguredAt: this.#deps.clock.now() };
+    } else if (answer.kind === 'unavailable' && answer.rateLimited) {
+      const throttledUntil = await throttleAccount(this.#deps, account, answer.retryAfterMs);
+      connection.account = { ...connection.account, throttledUntil };
+    } else if (account.misconfiguredAt !== null && accepting.has(answer.kind)) {
+      await clearMisconfigured(this.#deps, account);
+      connection.account = { ...connection.account, misconfiguredAt: null };
+    }
   }
 }
 
@@ -185,15 +209,4 @@ async function clearMisconfigured(
     where: { id: account.id, updatedAt: account.updatedAt },
     data: { misconfiguredAt: null },
   });
-}
-
-/** @throws ServiceError not_found for an id that is malformed, unknown, or of an account at another processor. */
-export async function findAccount(db: Database, processor: string, id: string): Promise<AccountName> {
-  const account = isId('acc', id)
-    ? await db.processorAccount.findUnique({ where: { id }, omit: withoutCredentials })
-    : null;
-  if (account === null || account.processor !== processor) {
-    throw new ServiceError('not_found', 'Processor account not found.');
-  }
-  return account;
 }

@@ -43,12 +43,11 @@ export async function verifyWebhook(
     const parsed: unknown = await notifications.parse(signature, signed);
     const { kind: type, timestamp: occurredAt, transaction } = notificationBody.parse(parsed);
     // The signature is valid with and without the line break at the end.
-    const payload = signed.trimEnd();
-    const externalEventId = createHash('sha256').update(payload).digest('hex');
+    const externalEventId = createHash('sha256').update(signed.trimEnd()).digest('hex');
     const subject = transaction === undefined ? null : subjectOf(type, transaction);
     return {
       kind: 'verified',
-      event: { externalEventId, type, payload, occurredAt, environment: null, subject },
+      event: { externalEventId, type, occurredAt, environment: null, subject },
     };
   } catch (error) {
     return notVerified(reasonOf(error));

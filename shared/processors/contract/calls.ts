@@ -83,16 +83,13 @@ export function aroundCalls(processor: Processor, around: Around): Processor {
 const leastLength = 8;
 
 /**
- * The same processor, with its account's secrets masked in every answer: an error may repeat the credentials of the request,
- * and answers are stored and logged.
+ * The same processor, with its account's secrets masked in the answer to every call: an error may repeat the credentials of the
+ * request, and answers are stored and logged.
  * @param secrets in every form in which they are sent.
  */
 export function maskSecrets(processor: Processor, secrets: readonly string[]): Processor {
   const hidden = secrets.filter(({ length }) => length >= leastLength);
-  return {
-    ...aroundCalls(processor, async (call) => maskIn(await call(), hidden)),
-    verifyWebhook: async (request) => maskIn(await processor.verifyWebhook(request), hidden),
-  };
+  return aroundCalls(processor, async (call) => maskIn(await call(), hidden));
 }
 
 /** Answers consist of objects, arrays, strings, numbers, dates and functions. */

@@ -121,12 +121,10 @@ export interface WebhookRequest {
 
 /** A verified event of a processor. It is only a hint of what to read again; its content is not relied on. */
 export interface WebhookEvent {
-  /** The processor's id of the event; a digest of the payload where it has none. */
+  /** The processor's id of the event; a digest of its text where it has none. */
   externalEventId: string;
   /** The processor's name for the kind of event. */
   type: string;
-  /** The signed text. */
-  payload: string;
   occurredAt: Date;
   /** Null where the processor does not say. */
   environment: Environment | null;

@@ -45,7 +45,6 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
     const event = {
       externalEventId,
       type,
-      payload: body.toString(),
       occurredAt: new Date(created * 1000),
       environment: livemode ? ('live' as const) : ('test' as const),
       subject: subjectOf(type, data.object),

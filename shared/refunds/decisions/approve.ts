@@ -1,4 +1,4 @@
-import { lockPayment } from '../../payments/payment.ts';
+import { lockPaymentOf } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -90,7 +90,7 @@ async function decide(
   const { id, organizationId } = move.refund;
   const { actor, detail = {} } = move.entry;
   const moved = await deps.db.$transaction(async (tx) => {
-    await lockPayment(tx, move.refund);
+    await lockPaymentOf(tx, move.refund);
     // A flag for an extra refund is raised under the payment's lock as well.
     if (move.to === 'processing' && (await isFlagged(tx, id))) return null;
     const refund = await moveRefund(tx, move);

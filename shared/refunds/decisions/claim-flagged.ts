@@ -2,10 +2,10 @@ import type { Refund } from '../../platform/database.ts';
 import type { Claim } from '../lifecycle/claim.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { leaseMs } from '../model/lookup-proof.ts';
-import { attemptFrom, type RowJson, refundFrom, workFrom } from '../model/rows.ts';
+import { type RowJson, refundFrom, workFrom } from '../model/rows.ts';
 
 /** A flagged refund under a person's lease. */
-export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'attempt' | 'now'>;
+export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'>;
 
 /**
  * Claims a flagged refund in any status for a person's decision. From then on, results of earlier claims are rejected, and
@@ -18,21 +18,19 @@ export async function claimFlagged(
   refund: Pick<Refund, 'id' | 'status'>,
   flaggedAt: Date,
 ): Promise<FlaggedClaim | null> {
-  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; attempt: RowJson | null; now: Date }[]>`
+  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date }[]>`
     WITH claimed AS (
       UPDATE refund_work SET
         leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
       WHERE refund_id = ${refund.id} AND flagged_at = ${flaggedAt}
         AND (leased_until IS NULL OR leased_until <= service_time())
       RETURNING *)
-    SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now,
-      (SELECT to_jsonb(a) FROM refund_attempt AS a WHERE a.refund_id = claimed.refund_id ORDER BY number DESC LIMIT 1) AS attempt
+    SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now
     FROM claimed JOIN refund ON refund.id = claimed.refund_id AND refund.status = ${refund.status}::refund_status`;
   if (row === undefined) return null;
   return {
     refund: refundFrom(row.refund),
     work: workFrom(row.work),
-    attempt: row.attempt === null ? null : attemptFrom(row.attempt),
     now: row.now,
   };
 }

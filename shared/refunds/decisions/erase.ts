@@ -4,7 +4,6 @@ import { type DatabaseTransaction, Prisma } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { attemptsOfRefund, processorEventsOfRefund } from './erasable.ts';
 
 /** Refunds of one transaction. */
 const batchSize = 100;
@@ -101,16 +100,16 @@ async function eraseWhatOthersSent(tx: DatabaseTransaction, refundIds: readonly 
   await tx.$executeRaw`
     UPDATE reconciliation_finding SET facts = facts - 'message'
     WHERE refund_id = ANY(${[...refundIds]}) AND facts ? 'message'`;
+  // All of them are locked, so that none begins an attempt with what is erased here. The response of one under way is not kept.
   await tx.$executeRaw`
-    UPDATE processor_event SET payload = ${erasedText} WHERE payload <> ${erasedText} AND id = ANY(ARRAY(
-      SELECT about.id FROM refund CROSS JOIN LATERAL (SELECT event.id FROM ${processorEventsOfRefund}) AS about
-      WHERE refund.id = ANY(${[...refundIds]})))`;
-  await tx.$executeRaw`
-    UPDATE webhook_attempt SET response_body = ${erasedText}
-    WHERE response_body <> ${erasedText} AND (delivery_id, number) IN (
-      SELECT responded.delivery_id, responded.number
-      FROM refund CROSS JOIN LATERAL (SELECT attempt.delivery_id, attempt.number FROM ${attemptsOfRefund}) AS responded
-      WHERE refund.id = ANY(${[...refundIds]}))`;
+    WITH held AS MATERIALIZED (
+      SELECT id FROM webhook_delivery WHERE refund_id = ANY(${[...refundIds]}) ORDER BY id FOR UPDATE)
+    UPDATE webhook_delivery AS delivery SET attempts = to_jsonb(ARRAY(
+      SELECT CASE WHEN attempt ? 'responseBody' OR NOT attempt ? 'durationMs'
+        THEN attempt || jsonb_build_object('responseBody', ${erasedText}::text) ELSE attempt END
+      FROM jsonb_array_elements(attempts) AS attempt))
+    FROM held WHERE delivery.id = held.id
+      AND attempts @? '$[*] ? (exists(@.responseBody ? (@ != "(erased)")) || !exists(@.durationMs) && !exists(@.responseBody))'`;
 }
 
 /**

@@ -115,9 +115,9 @@ async function lookUp(
 /** The answer while it is too early to conclude anything from a lookup that finds nothing; null after that. */
 async function inconclusive(
   deps: RefundDependencies,
-  { refund, work, attempt }: FlaggedClaim,
+  { refund, work }: FlaggedClaim,
 ): Promise<Evidence | null> {
-  const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work, attempt);
+  const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work);
   if (conclusiveAt <= (await serviceTime(deps.db))) return null;
   const message = `The processor does not show the refund yet. A lookup is conclusive from ${conclusiveAt.toISOString()}.`;
   return { kind: 'unclear', message };

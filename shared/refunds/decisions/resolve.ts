@@ -1,4 +1,4 @@
-import { countRefundedOutside, lockPayment, markPaymentsStale, paymentOf } from '../../payments/payment.ts';
+import { countRefundedOutside, lockPaymentOf, markPaymentStale } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import {
   type DatabaseTransaction,
@@ -13,6 +13,7 @@ import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
 import { requestResync } from '../lifecycle/resync.ts';
+import { openAttempt } from '../model/attempts.ts';
 import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
@@ -109,7 +110,7 @@ export async function dismissFlag(
     const flag = await endFlag(tx, loaded, { actor, reason: words });
     if (flag === null) return false;
     // What moved without a reservation counts as refunded outside, once the payment is read again.
-    await markPaymentsStale(tx, loaded, [loaded.transactionId]);
+    await markPaymentStale(tx, await lockPaymentOf(tx, loaded));
     const detail = { reason: words, settled: flag };
     await audit(tx, deps, loaded, { actor, action: 'refund.flag_dismissed', detail });
     return true;
@@ -176,7 +177,7 @@ async function record(
 ): Promise<Refund | null> {
   const { status, actor, evidence, forced } = decision;
   const detail = detailOf(work, decision);
-  const payment = await lockPayment(tx, paymentOf(refund));
+  const payment = await lockPaymentOf(tx, refund);
   if (status === 'completed') await refuseTaken(tx, refund, decision);
   // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
   const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
@@ -195,17 +196,19 @@ async function record(
   // A forced decision, and one made before the latest resync, is compared with the processor again.
   if (forced || ended.isResyncRequested) await requestResync(tx, refund);
   await countRefundedOutside(tx, payment, movedAnyway(status, evidence));
-  await markPaymentsStale(tx, payment, [payment.transactionId]);
+  await markPaymentStale(tx, payment);
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }
 
 /** For the timeline and the audit log; `wasSettled` reads `settled`. */
 function detailOf(work: RefundWork, { reason, forced, evidence }: Decision): Prisma.InputJsonObject {
+  const attempt = openAttempt(work);
   return {
     reason,
     settled: flagOf(work),
     forced,
+    ...(attempt === null ? {} : { attempt: { ...attempt } }),
     ...(forced ? { against: { kind: evidence.kind, facts: evidenceFacts(evidence) } } : {}),
   };
 }

@@ -29,7 +29,7 @@ export function canBeCancelled(refund: RefundDetails): boolean {
   return externalRefundId === null || processorKind(processor).mayCancel({ ...refund, externalRefundId });
 }
 
-type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues'>;
+type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues' | 'whileWaiting'>;
 
 /** A request to cancel a refund. */
 export interface Cancellation {
@@ -106,7 +106,7 @@ export async function cancelAndWait(
 ): Promise<CancelVerdict> {
   const { kind, refund, isReplayed } = await cancelRefund(deps, asked);
   if (kind !== 'requested') return { kind, refund, isReplayed };
-  const latest = await deps.watcher.waitFor(refund.id, isDecided, waitMs);
+  const latest = await deps.whileWaiting(() => deps.watcher.waitFor(refund.id, isDecided, waitMs));
   if (latest === null) return { kind: 'undecided', refund, isReplayed };
   if (latest.status === 'cancelled') return { kind: 'cancelled', refund: latest, isReplayed };
   return { kind: isDecided(latest) ? 'refused' : 'undecided', refund: latest, isReplayed };

@@ -1,8 +1,7 @@
-import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
-import { newId } from '../../platform/ids.ts';
+import type { Refund, RefundWork } from '../../platform/database.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/lookup-proof.ts';
-import { attemptFrom, fromRow, refundFrom, workFrom } from '../model/rows.ts';
+import { fromRow, refundFrom, workFrom } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**
@@ -30,29 +29,26 @@ export interface Claim {
   /** When it was claimed, in the database's time. */
   now: Date;
   refund: Refund;
-  /** Under the new lease. */
+  /** Under the new lease; for the step `send`, with the attempt that is about to be made. */
   work: RefundWork;
-  /** The last one; for the step `send`, the one that is about to be made. */
-  attempt: RefundAttempt | null;
   account: AccountName;
 }
 
 /**
- * Claims a refund for one call to its processor. A claim to send has recorded the attempt before it returns.
+ * Claims a refund for one call to its processor. A claim to send has counted the attempt before it returns.
  * @returns null when the refund is not due, another worker holds it, or its account is throttled.
  */
 export async function claimRefund(
   { statements }: Pick<RefundDependencies, 'statements'>,
   refundId: string,
 ): Promise<Claim | null> {
-  const row = await statements.claim({ refund_id: refundId, event_id: newId('evt') });
+  const row = await statements.claim({ refund_id: refundId });
   if (row === null) return null;
   return {
     step: row.step as RefundStep,
     now: new Date(row.now),
     refund: refundFrom(row.refund),
     work: workFrom(row.work),
-    attempt: row.attempt?.refund_id == null ? null : attemptFrom(row.attempt),
     account: fromRow<AccountName>(row.account),
   };
 }

@@ -5,7 +5,7 @@ import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platfor
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { nothingLeft } from '../model/refusals.ts';
-import { paymentFrom, refundFrom } from '../model/rows.ts';
+import { paymentFrom, type RowJson, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
 import { balanceProblem, type Decision, decideRefund, type RefundRequest } from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
@@ -182,10 +182,15 @@ export async function findByKey(
 ): Promise<CreatedRefund | null> {
   if (idempotency === null) return null;
   const { key } = idempotency;
-  const refund = await db.refund.findFirst({
-    where: { organizationId, environment, OR: [{ idempotencyKey: key }, { cancelKey: key }] },
-  });
-  if (refund === null) return null;
+  // Two lookups, each by its own unique index.
+  const [row] = await db.$queryRaw<{ refund: RowJson }[]>`
+    SELECT to_json(r) AS refund FROM refund AS r
+    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND idempotency_key = ${key}
+    UNION ALL
+    SELECT to_json(r) FROM refund AS r
+    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND cancel_key = ${key}`;
+  if (row === undefined) return null;
+  const refund = refundFrom(row.refund);
   if (refund.idempotencyKey !== key) throw keyReused();
   if (Buffer.compare(refund.fingerprint ?? Buffer.alloc(0), idempotency.fingerprint) !== 0) throw keyReused();
   return { refund, isReplayed: true };

@@ -1,4 +1,4 @@
-import { lockPayment, paymentOf } from '../../payments/payment.ts';
+import { lockPaymentOf } from '../../payments/payment.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { type Facts, type Flag, flagOf } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
@@ -17,7 +17,7 @@ export async function flagExtraRefund(
   actor: string,
 ): Promise<boolean> {
   // Every status change takes one of these locks, so the status cannot change before the flag is written.
-  await lockPayment(tx, paymentOf(refund));
+  await lockPaymentOf(tx, refund);
   await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${refund.id} FOR UPDATE`;
   const flag = { reason: 'extra_refund', facts } as const;
   const flagged = await tx.$executeRaw`
@@ -75,7 +75,7 @@ export async function endFlag(
   { actor, reason }: { actor: string; reason: string },
 ): Promise<Flag | null> {
   const { id } = loaded;
-  await lockPayment(tx, paymentOf(loaded));
+  await lockPaymentOf(tx, loaded);
   await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${id} FOR UPDATE`;
   const current = await tx.refund.findUniqueOrThrow({ where: { id }, include: { work: true } });
   const settled = flagOf(current.work);

@@ -84,9 +84,7 @@ async function readPayments(
 ): Promise<Map<string, StoredPayment & KeySum>> {
   const named = keys.map((key) => JSON.parse(key) as (string | null)[]);
   const rows = await reads.query<StoredPaymentRow>(
-    `SELECT service_time() AS now, asked.organization_id AS "organizationId", asked.environment, asked.processor,
-       coalesce(p.transaction_id, asked.transaction_id) AS "transactionId", p.alias_of AS "aliasOf",
-       p.transaction_id IS NOT NULL AS "isStored", p.amount, p.currency,
+    `SELECT service_time() AS now, p.id, p.organization_id AS "organizationId", p.environment, p.processor, p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
        p.stale_since AS "staleSince", p.created_at AS "createdAt", asked.position::int,
        CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE (
@@ -96,18 +94,17 @@ async function readPayments(
        ) END AS "takenByKeyInLastDay"
      FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
        AS asked(organization_id, environment, processor, transaction_id, api_key_id, currency, position)
-     LEFT JOIN payment AS named ON named.organization_id = asked.organization_id AND named.environment = asked.environment
-       AND named.processor = asked.processor AND named.transaction_id = asked.transaction_id
-     LEFT JOIN payment AS p ON p.organization_id = named.organization_id AND p.environment = named.environment
-       AND p.processor = named.processor AND p.transaction_id = coalesce(named.alias_of, named.transaction_id)`,
+     LEFT JOIN payment_name AS named ON named.organization_id = asked.organization_id AND named.environment = asked.environment
+       AND named.processor = asked.processor AND named.name = asked.transaction_id
+     LEFT JOIN payment AS p ON p.id = named.payment_id`,
     [0, 1, 2, 3, 4, 5].map((column) => named.map((key) => key[column])),
   );
   return new Map(
-    rows.map(({ now, isStored, position, takenByKeyInLastDay, ...payment }) => [
+    rows.map(({ now, position, takenByKeyInLastDay, ...payment }) => [
       keys[position - 1] ?? '',
-      { payment: isStored ? payment : null, now, takenByKeyInLastDay },
+      { payment: payment.id === null ? null : payment, now, takenByKeyInLastDay },
     ]),
   );
 }
 
-type StoredPaymentRow = Payment & KeySum & { now: Date; isStored: boolean; position: number };
+type StoredPaymentRow = Payment & KeySum & { now: Date; position: number };

@@ -6,7 +6,6 @@ import {
   lockPayment,
   type PaymentKey,
   refundsOf,
-  wherePayment,
 } from '../../payments/payment.ts';
 import type { PaymentFacts } from '../../payments/read-payment.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
@@ -29,13 +28,12 @@ export async function recordPayment(
   facts: ProcessorPayment,
   readAt: Date,
 ): Promise<Payment> {
-  const joined = await joinPayments(db, key, facts.transactionIds);
+  await joinPayments(db, key, facts.transactionIds);
   return await db.$transaction(async (tx) => {
-    const payment = await lockPayment(tx, joined);
-    const where = wherePayment(payment);
+    const where = { id: await lockPayment(tx, key) };
     const known = await tx.payment.findUniqueOrThrow({ where });
     if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
-    const outside = await refundedOutside(tx, payment, facts.refunds);
+    const outside = await refundedOutside(tx, known, facts.refunds);
     if (known.amount === null) await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
     const isStale = known.staleSince !== null && readAt <= known.staleSince;
@@ -74,7 +72,7 @@ export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
  */
 async function refundedOutside(
   tx: Pick<DatabaseTransaction, 'refund'>,
-  payment: PaymentKey,
+  payment: Pick<Payment, 'id'>,
   refunds: readonly ProcessorRefund[],
 ): Promise<bigint> {
   if (!refunds.some(isLive)) return 0n;
@@ -107,11 +105,10 @@ async function failUnfitting(
 }
 
 /** The refunds that are not at the processor, oldest first, with their work locked, so that none is sent meanwhile. */
-async function lockUnsent(tx: DatabaseTransaction, payment: PaymentKey): Promise<Refund[]> {
+async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<Refund[]> {
   await tx.$queryRaw`
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
-    WHERE r.organization_id = ${payment.organizationId} AND r.environment = ${payment.environment}::environment
-      AND r.processor = ${payment.processor} AND r.payment_id = ${payment.transactionId}
+    WHERE r.payment_id = ${payment.id}
     ORDER BY w.refund_id FOR UPDATE OF w`;
   return await tx.refund.findMany({
     where: {
@@ -196,7 +193,9 @@ export async function knownUnrecorded(
   { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
 ): Promise<KnownPayment> {
   const { amount, currency, chargedAt, refunds } = facts;
-  const row = stored ?? { ...key, aliasOf: null, reserved: 0n, createdAt: readAt };
+  const { organizationId, environment, processor } = key;
+  const unstored = { id: null, organizationId, environment, processor, reserved: 0n, createdAt: readAt };
+  const row = stored ?? unstored;
   const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, stored, refunds);
   return {
     ...row,

@@ -1,5 +1,6 @@
-import type { AttemptOutcome, Prisma } from '../../platform/database.ts';
+import type { Prisma } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
@@ -34,10 +35,11 @@ export interface StepOutcome {
 
 /**
  * - `recorded`: the outcome is stored.
+ * - `due`: the outcome is stored, and the next step is due at once, perhaps because it was requested meanwhile.
  * - `lost`: the lease was lost; nothing is stored, and the refund is read again.
  * - `resync`: a resync was requested, which comes first; nothing is stored.
  */
-export type RecordResult = 'recorded' | 'lost' | 'resync';
+export type RecordResult = 'recorded' | 'due' | 'lost' | 'resync';
 
 /**
  * Records a step's outcome in one statement, while its worker holds the lease.
@@ -49,14 +51,19 @@ export async function recordOutcome(
   outcome: StepOutcome,
 ): Promise<RecordResult> {
   checkMoves(refund.status, outcome);
-  const { change = {}, attempt, flag } = outcome;
+  const { change = {}, flag } = outcome;
+  const attempt = endedAttempt(work, outcome);
   const { outcome: result } = await deps.statements.record({
     refund_id: refund.id,
     lease_token: work.leaseToken,
-    attempt_outcome: attempt?.outcome,
-    key_spent: attempt?.keySpent,
+    ends_attempt: attempt !== null,
+    is_key_spent: attempt === null ? undefined : (outcome.attempt?.keySpent ?? false),
     expected: refund.status,
-    entries: outcome.moves.map((move) => ({ ...move, event_id: newId('evt') })),
+    entries: outcome.moves.map((move, place) => ({
+      ...move,
+      ...(place === 0 && attempt !== null ? { detail: { ...move.detail, attempt } } : {}),
+      event_id: newId('evt'),
+    })),
     change: asColumns(change),
     due_in_ms: outcome.dueInMs,
     retrying: outcome.retrying,
@@ -66,12 +73,18 @@ export async function recordOutcome(
     flag: flag === null ? {} : flag,
     unless_resync: outcome.unlessResync,
   });
-  if (result === 'recorded') logOutcome(deps, refund, outcome);
+  if (result === 'recorded' || result === 'due') logOutcome(deps, refund, outcome);
   if (result === 'lost') {
     deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be recorded');
     deps.queues.enqueue(refund);
   }
   return result as RecordResult;
+}
+
+/** For the first timeline entry; null when no attempt ends here. */
+function endedAttempt(work: Claim['work'], { attempt }: StepOutcome) {
+  const open = openAttempt(work);
+  return open === null || attempt === undefined ? null : { ...open, outcome: attempt.outcome };
 }
 
 function checkMoves(status: RefundStatus, { moves }: StepOutcome): void {

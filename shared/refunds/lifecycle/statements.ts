@@ -18,7 +18,6 @@ export interface ClaimRow {
   now: string;
   refund: RowJson;
   work: RowJson;
-  attempt: RowJson;
   account: RowJson;
 }
 
@@ -28,7 +27,7 @@ export interface ClaimRow {
  */
 export interface RefundStatements {
   create: SharedStatement<object, Answer>;
-  claim: SharedStatement<{ refund_id: string; event_id: string }, ClaimRow | null>;
+  claim: SharedStatement<{ refund_id: string }, ClaimRow | null>;
   record: SharedStatement<object, Answer>;
   cancel: (asked: object) => Promise<Answer>;
   receive: SharedStatement<object, Answer>;

@@ -13,7 +13,6 @@ export type PublicEventType = (typeof publicEventTypes)[number];
 /** The event types of a timeline. api/dashboard/pages/refunds/timeline.tsx has their texts. */
 export type RefundEventType =
   | PublicEventType
-  | 'attempt.started'
   | 'attempt.accepted'
   | 'attempt.unavailable'
   | 'attempt.unknown'

@@ -1,5 +1,5 @@
 import type { Settings } from '../../platform/config.ts';
-import type { Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
+import type { Refund, RefundWork } from '../../platform/database.ts';
 import { processorKind } from '../../processors/registry.ts';
 
 /** The time for recording an answer after the deadline of the call. */
@@ -14,30 +14,25 @@ export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIME
 const repliedSettleDelayMs = 60_000;
 
 /**
- * From when on a lookup that finds nothing proves that the last attempt was not applied: the end of the attempt, or the time
- * when its outcome became unknown if that is later, plus the processor's settle delay, which is longer after an error reply.
- * In the database's time.
+ * From when on a lookup that finds nothing proves that the last attempt was not applied: the time when its outcome became
+ * unknown, plus the processor's settle delay, which is longer after an error reply. Without a recorded outcome the worker was
+ * killed, and the attempt ended when its lease did, which began with it. In the database's time.
  */
 export function lookupConclusiveAt(
   settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
   { processor }: Pick<Refund, 'processor'>,
-  { unknownSince }: Pick<RefundWork, 'unknownSince'>,
-  attempt: Pick<RefundAttempt, 'startedAt' | 'endedAt' | 'keySpent'> | null,
+  {
+    unknownSince,
+    attemptStartedAt,
+    isKeySpent,
+  }: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt' | 'isKeySpent'>,
 ): Date {
   const { settleDelayMs } = processorKind(processor);
   // A reply has spent the key.
-  const proofMs = attempt?.keySpent ? Math.max(settleDelayMs, repliedSettleDelayMs) : settleDelayMs;
+  const proofMs = isKeySpent ? Math.max(settleDelayMs, repliedSettleDelayMs) : settleDelayMs;
   const endMs = Math.max(
     unknownSince?.getTime() ?? 0,
-    attempt === null ? 0 : attemptEndMs(settings, attempt),
+    attemptStartedAt === null ? 0 : attemptStartedAt.getTime() + leaseMs(settings),
   );
   return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? proofMs));
-}
-
-/** When the attempt ended. If its worker was killed, when its lease ended, which began with the attempt. */
-function attemptEndMs(
-  settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>,
-  { startedAt, endedAt }: Pick<RefundAttempt, 'startedAt' | 'endedAt'>,
-): number {
-  return endedAt?.getTime() ?? startedAt.getTime() + leaseMs(settings);
 }

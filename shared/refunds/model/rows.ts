@@ -1,9 +1,15 @@
-import type { Payment, Refund, RefundAttempt, RefundWork } from '../../platform/database.ts';
+import type { Payment, Refund, RefundWork } from '../../platform/database.ts';
 
 /** A row in PostgreSQL's JSON: times in ISO 8601, safe integers, bytes in hex. */
 export type RowJson = Readonly<Record<string, unknown>>;
 
-const integers: ReadonlySet<string> = new Set(['amount', 'reserved', 'refunded_outside', 'lease_token']);
+const integers: ReadonlySet<string> = new Set([
+  'amount',
+  'payment_id',
+  'reserved',
+  'refunded_outside',
+  'lease_token',
+]);
 
 export function refundFrom(row: RowJson): Refund {
   return fromRow<Refund>(row);
@@ -13,12 +19,8 @@ export function workFrom(row: RowJson): RefundWork {
   return fromRow<RefundWork>(row);
 }
 
-export function attemptFrom(row: RowJson): RefundAttempt {
-  return fromRow<RefundAttempt>(row);
-}
-
-export function paymentFrom(row: RowJson): Payment {
-  return fromRow<Payment>(row);
+export function paymentFrom({ id: _id, ...row }: RowJson): Omit<Payment, 'id'> {
+  return fromRow(row);
 }
 
 /** The row as the database client returns it. The types follow from the columns' names. */

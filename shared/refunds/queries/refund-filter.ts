@@ -87,13 +87,11 @@ function requestedForSql(owner: RefundOwner, transactionId: string): Prisma.Sql 
   return Prisma.sql`id = ANY (ARRAY(${ofPayment})) AND transaction_id = ${transactionId}`;
 }
 
-/** The refunds of a payment, whichever of its ids they name. Naming every processor completes the leading columns of the index. */
+/** The refunds of a payment, whichever of its ids they name. Naming every processor completes the key of a name. */
 function idsOfPaymentSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
-  const processors = [...processorNames];
-  return Prisma.sql`SELECT id FROM refund
-    WHERE ${ownerSql(owner)} AND processor = ANY (${processors}) AND payment_id = ANY (ARRAY(
-      SELECT coalesce(alias_of, transaction_id) FROM payment
-      WHERE ${ownerSql(owner)} AND processor = ANY (${processors}) AND transaction_id = ${transactionId}))`;
+  return Prisma.sql`SELECT id FROM refund WHERE payment_id = ANY (ARRAY(
+    SELECT payment_id FROM payment_name
+    WHERE ${ownerSql(owner)} AND processor = ANY (${[...processorNames]}) AND name = ${transactionId}))`;
 }
 
 /**

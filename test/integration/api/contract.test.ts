@@ -224,7 +224,7 @@ const rows: Row[] = [
         expect(answer.headers.location).toBeUndefined();
         const where = { transactionId: id };
         expect(await service.deps.db.refund.count({ where })).toBe(0);
-        expect(await service.deps.db.payment.count({ where })).toBe(0);
+        expect(await service.deps.db.paymentName.count({ where: { name: id } })).toBe(0);
       },
     ];
   }),
@@ -378,7 +378,7 @@ const rows: Row[] = [
           ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
           reason: expect.stringMatching(reason),
         });
-        expect(await service.deps.db.payment.count({ where: { transactionId: id } })).toBe(0);
+        expect(await service.deps.db.payment.count({ where: { names: { some: { name: id } } } })).toBe(0);
       },
     ];
   }),

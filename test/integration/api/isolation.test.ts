@@ -58,10 +58,14 @@ describe('organizations and environments', () => {
     const full = await create(own.keys.test.plaintext, transactionId, 10_000);
     expect(full.status).toBe(200);
     expect((await create(own.keys.test.plaintext, transactionId, 1)).status).toBe(409);
-    const reserved = await service.deps.db.payment.findMany({ where: { transactionId } });
+    const reserved = await service.deps.db.payment.findMany({
+      where: { names: { some: { name: transactionId } } },
+    });
     expect(reserved.map(({ organizationId }) => organizationId)).toEqual([own.id]);
     await create(other.keys.test.plaintext, transactionId, 10_000);
-    const rows = await service.deps.db.payment.findMany({ where: { transactionId } });
+    const rows = await service.deps.db.payment.findMany({
+      where: { names: { some: { name: transactionId } } },
+    });
     const ours = rows.find(({ organizationId }) => organizationId === own.id);
     expect(ours).toEqual(reserved[0]);
   });

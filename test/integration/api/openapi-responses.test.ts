@@ -84,15 +84,10 @@ const onEndpoint = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: str
 
 const withDelivery = async () => {
   const { id } = await newEndpoint(service);
-  const { id: deliveryId } = await storeDelivery(service, id);
-  const attempt = {
-    deliveryId,
-    number: 1,
-    startedAt: new Date(),
-    responseStatus: 500,
-    error: 'unsuccessful_status',
-  };
-  await service.deps.db.webhookAttempt.create({ data: attempt });
+  const told = { responseStatus: 500, error: 'unsuccessful_status' };
+  await storeDelivery(service, id, {
+    attempts: [{ number: 1, startedAt: new Date().toISOString(), ...told }],
+  });
   return await service.call('GET', `/v1/webhook-endpoints/${id}/deliveries`);
 };
 

@@ -56,22 +56,32 @@ test('events are delivered from the creation of an endpoint on', async () => {
   expect([await typesFor(first.id), await typesFor(second.id)].map(({ length }) => length)).toEqual([3, 2]);
 });
 
-test('of the events of a refund, only the first delivery is enqueued', async () => {
+test('the deliveries of a refund are born with their leases and first attempts, to be sent in order', async () => {
   const endpoint = await addEndpoint(service, { url });
   const [id = ''] = await recordRefunds(service, 1);
   await recordCancellation(service, id);
   await stage.create();
-  const first = await service.deps.db.webhookDelivery.findFirstOrThrow({
-    where: { endpointId: endpoint.id, type: 'refund.created' },
+  const rows = await service.deps.db.webhookDelivery.findMany({
+    where: { endpointId: endpoint.id },
+    orderBy: { position: 'asc' },
   });
-  expect([...stage.wakeUps]).toEqual([first.id]);
+  const now = stage.time.now();
+  const leases = rows.map(({ leasedUntil }) => (leasedUntil?.getTime() ?? 0) - now.getTime());
+  expect(leases).toEqual([30_000, 60_000]);
+  for (const { nextAttemptAt, leasedUntil, attempts } of rows) {
+    expect(nextAttemptAt).toEqual(leasedUntil);
+    expect(attempts).toEqual([{ number: 1, startedAt: expect.any(String) }]);
+  }
+  expect(stage.leased.map((claims) => claims.map(({ deliveryId }) => deliveryId))).toEqual([
+    rows.map(({ id }) => id),
+  ]);
 });
 
 test('workers that look at the same time make one delivery per event and endpoint', async () => {
   const endpoints = [await addEndpoint(service, { url }), await addEndpoint(service, { url })];
   const rounds = Array.from({ length: 8 }, async () => {
     await recordRefunds(service, 40);
-    await Promise.all(Array.from({ length: 4 }, stage.create));
+    await Promise.all(Array.from({ length: 4 }, () => stage.create()));
   });
   await Promise.all(rounds);
   await stage.create();
@@ -118,7 +128,7 @@ describe('an event whose transaction commits late', () => {
 test('looking for new events is one statement, and writes nothing when there are none', async () => {
   await stage.create();
   const cursor = await rowOfCursor();
-  const statements = await recording.during(stage.create);
+  const statements = await recording.during(() => stage.create());
   expect(statements).toHaveLength(1);
   expect(await rowOfCursor()).toEqual(cursor);
 });

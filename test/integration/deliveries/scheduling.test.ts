@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
 import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
@@ -59,12 +60,12 @@ describe('the events of one refund', () => {
       const [first = '', other = ''] = await recordRefunds(service, 2);
       await recordCancellation(service, first);
       await stage.create();
-      // Also when a job for a later event comes too early.
-      for (const { id } of await service.deps.db.webhookDelivery.findMany()) stage.wakeUps.add(id);
       const working = stage.work();
       await waitFor('both refunds to be sent', () => receiver.received.length === 2);
+      // Also when a job for a later event comes too early.
+      for (const { id } of await service.deps.db.webhookDelivery.findMany()) await stage.worker.wake(id);
       await stage.sweep();
-      await stage.work();
+      expect(stage.leased).toEqual([]);
       const sent = () => receiver.received.map(({ event }) => [event.refundId, event.type]);
       expect(sent().toSorted()).toEqual(
         [
@@ -86,24 +87,19 @@ describe('an endpoint that hangs', () => {
     const { receiver } = await register((response) => answers.push(() => responses.accept(response)));
     await recordRefunds(service, 30);
     await stage.create();
-    for (const { id } of await service.deps.db.webhookDelivery.findMany()) stage.wakeUps.add(id);
     const working = stage.work();
     await waitFor('the attempts to start', () => receiver.received.length === 10);
+    for (const { id } of await service.deps.db.webhookDelivery.findMany()) await stage.worker.wake(id);
     await stage.sweep();
-    expect(stage.wakeUps.size).toBe(0);
+    expect(stage.leased).toEqual([]);
     for (const answer of answers.splice(0, 3)) answer();
-    const more: Promise<void>[] = [];
-    await waitFor('three more', () => {
-      more.push(stage.work());
-      return receiver.received.length === 13;
-    });
+    await waitFor('three more', () => receiver.received.length === 13);
     await waitFor('the rest', () => {
       for (const answer of answers.splice(0)) answer();
-      more.push(stage.work());
       return receiver.received.length === 30;
     });
     for (const answer of answers.splice(0)) answer();
-    await Promise.all([working, ...more]);
+    await working;
     expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(30);
   });
 
@@ -118,7 +114,7 @@ describe('an endpoint that hangs', () => {
     const working = stage.work();
     await waitFor('the attempts to start', () => receiver.received.length === 5);
     await stage.sweep();
-    expect(stage.wakeUps.size).toBe(0);
+    expect(stage.leased).toEqual([]);
     receiver.respond = responses.accept;
     await receiver.close();
     await working;
@@ -126,7 +122,7 @@ describe('an endpoint that hangs', () => {
 });
 
 describe('the attempts of a batch', () => {
-  test('share one statement to claim and one to record', async () => {
+  test('share one statement to record them and one to look for further ones', async () => {
     for (let count = 0; count < 6; count += 1) await register();
     await recordRefunds(service, 10);
     await stage.create();
@@ -134,8 +130,8 @@ describe('the attempts of a batch', () => {
     const worker = openWebhookSender(service.deps, { post: async () => accept, close: async () => {} });
     const statements = await recording.during(() => stage.work(worker));
     expect(statements, statements.join('\n')).toHaveLength(2);
-    expect(statements[0]).toContain('claim_deliveries');
-    expect(statements[1]).toContain('record_deliveries');
+    expect(statements[0]).toContain('jsonb_to_recordset');
+    expect(statements[1]).toContain('interrupted');
     expect(await service.deps.db.webhookDelivery.count({ where: { status: 'succeeded' } })).toBe(60);
   });
 });
@@ -164,25 +160,54 @@ test('a worker whose lease was lost changes nothing but its own attempt, and bot
   const { receiver, deliveries, end } = await holdAttempt();
   await stage.advance(31_000);
   await stage.sweep();
-  await stage.work();
+  // Another one than the worker that is still waiting.
+  await stage.work(stage.impatient);
   expect(await onlyOne(deliveries())).toMatchObject({ status: 'succeeded' });
   await end(responses.fail);
   expect(await onlyOne(deliveries())).toMatchObject({
     status: 'succeeded',
     nextAttemptAt: null,
-    attempts: [
-      { responseStatus: 500, error: 'unsuccessful_status' },
-      { responseStatus: 204, error: null },
-    ],
+    attempts: [{ responseStatus: 500, error: 'unsuccessful_status' }, { responseStatus: 204 }],
   });
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
+});
+
+test('a response that comes after an erasure of the refund is not kept', async () => {
+  const { deliveries, end } = await holdAttempt();
+  const { refundId } = await onlyOne(deliveries());
+  await eraseRefunds(
+    { db: service.ownerDb, clock: stage.time },
+    { organizationId: service.organization.id, refundIds: [refundId ?? ''], actor: 'test' },
+  );
+  await end(responses.fail);
+  const { attempts } = await onlyOne(deliveries());
+  expect(attempts).toMatchObject([{ responseStatus: 500, responseBody: '(erased)' }]);
+});
+
+test('a delivery keeps its last 20 attempts', async () => {
+  const { deliveries } = await register();
+  await recordRefunds(service, 1);
+  await stage.create(0);
+  const { id } = await onlyOne(deliveries());
+  const startedAt = stage.time.now().toISOString();
+  const attempts = Array.from({ length: 20 }, (_, index) => ({
+    number: index + 1,
+    startedAt,
+    durationMs: 1,
+  }));
+  await service.deps.db.webhookDelivery.update({ where: { id }, data: { attempts } });
+  await stage.sweep();
+  await stage.work();
+  const { attempts: kept } = await onlyOne(deliveries());
+  expect(kept.map(({ number }) => number)).toEqual(Array.from({ length: 20 }, (_, index) => index + 2));
+  expect(kept.at(-1)).toMatchObject({ responseStatus: 204 });
 });
 
 test('an attempt that is requested while another one fails is made at once', async () => {
   const { receiver, deliveries, end } = await holdAttempt();
   const { id } = await onlyOne(deliveries());
   await service.deps.db.webhookDelivery.update({ where: { id }, data: { nextAttemptAt: stage.time.now() } });
-  await stage.worker.deliver(id);
+  await stage.worker.wake(id);
   expect(receiver.received).toHaveLength(1);
   await end(responses.fail);
   expect(receiver.received).toHaveLength(2);
@@ -201,9 +226,7 @@ test('a disabled endpoint stays disabled when its pending deliveries cannot be e
       CREATE TRIGGER refuse_ending BEFORE UPDATE ON webhook_delivery FOR EACH ROW
       WHEN (OLD.leased_until IS NULL AND NEW.status = 'failed') EXECUTE FUNCTION refuse_ending()`);
     try {
-      const ids = [...stage.wakeUps];
-      stage.wakeUps.clear();
-      await Promise.all(ids.map((id) => stage.worker.deliver(id)));
+      await stage.work();
     } finally {
       await client.query('DROP TRIGGER refuse_ending ON webhook_delivery; DROP FUNCTION refuse_ending()');
     }
@@ -211,7 +234,7 @@ test('a disabled endpoint stays disabled when its pending deliveries cannot be e
   expect(await now()).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
   expect(warn).toHaveBeenCalledTimes(2);
   expect((await deliveries()).filter(({ status }) => status === 'pending')).toHaveLength(15);
-  for (const { id } of await deliveries()) await stage.worker.deliver(id);
+  for (let round = 0; round < 2; round += 1) await stage.sweep();
   for (const { status } of await deliveries()) expect(status).toBe('failed');
 });
 
@@ -220,23 +243,22 @@ test('an attempt whose delivery was deleted meanwhile enqueues nothing of other 
   await service.deps.db.webhookEndpoint.delete({ where: { id: endpoint.id } });
   const other = await register();
   await recordRefunds(service, 1);
-  await stage.create();
-  stage.wakeUps.clear();
+  await stage.create(0);
   await end(responses.accept);
   expect(await onlyOne(other.deliveries())).toMatchObject({ status: 'pending', attempts: [] });
 });
 
-test('a sweep enqueues at most 500 deliveries, in turns of one per endpoint', async () => {
+test('a sweep starts as many deliveries as there are places, in turns of one per endpoint', async () => {
   const endpoints = [];
   for (let count = 0; count < 60; count += 1) endpoints.push((await register()).endpoint.id);
   await recordRefunds(service, 20);
-  await stage.create();
-  stage.wakeUps.clear();
+  await stage.create(0);
+  expect(stage.leased).toEqual([]);
   await stage.sweep();
-  expect(stage.wakeUps.size).toBe(500);
+  expect(stage.leased).toHaveLength(500);
   const found = await service.deps.db.webhookDelivery.groupBy({
     by: ['endpointId'],
-    where: { id: { in: [...stage.wakeUps] } },
+    where: { id: { in: stage.leased.flat().map(({ deliveryId }) => deliveryId) } },
     _count: true,
   });
   expect(found.map(({ _count }) => _count).toSorted((a, b) => a - b)).toEqual([

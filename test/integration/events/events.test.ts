@@ -212,7 +212,7 @@ describe('a page of the feed', () => {
     ['limit=101', 'limit: must be at most 100'],
     ['limit=two', 'limit: must be a whole number from 1 to 100'],
     ['type=refund.lost', 'type: must be one of: refund.created, '],
-    ['type=attempt.started', 'type: must be one of: refund.created, '],
+    ['type=attempt.accepted', 'type: must be one of: refund.created, '],
     ['after=evt_1&after=evt_2', 'after: must be given once'],
     ['offset=1', 'offset: unknown parameter'],
   ])('refuses the query %s', async (query, message) => {
@@ -280,7 +280,8 @@ const unknownCursor = {
 
 async function internalEntry(): Promise<string> {
   const { id } = await create();
+  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'reset' });
   await advanceRefund(service.deps, id);
-  const where = { refundId: id, type: 'attempt.started' };
+  const where = { refundId: id, type: 'attempt.unknown' };
   return (await service.deps.db.refundEvent.findFirstOrThrow({ where })).id;
 }

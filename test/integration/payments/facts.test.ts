@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { markPaymentsStale } from '../../../shared/payments/payment.ts';
+import { markPaymentStale } from '../../../shared/payments/payment.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
@@ -100,7 +100,9 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     expect(await advanced(other)).toBe(1);
     expect(await rowOf(service, other.id)).toMatchObject({ status: 'failed', attemptCount: 0 });
     expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
-    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    const row = await service.deps.db.payment.findFirstOrThrow({
+      where: { names: { some: { name: transactionId } } },
+    });
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
   });
 
@@ -112,11 +114,12 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     await waitFor('the reading', async () => (await rowOf(service, second.id)).leasedUntil !== null);
     // While the payment is read, somebody says that the refund is at the processor.
     await requestResync(service.deps.db, second);
-    expect(await advancing).toBe(1);
+    // The lookup follows at once.
+    expect(await advancing).toBe(2);
     const { status, dueAt, leasedUntil } = await rowOf(service, second.id);
     expect([status, leasedUntil]).toEqual(['processing', null]);
     expect(dueAt).not.toBeNull();
-    expect(await timelineOf(service, second.id)).toEqual(['refund.created']);
+    expect(await timelineOf(service, second.id)).toEqual(['refund.created', 'lookup.inconclusive']);
   });
 
   test('has nothing left when more than the payment was completed by hand', async () => {
@@ -162,7 +165,10 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     await create(transactionId, 2_000);
     expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
     await service.sandbox.changeTransaction(transactionId, { status: 'succeeded', capturedAmount: 9_000 });
-    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    await service.deps.db.payment.updateMany({
+      where: { names: { some: { name: transactionId } } },
+      data: { fetchedAt: null },
+    });
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
   });
 
@@ -184,7 +190,7 @@ test.each([
     const record = statements.create;
     const create = vi.spyOn(statements, 'create').mockImplementationOnce(async (item) => {
       await service.deps.db.payment.updateMany({
-        where: { transactionId },
+        where: { names: { some: { name: transactionId } } },
         data: { refundedOutside: outside },
       });
       return await record(item);
@@ -218,7 +224,9 @@ test.each(PROCESSORS)(
     expect(await service.deps.db.refund.findMany({ where: { transactionId } })).toMatchObject([
       { id: unread.id, status: 'processing' },
     ]);
-    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    const row = await service.deps.db.payment.findFirstOrThrow({
+      where: { names: { some: { name: transactionId } } },
+    });
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n });
   },
 );
@@ -226,9 +234,9 @@ test.each(PROCESSORS)(
 test.each(PROCESSORS)(
   'does not count a read that began before a webhook about another refund as fresh (%s)',
   async (processor) => {
-    const { organizationId, environment, transactionId } = await createdRefund(service, processor);
+    const { organizationId, environment, transactionId, paymentId } = await createdRefund(service, processor);
     const key = { organizationId, environment, processor, transactionId };
-    await markPaymentsStale(service.deps.db, key, [transactionId]);
+    await markPaymentStale(service.deps.db, paymentId);
     await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
     const early = readPayment(service.deps, key);
     await waitFor(
@@ -239,7 +247,9 @@ test.each(PROCESSORS)(
     const reported = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
     expect((await webhooks.send(processor, reported)).status).toBe(200);
     await early;
-    const row = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    const row = await service.deps.db.payment.findFirstOrThrow({
+      where: { names: { some: { name: transactionId } } },
+    });
     expect(row.fetchedAt).toBeNull();
     expect(await leftToRefund(service, transactionId)).toBe(3_500);
   },

@@ -40,29 +40,30 @@ const dryRun = async (transactionId: string, amount: number) =>
     })
   ).body.data;
 
-/** The rows of a payment: the one that holds it, and its aliases. */
-async function rowsOf(ids: readonly string[]) {
-  const rows = await service.deps.db.payment.findMany({ where: { transactionId: { in: [...ids] } } });
-  const holders = rows.filter(({ aliasOf }) => aliasOf === null);
-  expect(holders.map(({ transactionId }) => transactionId)).toHaveLength(1);
-  return { rows, holder: holders[0] };
+const named = (ids: readonly string[]) => ({ names: { some: { name: { in: [...ids] } } } });
+
+/** The row that is stored for both ids. */
+async function storedOnce(ids: readonly string[]) {
+  const [stored, ...others] = await service.deps.db.payment.findMany({ where: named(ids) });
+  expect(others).toEqual([]);
+  return stored;
 }
 
 const cannotRead = async () =>
   await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
 
-/** Makes the ids two payments, as a version before aliases stored them. */
-async function separate(ids: readonly string[]): Promise<void> {
-  const { count } = await service.deps.db.payment.updateMany({
-    where: { transactionId: { in: [...ids] }, aliasOf: { not: null } },
-    data: { aliasOf: null, amount: 10_000n, currency: 'usd', chargedAt: new Date(), fetchedAt: new Date() },
-  });
+/** Makes the second id another payment, as if nothing had shown yet that they are one. */
+async function separate(ids: readonly [string, string]): Promise<void> {
+  const { db } = service.deps;
+  const { id: _id, reserved: _reserved, ...facts } = await db.payment.findFirstOrThrow({ where: named(ids) });
+  const { id } = await db.payment.create({ data: facts });
+  const { count } = await db.paymentName.updateMany({ where: { name: ids[1] }, data: { paymentId: id } });
   expect(count).toBe(1);
 }
 
 const haveToBeRead = async (ids: readonly string[]) =>
   await service.deps.db.payment.updateMany({
-    where: { transactionId: { in: [...ids] } },
+    where: named(ids),
     data: { fetchedAt: null },
   });
 
@@ -88,7 +89,7 @@ describe.each(beginnings)('of a payment %s', (_what, begin) => {
         asked.map((each, index) => outcomeOf(index === 0 ? service : other, each)),
       );
       expect(outcomes.toSorted()).toEqual(['processing', 'refund_already_processed']);
-      expect((await rowsOf(ids)).holder).toMatchObject({ amount: 10_000n, reserved: 10_000n });
+      expect(await storedOnce(ids)).toMatchObject({ amount: 10_000n, reserved: 10_000n });
       const { id } = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId: { in: ids } } });
       await advanceRefund(service.deps, id);
       expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: id }]);
@@ -154,17 +155,16 @@ describe.each([
       'validation_error',
     );
     expect((await service.call('POST', `/v1/refunds/${id}/cancel`)).status).toBe(200);
-    expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 0n });
+    expect(await storedOnce(ids)).toMatchObject({ reserved: 0n });
     expect(await check(unnamed)).toMatchObject({ maxAmount: 10_000 });
   });
 
   test('counts in a dry run by an id that is not stored yet, which stores nothing', async () => {
     const ids = await payment();
     await createdId(ids[index], { amount: 7_000n });
-    // A payment that a version before aliases stored.
-    await service.ownerDb.payment.deleteMany({ where: { transactionId: ids[otherIndex] } });
+    await service.ownerDb.paymentName.deleteMany({ where: { name: ids[otherIndex] } });
     expect(await dryRun(ids[otherIndex], 3_001)).toMatchObject({ wouldCreate: false, maxAmount: 3_000 });
-    expect(await service.deps.db.payment.count({ where: { transactionId: { in: ids } } })).toBe(1);
+    expect(await service.deps.db.paymentName.count({ where: { name: { in: ids } } })).toBe(1);
     expect(await check(ids[otherIndex], 3_001)).toMatchObject({ eligible: false, maxAmount: 3_000 });
   });
 
@@ -177,10 +177,7 @@ describe.each([
     for (const each of [ids[otherIndex], ids[index]]) {
       await haveToBeRead(ids);
       expect(await check(each)).toMatchObject({ maxAmount: 5_000 });
-      const { holder } = await rowsOf(ids);
-      expect(holder).toMatchObject({
-        ...{ transactionId: ids[otherIndex], reserved: 4_000n, refundedOutside: 1_000n },
-      });
+      expect(await storedOnce(ids)).toMatchObject({ reserved: 4_000n, refundedOutside: 1_000n });
     }
   });
 
@@ -191,7 +188,7 @@ describe.each([
     await refundDirectly(service, { processor: 'stripe', transactionId: ids[0], amount: 10_000 });
     await advanceRefund(service.deps, id);
     expect(await rowOf(service, id)).toMatchObject({ status: 'failed', failureCode: 'already_refunded' });
-    expect((await rowsOf(ids)).holder).toMatchObject({ transactionId: ids[otherIndex], fetchedAt: null });
+    expect(await storedOnce(ids)).toMatchObject({ fetchedAt: null });
     expect(await check(ids[otherIndex])).toMatchObject({ eligible: false, maxAmount: 0 });
   });
 
@@ -256,7 +253,7 @@ test('an idempotency key belongs to the id that its request named', async () => 
     status: 422,
     body: { error: { code: 'idempotency_key_reused' } },
   });
-  expect((await rowsOf([charge, intent])).holder).toMatchObject({ reserved: 1_000n });
+  expect(await storedOnce([charge, intent])).toMatchObject({ reserved: 1_000n });
 });
 
 describe('refunds that were accepted while the processor was unreachable', () => {
@@ -284,7 +281,7 @@ describe('refunds that were accepted while the processor was unreachable', () =>
       ...{ transactionId: ids[1], status: 'failed', failureCode: 'amount_too_large', attemptCount: 0 },
     });
     expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: made[0] }]);
-    expect((await rowsOf(ids)).holder).toMatchObject({ amount: 10_000n, reserved: 6_000n });
+    expect(await storedOnce(ids)).toMatchObject({ amount: 10_000n, reserved: 6_000n });
     expect(await check(ids[1])).toMatchObject({ maxAmount: 4_000 });
   });
 
@@ -305,7 +302,7 @@ describe('refunds that were accepted while the processor was unreachable', () =>
     expect(await rowOf(service, unread)).toMatchObject({ status: 'processing' });
     const moved = await service.sandbox.refunds({ transactionId: ids[0] });
     expect(moved.map(({ amount }) => amount).toSorted()).toEqual([3_000, 6_000]);
-    expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 9_000n });
+    expect(await storedOnce(ids)).toMatchObject({ reserved: 9_000n });
   });
 });
 
@@ -317,7 +314,7 @@ describe('what was stored as two payments before', () => {
     const second = await createdId(ids[1], { amount: 6_000n });
     await haveToBeRead(ids);
     expect(await check(ids[1])).toMatchObject({ maxAmount: 4_000 });
-    expect((await rowsOf(ids)).holder).toMatchObject({ reserved: 6_000n });
+    expect(await storedOnce(ids)).toMatchObject({ reserved: 6_000n });
     for (const id of [first, second]) await advanceRefund(service.deps, id);
     expect(await rowOf(service, second)).toMatchObject({ status: 'failed', failureCode: 'amount_too_large' });
     expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: first }]);
@@ -337,7 +334,7 @@ describe('what was stored as two payments before', () => {
         service.call('POST', `/v1/refunds/${made[2]}/cancel`),
       ]);
       expect(results.slice(4, 6)).toEqual(['processing', 'processing']);
-      await rowsOf(ids);
+      await storedOnce(ids);
       await expectInvariants(service);
     }
   });

@@ -18,7 +18,9 @@ test('a payment that was joined has to be read before a refund with limits, or a
   const { payment: _stored, ...decided } = { ...known, id: newId('ref'), event_id: newId('evt') };
   const answer = await statements.create({ ...decided, limits: { max_taken: 1_000 } });
   expect(answer.outcome).toBe('unread');
-  const holder = await db.payment.findFirstOrThrow({ where: { transactionId: known.transaction_id } });
+  const holder = await db.payment.findFirstOrThrow({
+    where: { names: { some: { name: known.transaction_id } } },
+  });
   expect(holder.fetchedAt).toBeNull();
   expect(holder.staleSince).toEqual(known.payment.fetched_at);
 });

@@ -27,18 +27,17 @@ const payment = {
   organization_id: 'org_a',
   environment: 'test',
   processor: 'stripe',
-  transaction_id: 'ch_1',
+  id: 1,
   amount: 100,
   currency: 'usd',
 };
-const alias = { alias_of: 'ch_1', amount: null, currency: null };
 const refund = {
   id: 'ref_1',
   organization_id: 'org_a',
   environment: 'test',
   processor: 'stripe',
   transaction_id: 'ch_1',
-  payment_id: 'ch_1',
+  payment_id: 1,
   api_key_id: 'key_test',
   amount: 40,
   currency: 'usd',
@@ -68,7 +67,6 @@ const work = {
   processor: 'stripe',
   due_at: now,
 };
-const attempt = { refund_id: 'ref_1', number: 1, idempotency_key_version: 1, started_at: now };
 const auditEntry = {
   id: 'aud_1',
   organization_id: 'org_a',
@@ -105,10 +103,9 @@ const invitation = {
 const examples = {
   organization: { id: 'org_new', name: 'New' },
   api_key: { ...key, id: 'key_new', hash: Buffer.alloc(32, 9) },
-  payment: { ...payment, transaction_id: 'ch_new' },
+  payment: { ...payment, id: 2 },
   refund: { ...refund, id: 'ref_new' },
   refund_work: { ...work, refund_id: 'ref_2' },
-  refund_attempt: attempt,
   refund_event: { ...event, id: 'evt_new', seq: 2, position: 2 },
   session,
   lockout,
@@ -132,10 +129,6 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['payment_currency_three_lowercase_letters', 'payment', { currency: 'us' }],
   ['payment_amount_with_currency', 'payment', { amount: null }],
   ['payment_amount_with_currency', 'payment', { currency: null }],
-  ['payment_alias_holds_nothing', 'payment', { alias_of: 'ch_1' }],
-  ['payment_alias_holds_nothing', 'payment', { ...alias, reserved: 1 }],
-  ['payment_alias_holds_nothing', 'payment', { ...alias, refunded_outside: 1 }],
-  ['payment_alias_holds_nothing', 'payment', { ...alias, alias_of: 'ch_new' }],
   ['refund_id_is_refund_typeid', 'refund', { id: 'rfd_1' }],
   ['refund_id_is_refund_typeid', 'refund', { id: 'ref_A' }],
   ['refund_amount_positive', 'refund', { amount: 0 }],
@@ -154,15 +147,15 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['refund_work_facts_need_flag', 'refund_work', { flag_facts: { message: 'No answer' } }],
   ['refund_work_lease_has_token', 'refund_work', { leased_until: now }],
   ['refund_work_failures_not_negative', 'refund_work', { consecutive_failures: -1 }],
-  ['refund_attempt_number_from_one', 'refund_attempt', { number: 0 }],
-  ['refund_attempt_idempotency_key_version_from_one', 'refund_attempt', { idempotency_key_version: 0 }],
-  ['refund_attempt_ends_with_outcome', 'refund_attempt', { ended_at: now }],
-  ['refund_attempt_ends_with_outcome', 'refund_attempt', { outcome: 'accepted' }],
+  ['refund_work_attempts_not_negative', 'refund_work', { attempt_number: -1 }],
+  ['refund_work_idempotency_key_version_from_one', 'refund_work', { idempotency_key_version: 0 }],
+  ['refund_work_open_attempt_is_unknown', 'refund_work', { attempt_number: 1, attempt_started_at: now }],
+  ['refund_work_open_attempt_is_unknown', 'refund_work', { unknown_since: now, attempt_started_at: now }],
   ['refund_event_seq_from_one', 'refund_event', { seq: 0 }],
   ['refund_event_public_in_feed', 'refund_event', { position: null }],
   ['refund_event_public_in_feed', 'refund_event', { organization_id: null }],
   ['refund_event_public_in_feed', 'refund_event', { environment: null }],
-  ['refund_event_public_in_feed', 'refund_event', { type: 'attempt.started' }],
+  ['refund_event_public_in_feed', 'refund_event', { type: 'attempt.unknown' }],
   ['api_key_hash_is_sha256', 'api_key', { hash: Buffer.alloc(31) }],
   ['api_key_last_four_is_four', 'api_key', { last_four: 'abc' }],
   ['session_hash_is_sha256', 'session', { hash: Buffer.alloc(20) }],
@@ -190,21 +183,20 @@ const allowed: [what: string, table: Table, change: Row][] = [
   ['work that a person alone can go on with', 'refund_work', { ...flag, due_at: null }],
   ['work that is held', 'refund_work', { leased_until: now, lease_token: 7 }],
   ['a flag with facts', 'refund_work', { ...flag, flag_facts: { externalRefundId: 're_2' } }],
-  ['an attempt that runs', 'refund_attempt', {}],
+  ['an attempt that runs', 'refund_work', { attempt_number: 1, attempt_started_at: now, unknown_since: now }],
   [
     'one that has ended, under the second processor key',
-    'refund_attempt',
-    { number: 3, idempotency_key_version: 2, ended_at: now, outcome: 'unknown', key_spent: true },
+    'refund_work',
+    { attempt_number: 3, idempotency_key_version: 2, is_key_spent: true, unknown_since: now },
   ],
   ['a refund without an API key', 'refund', { api_key_id: null }],
   ['the second event of a refund', 'refund_event', {}],
   [
     'an internal entry of a timeline',
     'refund_event',
-    { type: 'attempt.started', organization_id: null, environment: null, position: null },
+    { type: 'attempt.unknown', organization_id: null, environment: null, position: null },
   ],
   ['another API key', 'api_key', {}],
-  ['another id of a payment', 'payment', alias],
   ['the longest user agent', 'session', { user_agent: 'u'.repeat(300) }],
   ['a first failure', 'lockout', {}],
   ['an invitation of another address', 'invitation', {}],
@@ -214,8 +206,8 @@ const allowed: [what: string, table: Table, change: Row][] = [
 const elsewhere: [what: string, constraint: RegExp, change: Row][] = [
   ['a live key', /^refund_api_key/, { api_key_id: 'key_live' }],
   ["another organization's key", /^refund_api_key/, { api_key_id: 'key_b' }],
-  ['a live payment', /^refund_organization/, { payment_id: 'ch_live' }],
-  ["another organization's payment", /^refund_organization/, { payment_id: 'ch_b' }],
+  ['a live payment', /^refund_payment/, { payment_id: 3 }],
+  ["another organization's payment", /^refund_payment/, { payment_id: 4 }],
 ];
 
 const url = useDatabase();
@@ -235,7 +227,7 @@ beforeAll(async () => {
     hash: Buffer.alloc(32, 2),
   });
   await insertRow(client, 'processor_account', { ...account, id: 'acct_live', environment: 'live' });
-  await insertRow(client, 'payment', { ...payment, environment: 'live', transaction_id: 'ch_live' });
+  await insertRow(client, 'payment', { ...payment, environment: 'live', id: 3 });
   await insertRow(client, 'refund', refund);
   await insertRow(client, 'refund', { ...refund, id: 'ref_2' });
   await insertRow(client, 'refund_event', event);
@@ -246,7 +238,7 @@ beforeAll(async () => {
   await insertRow(client, 'organization', { id: 'org_b', name: 'B' });
   await insertRow(client, 'api_key', { ...key, ...other, id: 'key_b', hash: Buffer.alloc(32, 3) });
   await insertRow(client, 'processor_account', { ...account, ...other, id: 'acct_b' });
-  await insertRow(client, 'payment', { ...payment, ...other, transaction_id: 'ch_b' });
+  await insertRow(client, 'payment', { ...payment, ...other, id: 4 });
 });
 
 afterAll(() => client.end());
@@ -302,12 +294,12 @@ describe('an idempotency key', () => {
             ...refund,
             id: 'ref_live',
             environment: 'live',
-            payment_id: 'ch_live',
+            payment_id: 3,
             api_key_id: 'key_live',
           },
           ...key,
         });
-        const elsewhere = { organization_id: 'org_b', payment_id: 'ch_b', api_key_id: 'key_b' };
+        const elsewhere = { organization_id: 'org_b', payment_id: 4, api_key_id: 'key_b' };
         await insertRow(client, 'refund', { ...refund, id: 'ref_elsewhere', ...elsewhere, ...key });
         const second = insertRow(client, 'refund', { ...refund, id: 'ref_second', ...key });
         await expect(second).rejects.toMatchObject({ code: '23505', constraint });
@@ -351,7 +343,7 @@ describe('test and live, and one organization and another,', () => {
   });
 
   test('never mix: a payment needs an account of its own environment', async () => {
-    const row = { ...payment, environment: 'live', processor: 'braintree' };
+    const row = { ...payment, id: 5, environment: 'live', processor: 'braintree' };
     await insertRow(client, 'processor_account', { ...account, id: 'acct_bt', processor: 'braintree' });
     await expect(insertRow(client, 'payment', row)).rejects.toMatchObject({ code: '23503' });
     await insertRow(client, 'payment', { ...row, environment: 'test' });
@@ -392,7 +384,7 @@ describe('a refund in processing', () => {
 
   test('continues with a due time and ends without one', async () => {
     expect((await record({ due_in_ms: 1_000 })).rows).toEqual([{ outcome: 'recorded' }]);
-    await client.query(`update payment set reserved = 40 where transaction_id = 'ch_1'`);
+    await client.query(`update payment set reserved = 40 where id = 1`);
     // The lease ended with what was recorded.
     expect((await record({ entries: [failed] })).rows).toEqual([{ outcome: 'lost' }]);
     await client.query(
@@ -432,7 +424,7 @@ describe('a cancellation', () => {
   });
 
   test('that is requested during a lease is due when the lease ends, also with a resync', async () => {
-    await client.query(`select request_resync('ref_1', 're_1 pending')`);
+    await client.query(`select request_resync('ref_1')`);
     await client.query('select record_refunds($1)', [
       JSON.stringify([
         {
@@ -443,9 +435,9 @@ describe('a cancellation', () => {
       ]),
     ]);
     const { rows } = await client.query(
-      `select due_at <= service_time() as "isDue", resync_requested_at from refund_work where refund_id = 'ref_1'`,
+      `select due_at <= service_time() as "isDue" from refund_work where refund_id = 'ref_1'`,
     );
-    expect(rows).toEqual([{ isDue: true, resync_requested_at: null }]);
+    expect(rows).toEqual([{ isDue: true }]);
   });
 });
 

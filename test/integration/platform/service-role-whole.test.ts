@@ -3,15 +3,18 @@ import { prepareDatabase } from '../../../prisma/prepare-database.ts';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { scheduledTasks } from '../../../worker/start-workers.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { adminCliOf, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { reconcile } from '../../support/processors/reconciliation.ts';
-import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
+import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { untilReviewed } from '../../support/refunds/refund-work.ts';
 import { startService } from '../../support/service.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
 import { query } from '../../support/stores/database-client.ts';
@@ -53,12 +56,15 @@ describe.each(queueBackends)(
       const receiver = await newReceiver();
       const endpoint = await service.call('POST', '/v1/webhook-endpoints', { body: { url: receiver.url } });
       const id = await create(await newPayment(service));
-      await untilStatus(service, id, 'completed');
+      const refund = await untilStatus(service, id, 'completed');
       await waitFor('the last webhook', () =>
         receiver.received.some(({ event }) => event.type === 'refund.completed'),
       );
-      await waitFor('a webhook of the processor', async () => (await webhooks.events()).length > 0);
       await webhooks.disconnectSandbox();
+      const late = webhookAbout('stripe', { ...reportOf(refund), processorStatus: 'pending' });
+      expect((await webhooks.send('stripe', late)).status).toBe(200);
+      expect(await webhooks.events()).toMatchObject([{ refundId: id }]);
+      await untilReviewed(service, id);
       const feed = await service.call('GET', '/v1/events');
       expect(feed.body.data.map(({ type }: { type: string }) => type)).toEqual([
         'refund.created',
@@ -94,7 +100,7 @@ describe.each(queueBackends)(
         expect((await reconcile(service, processor)).run.failure).toBeNull();
       }
       const settings = { ...service.settings, RECONCILIATION_INTERVAL_MS: 1 };
-      const tasks = scheduledTasks({ ...service.deps, settings });
+      const tasks = scheduledTasks({ ...service.deps, settings }, openWebhookSender(service.deps));
       expect(tasks.length).toBeGreaterThan(8);
       for (const task of tasks) await task.run(new AbortController().signal);
     });

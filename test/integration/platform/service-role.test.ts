@@ -101,7 +101,7 @@ describe('the role of the service', () => {
     'DROP INDEX refund_event_public_id',
     'DROP SCHEMA public CASCADE',
     'TRUNCATE session',
-    'DELETE FROM payment',
+    'DELETE FROM payment_name',
     'SELECT * FROM _prisma_migrations',
     "SET session_replication_role = 'replica'",
     "SELECT set_config('session_replication_role', 'replica', false)",

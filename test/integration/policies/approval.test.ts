@@ -89,7 +89,9 @@ describe('approving with a key', () => {
     const { status, body } = await decide('reject', refund, { reason: ' An exchange ' });
     expect([status, body.data.status]).toEqual([200, 'cancelled']);
     const { transactionId } = refund;
-    expect(await service.deps.db.payment.findFirst({ where: { transactionId } })).toMatchObject({
+    expect(
+      await service.deps.db.payment.findFirst({ where: { names: { some: { name: transactionId } } } }),
+    ).toMatchObject({
       reserved: 0n,
     });
     const detail = { approved: false, reason: 'An exchange', sent: false };

@@ -75,7 +75,9 @@ describe('a policy that is enforced', () => {
     const { status, body } = await create(transactionId, 1_000);
     expect({ status, code: body.error.code }).toEqual({ status: 403, code: 'policy_denied' });
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-    const held = await service.deps.db.payment.findMany({ where: { transactionId, reserved: { gt: 0 } } });
+    const held = await service.deps.db.payment.findMany({
+      where: { names: { some: { name: transactionId } }, reserved: { gt: 0 } },
+    });
     expect(held).toEqual([]);
   });
 

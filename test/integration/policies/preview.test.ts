@@ -9,7 +9,8 @@ import { plansOf } from '../../support/stores/statements.ts';
 const now = new Date('2026-11-21T12:00:00Z');
 const owner = { organizationId: 'org_many', environment: 'test' } as const;
 const policies = [policySchema.parse({ name: 'Everything', priority: 1 })];
-const payment = "organization_id = 'org_many' and processor = 'stripe' and transaction_id = 'ch_often'";
+
+const often = 'select max(id) as id from payment';
 
 const databaseUrl = useDatabase();
 
@@ -19,9 +20,9 @@ async function refundOften(count: number): Promise<void> {
     databaseUrl(),
     `insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason,
        status, initiated_by, external_refund_id, created_at, updated_at)
-     select 'ref_often' || (known.count + n), 'org_many', 'test', 'ch_often', 'ch_often', 'stripe', 1, 'usd', 'other', 'completed',
+     select 'ref_often' || (known.count + n), 'org_many', 'test', 'ch_often', payment.id, 'stripe', 1, 'usd', 'other', 'completed',
        'api', 're_often' || (known.count + n), at, at
-     from (select count(*) from refund where ${payment}) as known, generate_series(1, ${count}) as n,
+     from (${often}) as payment, lateral (select count(*) from refund where payment_id = payment.id) as known, generate_series(1, ${count}) as n,
        lateral (select timestamptz '2026-11-21 13:00Z' + (known.count + n) * interval '1 second' as at) as moment`,
   );
 }
@@ -33,8 +34,8 @@ beforeAll(async () => {
       "update payment set amount = 1000000, currency = 'usd', charged_at = now() where organization_id = 'org_many'",
     );
     await client.query(
-      `insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at)
-       values ('org_many', 'test', 'stripe', 'ch_often', 1000000, 'usd', now())`,
+      `insert into payment (organization_id, environment, processor, amount, currency, charged_at)
+       values ('org_many', 'test', 'stripe', 1000000, 'usd', now())`,
     );
     await client.query('vacuum analyze');
   });

@@ -1,5 +1,5 @@
+import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
 import { expireProcessorEvents } from '../../../worker/schedule/retention.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
@@ -25,15 +25,7 @@ async function storeEvents(count: number, receivedAt: Date): Promise<void> {
   const account = await accountId();
   await service.deps.db.processorEvent.createMany({
     data: Array.from({ length: count }, () => {
-      const id = newId('pev');
-      return {
-        id,
-        accountId: account,
-        externalEventId: id,
-        type: 'refund.updated',
-        payload: '{}',
-        receivedAt,
-      };
+      return { accountId: account, externalEventId: randomUUID(), type: 'refund.updated', receivedAt };
     }),
   });
 }

@@ -286,11 +286,6 @@ describe('webhooks of Braintree', () => {
     expect(await verify('braintree', webhook)).toMatchObject({ kind: 'not-verified' });
   });
 
-  test('keep only the signed fields', async () => {
-    const event = await verified('braintree', { ...genuine, body: `${genuine.body}&x=%00\u0000` });
-    expect(Buffer.from(event.payload, 'base64').toString()).toBe(xml);
-  });
-
   test('answer a challenge as the SDK does, and nothing else', () => {
     const processor = processorFor('braintree');
     const challenge = '0123456789abcdef0123';

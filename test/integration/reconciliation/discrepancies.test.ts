@@ -70,7 +70,10 @@ async function reopen({ externalRefundId, processor }: RefundRecord): Promise<vo
 
 /** Changes the amount on record, as if another amount had been requested. */
 async function setAmount({ id, transactionId }: RefundRecord, amount: bigint): Promise<void> {
-  await service.deps.db.payment.updateMany({ where: { transactionId }, data: { reserved: amount } });
+  await service.deps.db.payment.updateMany({
+    where: { names: { some: { name: transactionId } } },
+    data: { reserved: amount },
+  });
   await service.deps.db.refund.update({ where: { id }, data: { amount } });
 }
 

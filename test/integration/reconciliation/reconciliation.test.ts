@@ -36,7 +36,9 @@ beforeEach(() => service.sandbox.clearFaults());
 afterEach(() => service.sandbox.clearFaults());
 
 async function reservedFor(transactionId: string): Promise<bigint> {
-  return (await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } })).reserved;
+  return (
+    await service.deps.db.payment.findFirstOrThrow({ where: { names: { some: { name: transactionId } } } })
+  ).reserved;
 }
 
 describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (processor) => {

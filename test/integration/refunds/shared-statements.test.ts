@@ -9,7 +9,7 @@ import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { lockPaymentByName, newPayment } from '../../support/refunds/payments.ts';
 import { recordsOf } from '../../support/refunds/refund-records.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
@@ -97,7 +97,7 @@ describe('a statement that concurrent requests share', () => {
     const [locked = '', ...others] = payments;
     await withClient(service.databaseUrl, async (client) => {
       await client.query('begin');
-      await client.query('select from payment where transaction_id = $1 for update', [locked]);
+      await client.query(lockPaymentByName, [locked]);
       let isAnswered = false;
       const waiting = createRefund(service.deps, asked(locked)).then(() => {
         isAnswered = true;
@@ -111,7 +111,7 @@ describe('a statement that concurrent requests share', () => {
 
   test('creates each refund once when its connection breaks', async () => {
     const run = randomUUID();
-    const creating = await cutOffAt("new.type = 'refund.created'", () =>
+    const creating = await cutOffAt('insert on refund_event', "new.type = 'refund.created'", () =>
       Promise.all(
         Array.from({ length: 30 }, (_, index) =>
           createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
@@ -122,44 +122,42 @@ describe('a statement that concurrent requests share', () => {
     expect(recorded.map(({ id }) => id)).toEqual(creating.map(({ refund }) => refund.id).toSorted());
   });
 
-  test.each(['attempt.started', 'attempt.accepted'])(
-    'that is cut off while it records %s moves nothing twice',
-    async (type) => {
-      const run = randomUUID();
-      const created = await Promise.all(
-        Array.from({ length: 10 }, (_, index) =>
-          createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
-        ),
-      );
-      const ids = created.map(({ refund }) => refund.id);
-      const work = () => Promise.allSettled(ids.map((id) => advanceRefund(service.deps, id)));
-      await cutOffAt(`new.type = '${type}'`, work);
-      // The lease of whoever was cut off is over, and what it sent has had its time to arrive.
-      await service.deps.db.$executeRaw`
+  test.each([
+    ['claims', 'update on refund_work', 'new.attempt_number > old.attempt_number'],
+    ['records', 'insert on refund_event', "new.detail ? 'attempt'"],
+  ])('that is cut off while it %s moves nothing twice', async (_what, write, condition) => {
+    const run = randomUUID();
+    const created = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
+      ),
+    );
+    const ids = created.map(({ refund }) => refund.id);
+    const work = () => Promise.allSettled(ids.map((id) => advanceRefund(service.deps, id)));
+    await cutOffAt(write, condition, work);
+    // The lease of whoever was cut off is over, and what it sent has had its time to arrive.
+    await service.deps.db.$executeRaw`
         UPDATE refund_work SET due_at = service_time(), leased_until = CASE WHEN lease_token IS NOT NULL THEN service_time() END,
-          unknown_since = unknown_since - interval '1 hour'
+          unknown_since = unknown_since - interval '1 hour', attempt_started_at = attempt_started_at - interval '1 hour'
         WHERE refund_id = ANY (${ids})`;
-      await service.deps.db.$executeRaw`
-        UPDATE refund_attempt SET started_at = started_at - interval '1 hour' WHERE refund_id = ANY (${ids})`;
-      await waitFor('every refund to be at the processor', async () => {
-        await work();
-        const recorded = await recordsOf(service.deps.db, { id: { in: ids } });
-        return recorded.every(({ externalRefundId }) => externalRefundId !== null);
-      });
-      const moved = (await service.sandbox.refunds({ processor: 'stripe' })).filter(({ key }) =>
-        ids.includes(key),
-      );
-      expect(moved).toHaveLength(ids.length);
-    },
-  );
+    await waitFor('every refund to be at the processor', async () => {
+      await work();
+      const recorded = await recordsOf(service.deps.db, { id: { in: ids } });
+      return recorded.every(({ externalRefundId }) => externalRefundId !== null);
+    });
+    const moved = (await service.sandbox.refunds({ processor: 'stripe' })).filter(({ key }) =>
+      ids.includes(key),
+    );
+    expect(moved).toHaveLength(ids.length);
+  });
 
-  /** Ends the connection of the first statement that is about to write such an entry, before it has committed. */
-  async function cutOffAt<T>(condition: string, act: () => Promise<T>): Promise<T> {
+  /** Ends the connection of the first statement that is about to make such a write, before it has committed. */
+  async function cutOffAt<T>(write: string, condition: string, act: () => Promise<T>): Promise<T> {
     return await withClient(service.databaseUrl, async (client) => {
       await client.query(`
         create or replace function wait_at_gate() returns trigger language plpgsql as $$
         begin perform pg_advisory_xact_lock_shared(${gate}); return new; end $$;
-        create trigger gate before insert on refund_event for each row when (${condition}) execute function wait_at_gate()`);
+        create trigger gate before ${write} for each row when (${condition}) execute function wait_at_gate()`);
       await client.query('select pg_advisory_lock($1)', [gate]);
       const acting = act();
       try {
@@ -168,7 +166,7 @@ describe('a statement that concurrent requests share', () => {
         await client.query('select pg_advisory_unlock($1)', [gate]);
       }
       const result = await acting;
-      await client.query('drop trigger gate on refund_event');
+      await client.query(`drop trigger gate on ${write.split(' on ')[1]}`);
       return result;
     });
   }

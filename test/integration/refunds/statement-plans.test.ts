@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { ServiceError } from '../../../shared/platform/errors.ts';
 import { policySchema } from '../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
+import { createRefund, findByKey } from '../../../shared/refunds/lifecycle/create.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
@@ -18,7 +20,7 @@ async function wholeReads(): Promise<Record<string, number>> {
   await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
   const rows = await db.$queryRaw<{ relname: string; scans: number }[]>`
     SELECT relname, seq_scan::int AS scans FROM pg_stat_user_tables
-    WHERE relname IN ('payment', 'refund', 'refund_work', 'refund_attempt', 'refund_event')
+    WHERE relname IN ('payment', 'refund', 'refund_work', 'refund_event')
     UNION ALL
     SELECT indexrelname, idx_scan::int FROM pg_stat_user_indexes WHERE indexrelname = 'refund_work_due'`;
   return Object.fromEntries(rows.map(({ relname, scans }) => [relname, scans]));
@@ -68,7 +70,7 @@ test('the refunds of other keys are not read to sum up those of a requester', as
   await db.$executeRaw`
     INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
       initiated_by, created_at, updated_at, api_key_id, external_refund_id)
-    SELECT 'ref_other' || n, organization_id, environment, transaction_id, transaction_id, processor, 1, 'usd', 'other',
+    SELECT 'ref_other' || n, organization_id, environment, 'ch_other', payment.id, processor, 1, 'usd', 'other',
       'completed', 'api', service_time(), service_time(), ${keys.test.id}, 're_other' || n
     FROM (SELECT * FROM payment WHERE organization_id = ${organizationId} AND amount IS NOT NULL LIMIT 1) AS payment,
       generate_series(1, 1000) AS n`;
@@ -78,6 +80,40 @@ test('the refunds of other keys are not read to sum up those of a requester', as
       service_time() - interval '24 hours', 'infinity')`;
   }
   expect((await entriesRead()) - before).toBeLessThan(200);
+});
+
+test('events of processors are compared and recorded by key, although the planner has not seen the refunds', async () => {
+  const { db } = service.deps;
+  const { id: organizationId } = service.organization;
+  const account = await db.processorAccount.findFirstOrThrow({
+    where: { organizationId, environment: 'test', processor: 'stripe' },
+  });
+  const events = (round: number) => [
+    {
+      external_event_id: `evt_a${round}`,
+      external_refund_id: 're_other5',
+      processor_status: `status ${round}`,
+    },
+    { external_event_id: `evt_b${round}`, refund_id: 'ref_other6', external_refund_id: 're_other6' },
+    { external_event_id: `evt_c${round}`, external_refund_id: 're_elsewhere', transaction_ids: ['ch_other'] },
+  ];
+  const [scansBefore, entriesBefore] = [await wholeReads(), await entriesRead()];
+  for (let round = 0; round < 8; round += 1) {
+    const items = events(round).map((event) => ({
+      ...event,
+      account_id: account.id,
+      type: 'refund.updated',
+    }));
+    const outcomes = await db.$queryRaw`
+      SELECT item, outcome, to_resync FROM receive_processor_events(${JSON.stringify(items)}::jsonb) ORDER BY item`;
+    expect(outcomes).toEqual([
+      { item: 0, outcome: 'recorded', to_resync: ['ref_other5'] },
+      { item: 1, outcome: 'agrees', to_resync: [] },
+      { item: 2, outcome: 'agrees', to_resync: [] },
+    ]);
+  }
+  expect(await wholeReads()).toEqual(scansBefore);
+  expect((await entriesRead()) - entriesBefore).toBeLessThan(200);
 });
 
 test('the refunds of a person with many keys are summed up key by key, without those of other keys', async () => {
@@ -126,6 +162,27 @@ test('a preview reads the refunds of a requester once, not for each of the refun
   expect((await entriesRead()) - before).toBeLessThan(5_000);
 });
 
+test('a key is looked up by its own indexes, although the planner has not seen the refunds', async () => {
+  const { organization, deps } = service;
+  const [first = '', second = ''] = await Promise.all(
+    [1, 2].map(async () => await create(await newPayment(service))),
+  );
+  const owner = { organizationId: organization.id, environment: 'test', actor: 'user:usr_person' } as const;
+  const before = await entriesRead();
+  for (let round = 0; round < 8; round += 1) {
+    const idempotencyKey = `cancel-${round}`;
+    await cancelRefund(deps, { ...owner, refundId: first, idempotencyKey });
+    const reused = { ...owner, refundId: second, idempotencyKey: 'cancel-0' };
+    await expect(cancelRefund(deps, reused)).rejects.toMatchObject({ code: 'idempotency_key_reused' });
+    const idempotency = { key: idempotencyKey, fingerprint: Buffer.alloc(32) };
+    expect(await findByKey(deps, refundRequest(service, 'ch_unused', { idempotency })).catch(codeOf)).toBe(
+      round === 0 ? 'idempotency_key_reused' : null,
+    );
+  }
+  // Read as a whole, the thousand refunds would come to 24,000 entries.
+  expect((await entriesRead()) - before).toBeLessThan(2_000);
+});
+
 /** How many entries of the indexes of refunds and keys were read. */
 async function entriesRead(): Promise<number> {
   const { db } = service.deps;
@@ -133,6 +190,10 @@ async function entriesRead(): Promise<number> {
   const [row] = await db.$queryRaw<{ count: bigint }[]>`
     SELECT sum(idx_tup_read)::bigint AS count FROM pg_stat_user_indexes WHERE relname IN ('refund', 'api_key')`;
   return Number(row?.count);
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof ServiceError ? error.code : error;
 }
 
 async function create(transactionId: string): Promise<string> {

@@ -70,16 +70,18 @@ describe('a test event', () => {
 describe('the list of deliveries', () => {
   test('is newest first, with every attempt, in pages and by status', async () => {
     const startedAt = minutesAgo(3);
-    const failed = await storeDelivery(service, id, { createdAt: minutesAgo(3) });
     const outcomes = [
       { durationMs: 12, responseStatus: 500, error: 'unsuccessful_status', responseBody: 'Oops' },
       { durationMs: null, responseStatus: null, error: null, responseBody: null },
     ];
-    await service.deps.db.webhookAttempt.createMany({
-      // The later one first: the order does not depend on that of the rows.
-      data: outcomes
-        .map((each, index) => ({ ...each, deliveryId: failed.id, number: index + 1, startedAt }))
-        .toReversed(),
+    const [ended = {}] = outcomes;
+    const failed = await storeDelivery(service, id, {
+      createdAt: minutesAgo(3),
+      // The second one is under way, or its worker died.
+      attempts: [
+        { number: 1, startedAt: startedAt.toISOString(), ...ended },
+        { number: 2, startedAt: startedAt.toISOString().replace('Z', '+00:00') },
+      ],
     });
     const pending = await storeDelivery(service, id, {
       ...{ status: 'pending', nextAttemptAt: minutesAgo(-5), createdAt: minutesAgo(2) },
@@ -129,9 +131,9 @@ describe('a retry', () => {
     ['succeeded', null],
     ['pending', minutesAgo(-60)],
   ] as const)('makes a delivery that is %s due now', async (status, nextAttemptAt) => {
-    const stored = await storeDelivery(service, id, { status, nextAttemptAt, createdAt: minutesAgo(10) });
-    const attempt = { deliveryId: stored.id, number: 1, startedAt: minutesAgo(9), durationMs: 4 };
-    await service.deps.db.webhookAttempt.create({ data: attempt });
+    const attempts = [{ number: 1, startedAt: minutesAgo(9).toISOString(), durationMs: 4 }];
+    const columns = { status, nextAttemptAt, createdAt: minutesAgo(10), attempts };
+    const stored = await storeDelivery(service, id, columns);
     const before = Date.now();
     const answer = await call('POST', `/deliveries/${stored.id}/retry`);
     expect(answer.status).toBe(200);

@@ -41,7 +41,7 @@ export async function accept(service: TestService, processor: string): Promise<s
 /** Waits until the refunds have met the faults that were armed for them, and their outcome is unknown. */
 export async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
   await waitFor('the refunds to be at their processors', async () => {
-    const sent = { id: { in: [...ids] }, attempts: { some: { endedAt: null } }, externalRefundId: null };
+    const sent = { id: { in: [...ids] }, work: { attemptStartedAt: { not: null } }, externalRefundId: null };
     // The attempt is on record before the call is made, which meets the fault.
     const areMet = (await service.sandbox.faults()).length === 0;
     return areMet && (await service.deps.db.refund.count({ where: sent })) === ids.length;

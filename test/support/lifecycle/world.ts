@@ -233,7 +233,7 @@ export class LifecycleWorld {
     );
     const ledger: Ledger = {
       refunds: refunds.filter(isOurs),
-      payments: payments.filter(isOurs),
+      payments: payments.filter(({ names }) => names.some(({ name }) => ids.has(name))),
       events: events.filter(({ refundId }) => this.#refunds.some(({ id }) => id === refundId)),
       movements: movements.filter(isOurs),
     };
@@ -247,7 +247,8 @@ export class LifecycleWorld {
     const [rows, payments, ledger] = await Promise.all([
       recordsOf(db, { id: { in: this.#refunds.map(({ id }) => id) } }),
       db.payment.findMany({
-        where: { transactionId: { in: this.#payments.map((each) => each.transactionId) } },
+        where: { names: { some: { name: { in: this.#payments.map((each) => each.transactionId) } } } },
+        include: { names: true },
       }),
       Promise.all(this.#payments.map((payment) => this.#ledgerOf(payment))),
     ]);
@@ -263,7 +264,7 @@ export class LifecycleWorld {
         };
       }),
       payments: this.#payments.map(({ transactionId }) => {
-        const stored = payments.find((candidate) => candidate.transactionId === transactionId);
+        const stored = payments.find(({ names }) => names.some(({ name }) => name === transactionId));
         return { reserved: Number(stored?.reserved ?? 0n), outside: Number(stored?.refundedOutside ?? 0n) };
       }),
     };

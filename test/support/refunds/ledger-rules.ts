@@ -74,22 +74,16 @@ function isWhatWasAsked({ amount, currency }: Movement, refund: RefundRecord): b
 }
 
 function reservationViolations({ payments, refunds }: Ledger): Violation[] {
-  const byPayment = groupBy(refunds, (refund) => paymentOf({ ...refund, transactionId: refund.paymentId }));
+  const byPayment = groupBy(refunds, ({ paymentId }) => paymentId);
   return payments.flatMap((payment) => {
-    const live = (byPayment.get(paymentOf(payment)) ?? []).filter(
+    const live = (byPayment.get(payment.id) ?? []).filter(
       ({ status }) => status !== 'failed' && status !== 'cancelled',
     );
     const sum = live.reduce((total, { amount }) => total + amount, 0n);
     if (payment.reserved === sum) return [];
-    const { transactionId, reserved } = payment;
-    return [wrong(null, `${reserved} reserved of ${transactionId}, its live refunds are ${sum}`)];
+    const names = payment.names.map(({ name }) => name).join(' ');
+    return [wrong(null, `${payment.reserved} reserved of ${names}, its live refunds are ${sum}`)];
   });
-}
-
-type PaymentKey = Pick<RefundRecord, 'organizationId' | 'environment' | 'processor' | 'transactionId'>;
-
-function paymentOf({ organizationId, environment, processor, transactionId }: PaymentKey): string {
-  return `${organizationId} ${environment} ${processor} ${transactionId}`;
 }
 
 function timelineViolations({ refunds, events }: Ledger): Violation[] {

@@ -1,4 +1,4 @@
-import type { Database, Payment, RefundEvent } from '../../../shared/platform/database.ts';
+import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { MovedRefund, SandboxControl } from '../../sandbox/clients.ts';
 import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
@@ -13,7 +13,7 @@ export interface Movement extends MovedRefund {
 /** Both sides of the books: what we have on record, and what the processors did. */
 export interface Ledger {
   refunds: RefundRecord[];
-  payments: Payment[];
+  payments: Prisma.PaymentGetPayload<{ include: { names: true } }>[];
   /** In the order of each timeline. */
   events: RefundEvent[];
   movements: Movement[];
@@ -26,7 +26,7 @@ export async function readLedger(db: Database, sandbox: SandboxControl): Promise
   const ours = await db.$transaction(
     async (tx) => ({
       refunds: await recordsOf(tx),
-      payments: await tx.payment.findMany(),
+      payments: await tx.payment.findMany({ include: { names: true } }),
       events: await tx.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] }),
     }),
     { isolationLevel: 'RepeatableRead' },

@@ -20,14 +20,15 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   await client.query('begin');
   await client.query(
     `create temp table drawn (like refund including defaults, n int, story text, requester text, decider text,
-       took interval, paid bigint, attempt_count int, last_outcome attempt_outcome, due_at timestamptz,
+       took interval, paid bigint, attempt_count int, due_at timestamptz,
        unknown_since timestamptz, flagged_at timestamptz, flag_reason text, flag_facts jsonb) on commit drop`,
   );
   await client.query(drawRefunds, [organizationId, environment, count, now, days]);
   await client.query(insertPayments);
+  await client.query(`select setval('payment_id_seq', max(id)) from payment`);
+  await client.query(insertNames);
   await client.query(`insert into refund (${columns}) select ${columns} from drawn`);
   await client.query(insertWork);
-  await client.query(insertAttempts);
   await client.query(insertTimelines);
   await client.query('commit');
 }
@@ -37,7 +38,7 @@ const columns = `id, organization_id, environment, transaction_id, payment_id, p
   created_at, updated_at, completed_at`;
 
 /** What the other tables of a refund are made from. */
-const drawnColumns = `${columns}, attempt_count, last_outcome, due_at, unknown_since, flagged_at, flag_reason, flag_facts`;
+const drawnColumns = `${columns}, attempt_count, due_at, unknown_since, flagged_at, flag_reason, flag_facts`;
 
 const failures = `(values
   (0, 'insufficient_funds', 'Your account does not have enough available funds to cover this refund.'),
@@ -47,7 +48,7 @@ const failures = `(values
   (4, 'processor_unavailable', 'It could not be sent within three days.')
 ) as failure(number, code, message)`;
 
-const paymentId = `case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end`;
+const transactionId = `case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end`;
 
 const drawRefunds = `
   with numbered as (
@@ -82,7 +83,7 @@ const drawRefunds = `
   )
   insert into drawn (${drawnColumns}, n, story, requester, decider, took, paid)
   select 'ref_01' || substr(digest, 1, 24), $1, $2::environment,
-    ${paymentId}, ${paymentId}, processor,
+    ${transactionId}, last_payment_id + payment, processor,
     case when payment % 9 = 8 then paid / 3 when ${chance('n', 9, 3)} = 0 then paid / 2 else paid end,
     currency, (enum_range(null::refund_reason))[1 + ${chance('n', 10, 6)}], status, initiated_by,
     case when initiated_by <> 'dashboard' then key_id end,
@@ -98,7 +99,6 @@ const drawRefunds = `
     created_at, case when story = 'waiting' then created_at else created_at + took end,
     case when status = 'completed' or story = 'reversed' then created_at + took end,
     case when story in ('waiting', 'rejected') then 0 when story in ('retried', 'lost') then 2 else 1 end,
-    (case when story = 'unknown' then 'unknown' when story = 'declined' then 'rejected' else 'accepted' end)::attempt_outcome,
     case when status = 'processing' then $4::timestamptz + interval '12 hours' end,
     case when story = 'unknown' then created_at + interval '4 seconds' end,
     case when story in ('unknown', 'extra') then created_at + took end,
@@ -109,29 +109,33 @@ const drawRefunds = `
     n, story, case initiated_by when 'dashboard' then coalesce(person, 'cli:seed')
       else coalesce('key:' || key_id, 'cli:seed') end,
     coalesce(person, 'cli:seed'), took, paid
-  from timed join ${failures} on failure.number = ${chance('n', 11, 5)}`;
+  from timed cross join (select coalesce(max(id), 0) as last_payment_id from payment) as stored join ${failures} on failure.number = ${chance('n', 11, 5)}`;
 
 const insertPayments = `
-  insert into payment (organization_id, environment, processor, transaction_id, amount, currency, charged_at, reserved,
+  insert into payment (id, organization_id, environment, processor, amount, currency, charged_at, reserved,
     fetched_at, created_at)
-  select organization_id, environment, processor, transaction_id, min(paid), min(currency),
+  select payment_id, organization_id, environment, processor, min(paid), min(currency),
     min(created_at) - interval '3 days', coalesce(sum(amount) filter (where status not in ('failed', 'cancelled')), 0),
     min(created_at), min(created_at)
   from drawn
-  group by organization_id, environment, processor, transaction_id`;
+  group by payment_id, organization_id, environment, processor`;
+
+const insertNames = `
+  insert into payment_name (organization_id, environment, processor, name, payment_id)
+  select distinct organization_id, environment, processor, transaction_id, payment_id from drawn`;
 
 const insertWork = `
-  insert into refund_work (refund_id, organization_id, environment, processor, due_at, unknown_since, flagged_at,
-    flag_reason, flag_facts)
-  select id, organization_id, environment, processor, due_at, unknown_since, flagged_at, flag_reason,
+  insert into refund_work (refund_id, organization_id, environment, processor, due_at, attempt_number, unknown_since,
+    flagged_at, flag_reason, flag_facts)
+  select id, organization_id, environment, processor, due_at, attempt_count, unknown_since, flagged_at, flag_reason,
     coalesce(flag_facts, '{}')
   from drawn where due_at is not null or flagged_at is not null`;
 
-const insertAttempts = `
-  insert into refund_attempt (refund_id, number, idempotency_key_version, started_at, ended_at, outcome)
-  select id, number, 1, created_at + number * interval '1 second', created_at + (number + 1) * interval '1 second',
-    case when number = attempt_count then last_outcome else 'unavailable' end
-  from drawn cross join lateral generate_series(1, attempt_count) as number`;
+/** An attempt in the detail of the event that ended it. */
+function attempt(number: string, outcome: string): string {
+  return `jsonb_build_object('attempt', jsonb_build_object('number', ${number}, 'outcome', '${outcome}',
+    'startedAt', created_at + took * (0.2 + ${number} * 0.1)))`;
+}
 
 /** Each line: whose story it belongs to, what happens, who does it, from which status to which, what is told, and when. */
 const steps = `(values
@@ -141,17 +145,15 @@ const steps = `(values
   (3, story = 'approved', 'refund.processing', decider, 'pending', 'processing', '{"approved": true}', took * 0.3),
   (4, story = 'rejected', 'refund.cancelled', decider, 'pending', 'cancelled',
     '{"approved": false, "sent": false, "reason": "The parcel has arrived after all."}', took),
-  (5, attempt_count > 0, 'attempt.started', 'worker', null, 'processing', '{"attempt": 1}', took * 0.31),
   (6, story = 'retried', 'attempt.unavailable', 'worker', null, 'processing',
-    '{"code": "rate_limited", "message": "Too many requests. Slow down."}', took * 0.32),
+    '{"code": "rate_limited", "message": "Too many requests. Slow down."}' || ${attempt('1', 'unavailable')}, took * 0.32),
   (7, story in ('lost', 'unknown'), 'attempt.unknown', 'worker', null, 'processing',
-    '{"code": "timeout", "message": "No answer within 10 seconds."}', took * 0.32),
+    '{"code": "timeout", "message": "No answer within 10 seconds."}' || ${attempt('1', 'unknown')}, took * 0.32),
   (8, story = 'unknown', 'lookup.unanswered', 'worker', null, 'processing',
     '{"code": "timeout", "message": "No answer within 10 seconds."}', took),
   (9, story = 'lost', 'lookup.absent', 'worker', null, 'processing', '{}', took * 0.4),
-  (10, attempt_count > 1, 'attempt.started', 'worker', null, 'processing', '{"attempt": 2}', took * 0.41),
   (11, accepted_at is not null, 'attempt.accepted', 'worker', null, 'processing',
-    jsonb_build_object('externalRefundId', external_refund_id), took * 0.42),
+    jsonb_build_object('externalRefundId', external_refund_id) || ${attempt('attempt_count', 'accepted')}, took * 0.42),
   (12, story = 'withdrawn', 'cancel.requested', requester, null, 'processing', '{}', took * 0.7),
   (13, story = 'withdrawn', 'refund.cancelled', 'worker', 'processing', 'cancelled', '{}', took),
   (14, completed_at is not null, 'refund.completed', 'worker', 'processing', 'completed',
@@ -159,7 +161,8 @@ const steps = `(values
   (15, story = 'extra', 'reconciliation.flagged', 'worker', null, 'completed',
     jsonb_build_object('flag', jsonb_build_object('reason', flag_reason, 'facts', flag_facts)), took),
   (16, status = 'failed', 'refund.failed', 'worker', case story when 'reversed' then 'completed' else 'processing' end,
-    'failed', jsonb_build_object('code', failure_code, 'message', failure_message), took)
+    'failed', jsonb_build_object('code', failure_code, 'message', failure_message)
+      || case when story = 'declined' then ${attempt('1', 'rejected')} else '{}' end, took)
 ) as step(place, applies, type, actor, previous, becomes, detail, after)`;
 
 const insertTimelines = `

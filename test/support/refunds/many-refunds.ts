@@ -27,9 +27,14 @@ export async function fillRefunds(client: pg.Client, refunds: ManyRefunds): Prom
     [organizationId, environment, now],
   );
   await client.query(
-    `insert into payment (organization_id, environment, processor, transaction_id)
-     select $1, $2::environment, ${processorOf('payment')}, ${transactionOf('payment')}
-     from generate_series(0, $3::int / 2) as payment`,
+    `with made as (
+       select nextval('payment_id_seq') as id, ${processorOf('payment')} as processor, ${transactionOf('payment')} as name
+       from generate_series(0, $3::int / 2) as payment
+     ), stored as (
+       insert into payment (id, organization_id, environment, processor) select id, $1, $2::environment, processor from made
+     )
+     insert into payment_name (organization_id, environment, processor, name, payment_id)
+     select $1, $2::environment, processor, name, id from made`,
     [organizationId, environment, count],
   );
   await client.query(insertRefunds, [organizationId, environment, count, now, days * 86_400_000]);
@@ -56,14 +61,15 @@ const insertRefunds = `
         * ($5::float8 / greatest($3::int / 2, 1)) * interval '1 millisecond' as created_at
     from generate_series(1, $3::int) as n
   ), decided as (
-    select *, (case when fate < 80 then 'completed' when fate < 88 then 'failed' when fate < 92 then 'cancelled'
+    select drawn.*, payment_id, (case when fate < 80 then 'completed' when fate < 88 then 'failed' when fate < 92 then 'cancelled'
       when fate < 98 then 'processing' else 'pending' end)::refund_status as status
-    from drawn
+    from drawn join payment_name on organization_id = $1 and environment = $2::environment
+      and processor = ${processorOf('payment')} and name = ${transactionOf('payment')}
   )
   insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
     initiated_by, external_refund_id, failure_code, failure_message, metadata,
     created_at, updated_at, completed_at)
-  select 'ref_' || md5($1 || $2 || n), $1, $2::environment, ${transactionOf('payment')}, ${transactionOf('payment')}, ${processorOf('payment')},
+  select 'ref_' || md5($1 || $2 || n), $1, $2::environment, ${transactionOf('payment')}, payment_id, ${processorOf('payment')},
     1 + ${chance('n', 5, 20_000)}, (array['usd', 'usd', 'usd', 'eur', 'jpy', 'kwd'])[1 + ${chance('n', 6, 6)}],
     (enum_range(null::refund_reason))[1 + ${chance('n', 7, 6)}], status,
     (case when door < 900 then 'api' when door < 999 then 'dashboard' else 'mcp' end)::initiated_by,

@@ -25,3 +25,7 @@ export async function readPayment(deps: Dependencies, key: PaymentKey): Promise<
   if (found.kind !== 'read') return found;
   return { kind: 'known', payment: await recordKnown(deps, key, found) };
 }
+
+/** Locks the payment that the processor knows by a name ($1), as another session may. */
+export const lockPaymentByName = `
+  select from payment where id in (select payment_id from payment_name where name = $1) for update`;

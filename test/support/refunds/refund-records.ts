@@ -1,6 +1,7 @@
 import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../../shared/platform/database.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import type { RefundReference, RefundSubmission } from '../../../shared/processors/contract/processor.ts';
+import { type Attempt, attemptsOf } from '../../../shared/refunds/model/attempts.ts';
 import type { TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
 
@@ -26,7 +27,7 @@ type WorkState = Pick<
 export type RefundRecord = Refund & {
   work: RefundWork | null;
   /** The last one first. */
-  attempts: Prisma.RefundAttemptGetPayload<object>[];
+  attempts: Attempt[];
   attemptCount: number;
 } & WorkState;
 
@@ -57,12 +58,13 @@ export async function recordsOf(
 ): Promise<RefundRecord[]> {
   const refunds = await db.refund.findMany({
     where,
-    include: { work: true, attempts: { orderBy: { number: 'desc' } } },
+    include: { work: true, events: { orderBy: { seq: 'asc' } } },
     orderBy: { id: 'asc' },
   });
-  return refunds.map((refund) => {
+  return refunds.map(({ events, ...refund }) => {
+    const attempts = attemptsOf(events, refund.work).toReversed();
     const { refundId: _, organizationId: __, environment: ___, processor: ____, ...work } = refund.work ?? {};
-    return { ...nothingToDo, ...work, ...refund, attemptCount: refund.attempts.length };
+    return { ...nothingToDo, ...work, ...refund, attempts, attemptCount: attempts[0]?.number ?? 0 };
   });
 }
 

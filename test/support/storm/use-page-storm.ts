@@ -57,7 +57,7 @@ export function usePageStorm(): PageStorm {
       ],
       environment: ['test', 'test', 'live'],
       id: [...refunds, ...(await idsOf(db.session.findMany()))],
-      transactionId: (await db.payment.findMany()).map(({ transactionId }) => transactionId),
+      transactionId: (await db.paymentName.findMany()).map(({ name }) => name),
       keyId: await idsOf(db.apiKey.findMany()),
       userId: await idsOf(db.user.findMany()),
       accountId: await idsOf(db.processorAccount.findMany()),
@@ -94,7 +94,7 @@ export function usePageStorm(): PageStorm {
     }
   }
 
-  /** Restores what requests have taken from the owner: roles, the session, and the number of sign-ins a minute. */
+  /** Restores what requests have taken from the owner: roles, the session, and the right to sign in. */
   async function pageSources(): Promise<PageSources> {
     const { email, password, visitor } = owner;
     const members = `/dashboard/${storm.exposed.service.organization.id}/test/settings/members`;

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { WebhookDelivery } from '../../../shared/platform/database.ts';
+import type { Prisma, WebhookDelivery } from '../../../shared/platform/database.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import type { ParsedJson } from '../parsed-json.ts';
 import type { ApiAnswer, TestService } from '../service.ts';
@@ -28,7 +28,7 @@ export async function newEndpoint(
 export async function storeDelivery(
   { deps }: TestService,
   endpointId: string,
-  columns: Partial<WebhookDelivery> = {},
+  columns: Partial<Prisma.WebhookDeliveryUncheckedCreateInput> = {},
 ): Promise<WebhookDelivery> {
   return await deps.db.webhookDelivery.create({
     data: {

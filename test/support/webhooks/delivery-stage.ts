@@ -1,8 +1,8 @@
-import { afterEach, beforeAll, beforeEach, vi } from 'vitest';
+import { afterEach, beforeAll, vi } from 'vitest';
 import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
+import { claimDue, type DeliveryClaim } from '../../../worker/deliver/statements.ts';
 import { openTransport } from '../../../worker/deliver/transport.ts';
-import { sweepDeliveries } from '../../../worker/schedule/sweep.ts';
 import { HeldTime } from '../clocks.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import type { TestService } from '../service.ts';
@@ -12,16 +12,16 @@ import { useService } from '../use-service.ts';
 export interface DeliveryStage {
   service: TestService;
   time: HeldTime;
-  /** The deliveries that were enqueued and not worked on yet. */
-  wakeUps: Set<string>;
+  /** What was leased and not sent yet: the deliveries that are sent one after the other together. */
+  leased: DeliveryClaim[][];
   worker: WebhookSender;
   /** A worker that gives up on a response after 1.5 s. */
   impatient: WebhookSender;
-  /** Makes the deliveries of new events. */
-  create(): Promise<void>;
-  /** Enqueues what is due. */
+  /** Makes the deliveries of new events, and leases at most so many of them. */
+  create(places?: number): Promise<void>;
+  /** Leases what is due. */
   sweep(): Promise<void>;
-  /** Works on what is enqueued, as a worker with many jobs at once does, until nothing is. */
+  /** Sends what is leased, and what may start as it ends, until nothing may. */
   work(worker?: WebhookSender): Promise<void>;
   advance(ms: number): Promise<void>;
 }
@@ -40,35 +40,33 @@ export function useDeliveryStage(): DeliveryStage {
     async () => openWebhookSender(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 1_500 })),
     (opened) => opened.close(),
   );
-  const wakeUps = new Set<string>();
+  const leased: DeliveryClaim[][] = [];
+  const create = (places = 500) =>
+    createDeliveries(
+      service.deps,
+      { places: () => places, start: (claims) => void leased.push(...claims.map((each) => [...each])) },
+      new AbortController().signal,
+    );
   beforeAll(() => time.hold(service.ownerDb));
-  beforeEach(() => {
-    const { queues } = service.deps;
-    vi.spyOn(queues, 'enqueueDelivery').mockImplementation((id) => void wakeUps.add(id));
-    vi.spyOn(queues, 'enqueueDeliveries').mockImplementation(async (ids) => {
-      for (const id of ids) wakeUps.add(id);
-    });
-  });
   afterEach(async () => {
     vi.restoreAllMocks();
-    wakeUps.clear();
     await service.deps.db.webhookEndpoint.deleteMany();
-    await createDeliveries(service.deps, new AbortController().signal);
+    await create();
+    leased.length = 0;
   });
   return {
     service,
     time,
-    wakeUps,
+    leased,
     worker,
     impatient,
-    create: () => createDeliveries(service.deps, new AbortController().signal),
-    sweep: () => sweepDeliveries(service.deps),
+    create,
+    async sweep() {
+      for (const claim of await claimDue(service.deps.db, null, 500)) leased.push([claim]);
+    },
     async work(by = worker) {
-      while (wakeUps.size > 0) {
-        const ids = [...wakeUps];
-        wakeUps.clear();
-        await Promise.all(ids.map((id) => by.deliver(id)));
-      }
+      by.start(leased.splice(0));
+      await by.untilIdle();
     },
     advance: (ms) => time.advance(service.ownerDb, ms),
   };

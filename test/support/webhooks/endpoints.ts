@@ -71,6 +71,6 @@ export async function recordCancellation(
 export async function readDelivery({ deps }: Pick<TestService, 'deps'>, id: string) {
   return await deps.db.webhookDelivery.findUniqueOrThrow({
     where: { id },
-    include: { attempts: { orderBy: { number: 'asc' } }, endpoint: true },
+    include: { endpoint: true },
   });
 }

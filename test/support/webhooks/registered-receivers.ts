@@ -1,3 +1,4 @@
+import type { StoredAttempt } from '../../../shared/webhooks/deliveries.ts';
 import type { TestService } from '../service.ts';
 import { addEndpoint } from './endpoints.ts';
 import { type Respond, useReceivers } from './receivers.ts';
@@ -12,12 +13,11 @@ export function useRegisteredReceivers(service: TestService) {
     return {
       receiver,
       endpoint,
-      deliveries: async () =>
-        await db.webhookDelivery.findMany({
-          where: { endpointId: endpoint.id },
-          orderBy: { position: 'asc' },
-          include: { attempts: { orderBy: { number: 'asc' } } },
-        }),
+      deliveries: async () => {
+        const where = { endpointId: endpoint.id };
+        const found = await db.webhookDelivery.findMany({ where, orderBy: { position: 'asc' } });
+        return found.map((each) => ({ ...each, attempts: each.attempts as unknown as StoredAttempt[] }));
+      },
       now: async () => await db.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoint.id } }),
     };
   };

@@ -49,7 +49,7 @@ export const owned = {
   },
   transactionId: {
     canary: newCard('a card as a transaction id'),
-    columns: ['public.refund.transaction_id', 'public.refund.payment_id', 'public.payment.transaction_id'],
+    columns: ['public.refund.transaction_id', 'public.payment_name.name'],
   },
   idempotencyKey: {
     canary: newCard('a card as an Idempotency-Key'),

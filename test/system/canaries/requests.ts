@@ -4,6 +4,7 @@ import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { echoing } from '../../support/processors/echoing-processor.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { recordsOf } from '../../support/refunds/refund-records.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { cards, clientSecret, owned, secrets } from './planted.ts';
 import type { Site } from './site.ts';
@@ -182,11 +183,8 @@ export async function useEchoingProcessors(site: Site, api: ApiProcess): Promise
     });
   }
   await waitFor('the worker to have got every kind of answer', async () => {
-    const told = await service.deps.db.refundAttempt.groupBy({
-      by: ['outcome'],
-      where: { refund: { organizationId } },
-    });
-    const outcomes = new Set(told.map(({ outcome }) => outcome));
-    return ['rejected', 'unknown', 'misconfigured'].every((outcome) => outcomes.has(outcome as 'unknown'));
+    const told = await recordsOf(service.deps.db, { organizationId });
+    const outcomes = told.flatMap(({ attempts }) => attempts.map(({ outcome }) => outcome));
+    return (['rejected', 'unknown', 'misconfigured'] as const).every((outcome) => outcomes.includes(outcome));
   });
 }

@@ -114,7 +114,12 @@ export function crossed(run: Run, trace: readonly string[]): Combination[] {
 /** The points from the first attempt until the refund has ended or is known to be at the processor. */
 function aroundAttempts(trace: readonly string[]): string[] {
   const first = trace.indexOf('before claim');
-  const last = trace.findLastIndex((point) => /^after (attempt|lookup|refund\.failed)/.test(point));
+  const settling = trace.indexOf('after claim to settle');
+  const last = trace.findLastIndex(
+    (point, index) =>
+      /^after (attempt|lookup|refund\.failed)/.test(point) ||
+      (point === 'after refund.completed' && (settling === -1 || index < settling)),
+  );
   return trace.slice(first, last + 1).filter((point) => !/mark of what is due|enqueueAll/.test(point));
 }
 

@@ -9,7 +9,6 @@ const statements = [
   'claim to cancel_at_processor',
   'claim to review',
   'attempt.accepted',
-  'attempt.accepted and refund.completed',
   'attempt.misconfigured',
   'attempt.unavailable',
   'attempt.unknown',

@@ -129,7 +129,7 @@ function doneBy(name: string, result: unknown): string | null {
   const [row] = Array.isArray(result) ? result : [];
   const { outcome, claim } = (row ?? {}) as { outcome?: string; claim?: { step: string } };
   if (claim !== undefined) return `claim to ${claim.step}`;
-  if (outcome === undefined || ['created', 'recorded'].includes(outcome)) return name;
+  if (outcome === undefined || ['created', 'recorded', 'due'].includes(outcome)) return name;
   return name === 'cancellation' && ['cancelled', 'requested'].includes(outcome) ? name : null;
 }
 

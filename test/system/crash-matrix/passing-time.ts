@@ -31,13 +31,10 @@ export async function letTimePass(db: Database, refundId: string, passedMs: numb
       UPDATE processor_account SET throttled_until = throttled_until - time FROM passed
       WHERE processor_account.organization_id = passed.organization_id
         AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
-    ), attempted AS (
-      UPDATE refund_attempt SET started_at = started_at - time, ended_at = ended_at - time
-      FROM passed WHERE refund_attempt.refund_id = passed.id
     )
     UPDATE refund_work SET
       leased_until = leased_until - time, due_at = due_at - time, enqueued_at = enqueued_at - time,
-      unknown_since = unknown_since - time, retrying_since = retrying_since - time,
+      attempt_started_at = attempt_started_at - time, unknown_since = unknown_since - time, retrying_since = retrying_since - time,
       resync_requested_at = resync_requested_at - time, cancel_requested_at = cancel_requested_at - time,
       flagged_at = flagged_at - time
     FROM passed WHERE refund_work.refund_id = passed.id`;

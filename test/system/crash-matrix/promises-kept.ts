@@ -18,7 +18,10 @@ export async function promisesKept(stage: Stage, combination: Combination): Prom
   if (refund === undefined || refunds.length > 1)
     return [`requested once, on record ${refunds.length} times`];
   const events = await db.refundEvent.findMany({ where: { refundId: refund.id }, orderBy: { seq: 'asc' } });
-  const payments = await db.payment.findMany({ where });
+  const payments = await db.payment.findMany({
+    where: { names: { some: { name: stage.transactionId } } },
+    include: { names: true },
+  });
   const { environment, processor } = where;
   const movements = (await stage.ledger()).map((moved) => ({ ...moved, environment, processor }));
   return [

@@ -1,4 +1,5 @@
 import type { RefundEvent } from '../../../shared/platform/database.ts';
+import { attemptsOf } from '../../../shared/refunds/model/attempts.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import type { RefundRecord } from '../../support/refunds/refund-records.ts';
 
@@ -16,13 +17,16 @@ const atProcessor = ['attempt.accepted', 'lookup.found'];
  * refund is known to be at the processor; and no refund is cancelled or failed while an attempt may have succeeded.
  */
 export function timelineFindings(refund: RefundRecord, events: readonly RefundEvent[]): Finding[] {
-  const types = events.map(({ type }) => type);
-  const attempts = types.filter((type) => type === 'attempt.started').length;
+  const [first] = events;
+  const numbers = attemptsOf(events, refund.work).map(({ number }) => number);
   return [
-    unless(types[0] === 'refund.created', `starts with ${types[0]}`),
-    unless(attempts === refund.attemptCount, `has ${attempts} attempts, the refund ${refund.attemptCount}`),
+    unless(first?.type === 'refund.created', `starts with ${first?.type}`),
+    unless(
+      numbers.every((number, index) => number === index + 1),
+      `has the attempts ${numbers.join(', ')}`,
+    ),
     ...afterEndFindings(events),
-    ...attemptFindings(types),
+    ...attemptFindings(events),
     endFinding(refund, events),
   ];
 }
@@ -36,11 +40,16 @@ function afterEndFindings(events: readonly RefundEvent[]): Finding[] {
   });
 }
 
-/** Between two attempts the first must be known to have moved no money. */
-function attemptFindings(types: readonly string[]): Finding[] {
-  const starts = types.flatMap((type, index) => (type === 'attempt.started' ? [index] : []));
-  return starts.slice(1).map((start, index) => {
-    const between = types.slice(starts[index], start);
+/** Where the outcomes of attempts are in a timeline. */
+function placesOfAttempts(events: readonly RefundEvent[]): number[] {
+  return events.flatMap((event, index) => (attemptsOf([event], null).length > 0 ? [index] : []));
+}
+
+/** From the outcome of an attempt to that of the next one, it must become known to have moved no money. */
+function attemptFindings(events: readonly RefundEvent[]): Finding[] {
+  const places = placesOfAttempts(events);
+  return places.slice(1).map((place, index) => {
+    const between = events.slice(places[index], place).map(({ type }) => type);
     return unless(
       between.some((type) => nothingMoved.includes(type)) &&
         !between.some((type) => atProcessor.includes(type)),
@@ -49,19 +58,21 @@ function attemptFindings(types: readonly string[]): Finding[] {
   });
 }
 
-function endFinding({ status }: RefundRecord, events: readonly RefundEvent[]): Finding {
-  const types = events.map(({ type }) => type);
-  const sinceLastAttempt = types.slice(Math.max(0, types.lastIndexOf('attempt.started')));
+function endFinding(refund: RefundRecord, events: readonly RefundEvent[]): Finding {
+  const { status } = refund;
+  const [lastAttempt] = refund.attempts;
+  const sinceLastAttempt = events.slice(placesOfAttempts(events).at(-1) ?? 0).map(({ type }) => type);
   const has = (known: readonly string[]) => sinceLastAttempt.some((type) => known.includes(type));
+  const isAccepted = lastAttempt?.outcome === 'accepted' || has(atProcessor);
   const end = events.find((event) => event.type === `refund.${status}`);
   const problem = `is ${status} after ${sinceLastAttempt.join(', ')}`;
   switch (status) {
     case 'completed':
-      return unless(has(atProcessor), problem);
+      return unless(isAccepted, problem);
     case 'cancelled': {
-      const wasSent = types.includes('attempt.started') && !has(nothingMoved);
+      const wasSent = lastAttempt !== undefined && !has(nothingMoved);
       const { sent } = (end?.detail ?? {}) as { sent?: boolean };
-      return unless(wasSent ? has(atProcessor) && sent !== false : sent === false, problem);
+      return unless(wasSent ? isAccepted && sent !== false : sent === false, problem);
     }
     case 'failed':
       // A rejection has no event of its own, so that the end counts, unless the outcome is unknown.

@@ -67,7 +67,7 @@ describe.each(queueBackends)('machines whose clocks are wrong, queues on $name',
       processes.service.databaseUrl,
       `SELECT max(abs(extract(epoch FROM clock_timestamp() - at))) AS seconds FROM (
          SELECT created_at AS at FROM refund WHERE id = '${id}' UNION ALL
-         SELECT started_at FROM refund_attempt WHERE refund_id = '${id}' UNION ALL
+         SELECT (detail->'attempt'->>'startedAt')::timestamptz FROM refund_event WHERE refund_id = '${id}' UNION ALL
          SELECT created_at FROM refund_event WHERE refund_id = '${id}') AS dates`,
     );
     expect(Number(rows[0]?.seconds)).toBeLessThan(60);

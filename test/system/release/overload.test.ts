@@ -75,6 +75,26 @@ describe('an overloaded API', () => {
     console.log(`${requests.length} at once: half refused within ${half} ms, 99 % within ${most} ms`);
   }
 
+  test('refuses no client while wrongly signed webhooks flood it', async () => {
+    const { service } = processes;
+    api = await processes.startApi({ RATE_LIMIT_PER_SECOND: '0', CREATE_WAIT_MS: '0' });
+    const { url, authorization, post } = api;
+    const body = { ...(await refundOfNewPayment(service, 'stripe')), amount: 1 };
+    const account = await service.deps.db.processorAccount.findFirstOrThrow({
+      where: { processor: 'stripe' },
+    });
+    const events = Array.from({ length: 2_000 }, (_, index) => ({ id: `evt_${index}` }));
+    const webhooks = flood(`${url}/webhooks/stripe/${account.id}`, authorization, events);
+    const statuses: number[] = [];
+    for (let count = 0; count < 40; count += 1) {
+      statuses.push((await post('/v1/refunds', body)).status, (await fetch(`${url}/healthz`)).status);
+    }
+    expect(new Set(statuses)).toEqual(new Set([200]));
+    const refused = (await webhooks).filter(({ status }) => status === 503);
+    console.log(`${refused.length} of ${events.length} webhooks were refused`);
+    await expectToWorkAgain(api);
+  }, 240_000);
+
   test('gives the places of clients that disconnect to others', async () => {
     api = await processes.startApi({ MAX_REQUESTS_IN_PROGRESS: '5', CREATE_WAIT_MS: '0' });
     const { url, authorization } = api;
@@ -88,10 +108,10 @@ describe('an overloaded API', () => {
           () => null,
         ),
       );
-      const created = { where: { transactionId: JSON.parse(body).transactionId } };
+      const created = { where: { name: JSON.parse(body).transactionId } };
       await waitFor(
         'one of them to be under way',
-        async () => (await processes.service.deps.db.payment.count(created)) > 0,
+        async () => (await processes.service.deps.db.paymentName.count(created)) > 0,
       );
       leaving.abort();
       await Promise.all(abandoned);

@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { paymentOf, remainingOf, wherePayment } from '../../../../shared/payments/payment.ts';
+import { remainingOf } from '../../../../shared/payments/payment.ts';
 import { nameActors } from '../../../../shared/people/actors.ts';
 import { mayAct } from '../../../../shared/people/roles.ts';
 import type { Payment, RefundEvent } from '../../../../shared/platform/database.ts';
 import { readApprovalRefusal } from '../../../../shared/refunds/decisions/four-eyes.ts';
+import { openAttempt } from '../../../../shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
 import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../../shared/refunds/model/states.ts';
@@ -60,7 +61,7 @@ export async function readDetail(
   const { db } = deps;
   const refund = await findOwnRefund(db, context.owner, id);
   const [payment, events] = await Promise.all([
-    db.payment.findUniqueOrThrow({ where: wherePayment(paymentOf(refund)) }),
+    db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
   const { organizationId } = context.owner;
@@ -130,7 +131,12 @@ function State({ context, detail, unfinished = null }: DetailProps) {
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
-        <Timeline events={events} names={names} processor={processorWord(refund.processor)} />
+        <Timeline
+          events={events}
+          open={openAttempt(refund.work)}
+          names={names}
+          processor={processorWord(refund.processor)}
+        />
       </div>
     </Live>
   );

@@ -46,7 +46,7 @@ export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: stri
 }
 
 interface PaymentFactsProps {
-  payment: Payment;
+  payment: Payment | KnownPayment;
   /** The one of its ids that the request names. */
   transactionId: string;
   children?: ComponentChildren;

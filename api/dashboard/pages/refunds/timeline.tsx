@@ -1,4 +1,5 @@
 import type { RefundEvent } from '../../../../shared/platform/database.ts';
+import type { Attempt } from '../../../../shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
 import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
 import type { Facts, Flag } from '../../../../shared/refunds/model/flags.ts';
@@ -9,6 +10,8 @@ import { Moment } from '../../layout/values.tsx';
 
 export interface TimelineProps {
   events: readonly RefundEvent[];
+  /** The attempt without an event. */
+  open: Attempt | null;
   /** Actors in words. */
   names: ReadonlyMap<string, string>;
   /** The processor's display name. */
@@ -16,10 +19,18 @@ export interface TimelineProps {
 }
 
 /** A refund's events, the newest first. */
-export function Timeline({ events, names, processor }: TimelineProps) {
+export function Timeline({ events, open, names, processor }: TimelineProps) {
   return (
     <Card id="timeline" title="Timeline">
       <ol class="timeline" reversed>
+        {open === null ? null : (
+          <li data-tone="wait">
+            <h3>Sent, outcome unknown</h3>
+            <p class="small muted">
+              <Moment at={new Date(open.startedAt)} />, attempt {open.number}
+            </p>
+          </li>
+        )}
         {events.toReversed().map((event) => (
           <Entry
             key={event.id}
@@ -64,7 +75,6 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
   'refund.completed': { title: 'Completed', tone: 'good' },
   'refund.failed': { title: 'Failed', tone: 'bad' },
   'refund.cancelled': { title: 'Cancelled', tone: 'quiet' },
-  'attempt.started': { title: 'Sending to the processor', tone: 'wait' },
   'attempt.accepted': { title: 'Accepted by the processor', tone: 'wait' },
   'attempt.unavailable': { title: 'Not sent: the processor is unavailable', tone: 'warn' },
   'attempt.unknown': { title: 'No clear answer from the processor', tone: 'warn' },
@@ -97,7 +107,6 @@ const factLabels: Readonly<Record<string, string>> = {
   code: 'Code',
   processorStatus: 'Processor status',
   externalRefundId: 'Processor refund',
-  attempt: 'Attempt',
   endedAt: 'Attempt ended',
   conclusiveAt: 'Conclusive from',
 };
@@ -107,12 +116,13 @@ function eventFacts(
   { detail }: Pick<RefundEvent, 'detail'>,
   processor: string,
 ): { label: string; value: string }[] {
-  const { flag, settled, against, forced, sent, ...plain } = (detail ?? {}) as {
+  const { flag, settled, against, forced, sent, attempt, ...plain } = (detail ?? {}) as {
     flag?: Flag;
     settled?: Flag;
     against?: { kind: string; facts: Facts };
     forced?: boolean;
     sent?: boolean;
+    attempt?: Attempt;
     [name: string]: unknown;
   };
   const facts = Object.entries(plain).flatMap(([name, value]) => {
@@ -122,6 +132,7 @@ function eventFacts(
   if (flag?.facts) facts.push({ label: 'Flag', value: flagSummary(flag, processor) });
   if (settled?.facts) facts.push({ label: 'Flag', value: flagSummary(settled, processor) });
   if (forced === true) facts.push({ label: 'Forced', value: evidenceWords(against) });
+  if (attempt) facts.push({ label: 'Attempt', value: `${attempt.number}, started ${attempt.startedAt}` });
   if (sent === false) facts.push({ label: 'Sent', value: 'never' });
   return facts;
 }

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { useDelayedCommits } from '../../../support/faults/use-delayed-commits.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
+import { lockPaymentByName, newPayment } from '../../../support/refunds/payments.ts';
 import type { ApiAnswer } from '../../../support/service.ts';
 import { withClient } from '../../../support/stores/database-client.ts';
 import { waitFor } from '../../../support/wait-for.ts';
@@ -42,7 +42,9 @@ describe.each([
     expect(answer.headers).not.toHaveProperty('idempotent-replayed');
     await statementEnd();
     expect(await refundsOf(transactionId)).toMatchObject([{ id: answer.body.data.id }]);
-    const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+    const { reserved } = await service.deps.db.payment.findFirstOrThrow({
+      where: { names: { some: { name: transactionId } } },
+    });
     expect(reserved).toBe(1_000n);
     if (key === null) return;
     const repeated = await ask();
@@ -73,7 +75,7 @@ test('a creation whose commit cannot be looked up because the payment is locked 
   expect((await create(transactionId)).status).toBe(200);
   const answer = await withClient(databaseUrl(), async (holder) => {
     await holder.query('begin');
-    await holder.query('select from payment where transaction_id = $1 for update', [transactionId]);
+    await holder.query(lockPaymentByName, [transactionId]);
     proxy.cutNextCall('create_refunds', 'at once');
     return await create(transactionId);
   });

@@ -215,6 +215,45 @@ describe('a hostile body is refused and changes nothing', () => {
   });
 });
 
+/** A body as chunks of one byte each. */
+const byteByByte = (text: string) => `${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
+
+describe('a body in very many small chunks', () => {
+  const json = 'Content-Type: application/json';
+  const form = 'Content-Type: application/x-www-form-urlencoded';
+  const bytes = (requestLine: string, ...headers: string[]) =>
+    rawRequest(
+      exposed.head(requestLine, 'Transfer-Encoding: chunked', 'Sec-Fetch-Site: same-origin', ...headers),
+      byteByByte(' '.repeat(5_000)),
+    );
+
+  test.each([
+    ['a creation', 'POST /v1/refunds', json],
+    ['a cancellation', 'POST /v1/refunds/ref_1/cancel', form],
+    ['a message for agents', 'POST /mcp', json],
+    ['a webhook of Stripe', 'POST /webhooks/stripe/acc_1', json],
+    ['a webhook of Braintree', 'POST /webhooks/braintree/acc_1', form],
+    ['a form', 'POST /dashboard/sign-in', form],
+  ])('is refused before its end: %s', async (_what, requestLine, type) => {
+    const { status, text } = await exposed.send(bytes(requestLine, type));
+    expect(status).toBe(400);
+    expect(text).toContain('too many small chunks');
+  });
+
+  test.each([
+    ['without a key', 'POST /v1/refunds', 401],
+    ['to an unknown address', 'POST /nothing', 404],
+    ['to an address that is none', 'POST /%zz', 400],
+  ])('%s is not read: the connection is closed', async (_what, requestLine, status) => {
+    const kept = bytes(requestLine, json)
+      .toString()
+      .replace(/Connection: close\r\n|Authorization: .*\r\n/g, '');
+    const answer = await exposed.send(Buffer.from(kept));
+    expect(answer.status).toBe(status);
+    expect(answer.headers.connection).toBe('close');
+  });
+});
+
 describe('an unusual but valid body is accepted', () => {
   async function created(
     content: string,
@@ -272,9 +311,20 @@ describe('an unusual but valid body is accepted', () => {
     await created(content + ' '.repeat(64 * 1024 - content.length));
   });
 
-  test('in chunks', async () => {
-    const content = valid({});
-    const chunks = `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`;
+  test.each([
+    ['in one chunk', (content: string) => `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`],
+    ['in chunks of one byte, as it is short', byteByByte],
+    [
+      'of 64 KiB in chunks of 32 bytes',
+      (content: string) =>
+        `${content
+          .padEnd(64 * 1024)
+          .match(/.{32}/g)
+          ?.map((part) => `20\r\n${part}\r\n`)
+          .join('')}0\r\n\r\n`,
+    ],
+  ])('%s', async (_what, inChunks) => {
+    const chunks = inChunks(valid({}));
     const lines = exposed.head(
       'POST /v1/refunds',
       'Content-Type: application/json; charset=utf-8',

@@ -236,7 +236,10 @@ test('refuses a payment that was refunded elsewhere after the review', async () 
   const fields = refundOf(transactionId, { amount: '100' });
   const reviewed = await review(fields);
   await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
-  await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+  await service.deps.db.payment.updateMany({
+    where: { names: { some: { name: transactionId } } },
+    data: { fetchedAt: null },
+  });
   const answer = await confirm(fields, reviewed);
   expect(answer.status).toBe(400);
   expect(answer.text).toMatch(/role="alert">The payment has already been refunded in full/);

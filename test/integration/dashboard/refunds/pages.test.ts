@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { toDecimal } from '../../../../shared/money/money.ts';
+import { claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
 import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
@@ -227,3 +228,10 @@ test.each(['', '/state'])(
     expect(listed((await stranger.visitor.get(`${theirs}?q=${id}`)).text)).toEqual([]);
   },
 );
+
+test('the page of a refund shows an attempt whose outcome is not known', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  expect((await get(`/${id}`)).text).not.toContain('Sent, outcome unknown');
+  expect((await claimRefund(service.deps, id))?.step).toBe('send');
+  expect((await get(`/${id}`)).text).toMatch(/Sent, outcome unknown.*attempt 1/s);
+});

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
-import { markPaymentsStale } from '../../../../shared/payments/payment.ts';
+import { markPaymentStale } from '../../../../shared/payments/payment.ts';
 import { markMisconfigured } from '../../../../shared/processors/accounts/connections.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
@@ -72,7 +72,7 @@ test.each(['check', 'review', 'send', 'read'] as const)(
     const refund =
       call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
     if (call === 'check') await advanceRefund(service.deps, refund.id);
-    if (call === 'read') await markPaymentsStale(db, refund, [refund.transactionId]);
+    if (call === 'read') await markPaymentStale(db, refund.paymentId);
     await markMisconfigured(service.deps, await stripe.read(), {
       code: 'x',
       message: 'x',

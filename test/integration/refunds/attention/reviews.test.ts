@@ -38,7 +38,9 @@ async function askForReview({ deps }: TestService, id: string): Promise<void> {
 }
 
 async function reservedFor(transactionId: string): Promise<bigint> {
-  const { reserved } = await service.deps.db.payment.findFirstOrThrow({ where: { transactionId } });
+  const { reserved } = await service.deps.db.payment.findFirstOrThrow({
+    where: { names: { some: { name: transactionId } } },
+  });
   return reserved;
 }
 
@@ -214,14 +216,14 @@ test('flags a refund that failed here and moved there, and counts it as refunded
 });
 
 test('ignores a resync request for a refund that awaits approval', async () => {
-  const { transactionId } = await completedRefund('stripe');
+  const { transactionId, paymentId } = await completedRefund('stripe');
   const { id } = await service.deps.db.refund.create({
     data: {
       id: 'ref_pending',
       organizationId: service.organization.id,
       environment: 'test',
       transactionId,
-      paymentId: transactionId,
+      paymentId,
       amount: 1n,
       currency: 'usd',
       reason: 'other',

@@ -3,7 +3,7 @@ import { claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
+import { lockPaymentByName, newPayment } from '../../../support/refunds/payments.ts';
 import { makeDue, rowOf } from '../../../support/refunds/refund-records.ts';
 import { testedBackends } from '../../../support/release.ts';
 import { withClient } from '../../../support/stores/database-client.ts';
@@ -54,7 +54,7 @@ describe.each(testedBackends)('at the same time, queues on $name', (backend) => 
     const transactionId = await payment('stripe');
     await create(transactionId, 2_000);
     const reserveTooMuch = service.deps.db.$executeRaw`
-      UPDATE payment SET reserved = amount + 1 WHERE transaction_id = ${transactionId}`;
+      UPDATE payment SET reserved = amount + 1 WHERE id IN (SELECT payment_id FROM payment_name WHERE name = ${transactionId})`;
     await expect(reserveTooMuch).rejects.toThrow(/payment_not_over_refunded/);
     await allEnd();
   });
@@ -138,7 +138,7 @@ describe.each(testedBackends)('at the same time, queues on $name', (backend) => 
     for (const transactionId of [held, free]) await create(transactionId, 100, respondAsync);
     const waiting = await withClient(service.databaseUrl, async (holder) => {
       await holder.query('begin');
-      await holder.query('select from payment where transaction_id = $1 for update', [held]);
+      await holder.query(lockPaymentByName, [held]);
       let answered = 0;
       const creating = Array.from({ length: 20 }, async () => {
         const answer = await create(held, 100, respondAsync);

@@ -88,7 +88,10 @@ describe('a dry run', () => {
         const transactionId = await newPayment(service);
         await create({ transactionId });
         await refundDirectly(service, { processor: 'stripe', transactionId, amount: 500 });
-        await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+        await service.deps.db.payment.updateMany({
+          where: { names: { some: { name: transactionId } } },
+          data: { fetchedAt: null },
+        });
         return transactionId;
       },
     ],
@@ -120,7 +123,10 @@ describe('a dry run', () => {
     const transactionId = await newPayment(service);
     await create({ transactionId });
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 500 });
-    await service.deps.db.payment.updateMany({ where: { transactionId }, data: { fetchedAt: null } });
+    await service.deps.db.payment.updateMany({
+      where: { names: { some: { name: transactionId } } },
+      data: { fetchedAt: null },
+    });
     expect((await dryRun({ transactionId })).body.data.maxAmount).toBe(8_500);
   });
 

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Dependencies } from '../../../../shared/dependencies.ts';
 import type { Processor } from '../../../../shared/processors/contract/processor.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
@@ -34,12 +35,7 @@ test('counts, retries and flags a step that fails on our side, and keeps its out
   expect(work?.dueAt?.getTime()).toBeGreaterThan(Date.now() - 1_000);
   await makeDue(service, id);
   await advanceRefund(brokenWorker(), id);
-  expect(await timelineOf(service, id)).toEqual([
-    'refund.created',
-    'attempt.started',
-    'attempt.unknown',
-    'lookup.unanswered',
-  ]);
+  expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.unknown', 'lookup.unanswered']);
 });
 
 test('records no outcome of a worker that has lost its lease, and looks the refund up instead', async () => {
@@ -51,10 +47,36 @@ test('records no outcome of a worker that has lost its lease, and looks the refu
     return await record(outcome);
   });
   await advanceRefund(service.deps, id);
-  expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.started']);
-  expect(await rowOf(service, id)).toMatchObject({ status: 'processing', externalRefundId: null });
+  expect(await timelineOf(service, id)).toEqual(['refund.created']);
+  expect(await rowOf(service, id)).toMatchObject({
+    status: 'processing',
+    externalRefundId: null,
+    attempts: [{ number: 1, outcome: null }],
+  });
   await leaseByHand(service, id, 0);
   await advanceRefund(service.deps, id);
   expect(await timelineOf(service, id)).toContain('lookup.found');
+  expect((await rowOf(service, id)).attempts).toMatchObject([{ number: 1, outcome: 'accepted' }]);
   expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
 });
+
+test.each(['cancellation', 'resync'] as const)(
+  'takes the next step at once when a %s is requested while a refund is being sent',
+  async (request) => {
+    const { id } = await createdRefund(service, 'stripe');
+    const { statements, db } = service.deps;
+    const record = statements.record.bind(statements);
+    const claim = vi.spyOn(statements, 'claim');
+    vi.spyOn(statements, 'record').mockImplementationOnce(async (outcome) => {
+      if (request === 'resync') await requestResync(db, { id });
+      else {
+        const headers = { prefer: 'respond-async' };
+        expect((await service.call('POST', `/v1/refunds/${id}/cancel`, { headers })).status).toBe(409);
+      }
+      return await record(outcome);
+    });
+    await advanceRefund(service.deps, id);
+    const steps = await Promise.all(claim.mock.results.map(async ({ value }) => (await value)?.step));
+    expect(steps).toEqual(['send', request === 'resync' ? 'settle' : 'cancel_at_processor']);
+  },
+);

@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Prisma } from '../../../../shared/platform/database.ts';
+import { type Claim, claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
 import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
+import { openWebhookSender } from '../../../../worker/deliver/deliver-webhook.ts';
 import { startSchedule } from '../../../../worker/schedule/schedule.ts';
 import { sweep } from '../../../../worker/schedule/sweep.ts';
 import { scheduledTasks } from '../../../../worker/start-workers.ts';
@@ -9,7 +11,11 @@ import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
-const service = useService({ workers: 0, settings: { SWEEP_INTERVAL_MS: 20 } });
+const service = useService({
+  workers: 0,
+  // One connection, so that the session whose reads are counted is the one that counts.
+  settings: { SWEEP_INTERVAL_MS: 20, DATABASE_POOL_SIZE: 1 },
+});
 
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -46,7 +52,7 @@ describe('the sweep', () => {
     const due = [...(await dueRefunds('stripe', 12)), ...(await dueRefunds('braintree', 12))];
     const enqueued = watchEnqueued();
     const workers = Array.from({ length: 5 }, () =>
-      startSchedule(service.deps, scheduledTasks(service.deps)),
+      startSchedule(service.deps, scheduledTasks(service.deps, openWebhookSender(service.deps))),
     );
     await waitFor('all of them to be enqueued', () => enqueued.length >= due.length);
     await Promise.all(workers.map((worker) => worker.close()));
@@ -62,7 +68,7 @@ describe('the sweep', () => {
       if (processor === 'stripe') await held;
     });
     await dueRefunds('stripe', 1);
-    const worker = startSchedule(service.deps, scheduledTasks(service.deps));
+    const worker = startSchedule(service.deps, scheduledTasks(service.deps, openWebhookSender(service.deps)));
     await waitFor('the sweep to hang', () => enqueued.length === 1);
     await dueRefunds('stripe', 1);
     for (const id of await dueRefunds('braintree', 2)) {
@@ -79,7 +85,7 @@ describe('the sweep', () => {
     vi.spyOn(service.deps.db, '$queryRaw')
       .mockRejectedValueOnce(new Error('gone'))
       .mockRejectedValueOnce(new Error('gone'));
-    const worker = startSchedule(service.deps, scheduledTasks(service.deps));
+    const worker = startSchedule(service.deps, scheduledTasks(service.deps, openWebhookSender(service.deps)));
     await waitFor('it to be enqueued', () => enqueued.includes(id));
     await worker.close();
   });
@@ -111,3 +117,62 @@ test('a backlog that is longer than one sweep does not delay a resync that is du
   await sweep(service.deps, 'stripe');
   expect(enqueued).toContain(id);
 });
+
+test('a backlog is read once per sweep, then claimed and recorded by key, although it was planned when next to nothing was due', async () => {
+  const enqueued = watchEnqueued();
+  const { db } = service.deps;
+  const [model = ''] = await dueRefunds('stripe', 1);
+  await db.refundWork.deleteMany({ where: { refundId: { not: model } } });
+  await db.$executeRaw`
+    INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      initiated_by, created_at, updated_at)
+    SELECT 'ref_waiting' || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
+      'processing', 'api', service_time(), service_time()
+    FROM refund, generate_series(1, 7000) AS n WHERE refund.id = ${model}`;
+  // As in an outage: the plan is from before, when next to nothing was due.
+  await service.ownerDb.$executeRaw`VACUUM (FULL, ANALYZE) refund_work`;
+  for (let rounds = 1; rounds <= 10; rounds += 1) {
+    await sweep(service.deps, 'stripe');
+    await postpone([await claimRefund(service.deps, model)], 0);
+  }
+  await db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
+  await db.$executeRaw`
+    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
+    SELECT id, organization_id, environment, processor,
+      service_time() + CASE WHEN id LIKE '%0' THEN interval '0' ELSE interval '1 day' END
+    FROM refund WHERE id LIKE 'ref_waiting%'`;
+  enqueued.length = 0;
+  for (const taken of [500, 700, 700]) {
+    const before = await rowsRead();
+    await sweep(service.deps, 'stripe');
+    expect(enqueued).toHaveLength(taken);
+    expect((await rowsRead()) - before).toBeLessThan(1_500);
+  }
+  expect(new Set(enqueued).size).toBe(700);
+  const before = await rowsRead();
+  const claims = await Promise.all(enqueued.slice(0, 100).map((id) => claimRefund(service.deps, id)));
+  expect((await rowsRead()) - before).toBeLessThan(1_500);
+  await postpone(claims, 60_000);
+  expect((await rowsRead()) - before).toBeLessThan(3_000);
+});
+
+/** Records that nothing came of claims, which are due again later. */
+async function postpone(claims: readonly (Claim | null)[], dueInMs: number): Promise<void> {
+  const items = claims.map((claim) => ({
+    ...{ refund_id: claim?.refund.id, lease_token: Number(claim?.work.leaseToken), expected: 'processing' },
+    ...{ entries: [], change: {}, due_in_ms: dueInMs, is_known: true, ends_attempt: true },
+  }));
+  const results = await service.deps.db.$queryRaw<{ outcome: string }[]>`
+    SELECT outcome FROM record_refunds(${JSON.stringify(items)}::jsonb)`;
+  for (const { outcome } of results) expect(outcome).toBe(dueInMs === 0 ? 'due' : 'recorded');
+}
+
+/** How many rows of work were read in the table, and entries in its indexes. */
+async function rowsRead(): Promise<number> {
+  const { db } = service.deps;
+  await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+  const [row] = await db.$queryRaw<{ count: bigint }[]>`
+    SELECT (seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes AS i WHERE i.relid = t.relid))::bigint AS count
+    FROM pg_stat_user_tables AS t WHERE relname = 'refund_work'`;
+  return Number(row?.count);
+}

@@ -1,0 +1,155 @@
+import type { FastifyRequest } from 'fastify';
+import fp from 'fastify-plugin';
+import { networkOf } from '../../shared/people/sign-in/network.ts';
+import type { ServiceSettings } from '../../shared/platform/config.ts';
+import type { ApiDependencies } from './dependencies.ts';
+import { OverloadError } from './overload.ts';
+
+/**
+ * A number of places that owners share. An owner may take another one while it holds fewer than are free: alone it gets half of
+ * them, two that want all of them get a third each, and a newcomer always finds one.
+ */
+export class Room {
+  readonly #max: number;
+  #taken = 0;
+  readonly #held = new Map<string, number>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** True while no place is free. */
+  get isFull(): boolean {
+    return this.#taken >= this.#max;
+  }
+
+  admits(owner: string): boolean {
+    return (this.#held.get(owner) ?? 0) < this.#max - this.#taken;
+  }
+
+  enter(owner: string): void {
+    this.#taken += 1;
+    this.#held.set(owner, (this.#held.get(owner) ?? 0) + 1);
+  }
+
+  leave(owner: string): void {
+    this.#taken -= 1;
+    const held = (this.#held.get(owner) ?? 0) - 1;
+    if (held > 0) this.#held.set(owner, held);
+    else this.#held.delete(owner);
+  }
+}
+
+/** The bounds of one class of callers on what is under way, so that no other class is refused because of it. */
+export interface ClassOfCallers {
+  /** Requests of which the body is read. */
+  uploads: Room;
+  /** Requests that are worked on, and so of waiters for a database connection. */
+  work: Room;
+}
+
+/** The classes by who calls: clients with an API key, processors with webhooks, and people with a browser. */
+export type Classes = Record<'clients' | 'processors' | 'people', ClassOfCallers>;
+
+export function openClasses(settings: ServiceSettings): Classes {
+  const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;
+  const open = (max: number): ClassOfCallers => ({ uploads: new Room(max), work: new Room(max) });
+  return {
+    clients: open(MAX_REQUESTS_IN_PROGRESS),
+    processors: open(MAX_WEBHOOKS_IN_PROGRESS),
+    people: open(MAX_PAGES_IN_PROGRESS),
+  };
+}
+
+const tooMany = () => new OverloadError('the maximum of requests is in progress');
+
+/** The place of a request. */
+class Place {
+  readonly #owner: string;
+  readonly #class: ClassOfCallers;
+  #room: Room | null = null;
+  #waits = 0;
+  #hasEnded = false;
+
+  constructor(owner: string, classOfCallers: ClassOfCallers) {
+    this.#owner = owner;
+    this.#class = classOfCallers;
+  }
+
+  /** True when the body may be read: there is a place for that, and one to work on it. */
+  upload(): boolean {
+    return this.#class.work.admits(this.#owner) && this.#enter(this.#class.uploads);
+  }
+
+  /** True when the request may be worked on. */
+  work(): boolean {
+    return this.#enter(this.#class.work);
+  }
+
+  /** Gives the place away while something is only waited for. Afterwards the request is finished, whether or not there is one. */
+  readonly whileWaiting = async <T>(wait: () => Promise<T>): Promise<T> => {
+    this.#waits += 1;
+    this.#move(null);
+    try {
+      return await wait();
+    } finally {
+      this.#waits -= 1;
+      if (this.#waits === 0 && !this.#hasEnded) this.#move(this.#class.work);
+    }
+  };
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#move(null);
+  }
+
+  #enter(room: Room): boolean {
+    const isAdmitted = room.admits(this.#owner);
+    if (isAdmitted) this.#move(room);
+    return isAdmitted;
+  }
+
+  #move(room: Room | null): void {
+    this.#room?.leave(this.#owner);
+    room?.enter(this.#owner);
+    this.#room = room;
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on routes behind `limitInProgress`, once their request is worked on. */
+    place: Place | null;
+    /** Those of the instance, with the request's place. */
+    deps: ApiDependencies;
+  }
+}
+
+export interface LimitOptions {
+  classOfCallers: ClassOfCallers;
+  /** Whose share of the places a request takes; by default, its network's. */
+  ownerOf?: (request: FastifyRequest) => string;
+}
+
+/** Gives each request of this instance a place while its body is read, and one while it is worked on, or refuses it. */
+export const limitInProgress = fp<LimitOptions>(
+  async (app, { classOfCallers, ownerOf = ({ ip }) => networkOf(ip) }) => {
+    app.decorateRequest('place', null);
+    app.decorateRequest('deps');
+    app.addHook('preParsing', (request, _reply, payload, done) => {
+      const place = new Place(ownerOf(request), classOfCallers);
+      request.place = place;
+      request.deps = { ...app.deps, whileWaiting: place.whileWaiting };
+      done(place.upload() ? null : tooMany(), payload);
+    });
+    app.addHook('preValidation', ({ place }, _reply, done) => {
+      done(place?.work() === false ? tooMany() : undefined);
+    });
+    // onSend rather than onResponse, which does not wait for the work of a client that has disconnected.
+    app.addHook('onSend', ({ place }, _reply, payload, done) => {
+      place?.end();
+      done(null, payload);
+    });
+  },
+  { name: 'limit-in-progress', decorators: { fastify: ['deps'] } },
+);

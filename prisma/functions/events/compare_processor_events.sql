@@ -1,0 +1,61 @@
+-- Compares verified events of processors with the record. It locks nothing, and reads by unique keys alone.
+--
+-- items: a JSON array of objects:
+--   account_id
+--   refund_id, external_refund_id   of the refund, as far as the event names them
+--   processor_status                the refund's status according to the event
+--   refunded_amount                 the total refunded of the payment, in an event that names only the payment
+--   transaction_ids                 every id of the payment
+--
+-- One row per item. An event agrees with the record if nothing is to be read again:
+--   account_updated_at   null when there is no such account
+--   refund_id            the first refund of the account that the event is about
+--   to_resync            those that differ from the event
+--   is_held              whether a worker holds one of those, and may be about to record the same
+--   stale                the payments of which more may have been refunded
+CREATE OR REPLACE FUNCTION compare_processor_events(items jsonb)
+RETURNS TABLE (
+  item int, account_updated_at timestamptz, refund_id text, to_resync text[], is_held boolean, stale bigint[])
+LANGUAGE plpgsql STABLE
+-- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
+AS $$
+DECLARE
+  moment timestamptz := service_time();
+BEGIN
+  RETURN QUERY SELECT event.position::int - 1, account.updated_at, about.first_id, about.different, about.is_held, paid.stale
+  FROM ROWS FROM (jsonb_to_recordset(items) AS (account_id text, refund_id text, external_refund_id text,
+      processor_status text, refunded_amount bigint, transaction_ids text[])) WITH ORDINALITY
+    AS event(account_id, refund_id, external_refund_id, processor_status, refunded_amount, transaction_ids, position)
+  LEFT JOIN processor_account AS account ON account.id = event.account_id
+  CROSS JOIN LATERAL (
+    SELECT min(r.id) AS first_id, coalesce(array_agg(r.id) FILTER (WHERE differs), '{}') AS different,
+      coalesce(bool_or(w.leased_until > moment) FILTER (WHERE differs), false) AS is_held,
+      -- A refund that only carries our id was made elsewhere: ours has another id there, or was never sent.
+      coalesce(bool_or(r.status <> 'pending'
+        AND coalesce(r.external_refund_id, event.external_refund_id) IS NOT DISTINCT FROM event.external_refund_id), false) AS is_ours
+    FROM (
+      -- The owner is checked outside, so that no index but those of these ids fits.
+      SELECT each.* FROM refund AS each WHERE each.id = ANY (event.refund_id || ARRAY(
+        SELECT named.id FROM refund AS named WHERE named.external_refund_id = event.external_refund_id))
+      OFFSET 0
+    ) AS r
+    LEFT JOIN refund_work AS w ON w.refund_id = r.id
+    CROSS JOIN LATERAL (SELECT r.status <> 'pending' AND (r.external_refund_id IS DISTINCT FROM event.external_refund_id
+      OR r.processor_status IS DISTINCT FROM event.processor_status) AS differs) AS compared
+    WHERE (r.organization_id, r.environment, r.processor)
+      = (account.organization_id, account.environment, account.processor)
+  ) AS about
+  CROSS JOIN LATERAL (
+    SELECT coalesce(array_agg(DISTINCT p.id), '{}') AS stale
+    FROM unnest(CASE WHEN NOT about.is_ours THEN event.transaction_ids END) AS each(name)
+    JOIN payment_name AS named ON named.organization_id = account.organization_id
+      AND named.environment = account.environment AND named.processor = account.processor AND named.name = each.name
+    JOIN payment AS p ON p.id = named.payment_id
+    -- An event that names no refund agrees as long as what it counts is accounted for.
+    WHERE event.refunded_amount IS NULL OR event.refunded_amount > p.reserved + p.refunded_outside
+  ) AS paid;
+END
+$$;

@@ -1,0 +1,687 @@
+-- CreateEnum
+CREATE TYPE "environment" AS ENUM ('live', 'test');
+
+-- CreateEnum
+CREATE TYPE "role" AS ENUM ('owner', 'admin', 'operator', 'viewer');
+
+-- CreateEnum
+CREATE TYPE "refund_status" AS ENUM ('pending', 'processing', 'completed', 'failed', 'cancelled');
+
+-- CreateEnum
+CREATE TYPE "refund_reason" AS ENUM ('product_not_received', 'product_defective', 'wrong_product', 'duplicate_charge', 'subscription_cancelled', 'other');
+
+-- CreateEnum
+CREATE TYPE "initiated_by" AS ENUM ('api', 'dashboard', 'mcp');
+
+-- CreateEnum
+CREATE TYPE "webhook_endpoint_status" AS ENUM ('enabled', 'disabled');
+
+-- CreateEnum
+CREATE TYPE "webhook_delivery_status" AS ENUM ('pending', 'succeeded', 'failed');
+
+-- CreateTable
+CREATE TABLE "organization" (
+    "id" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "requires_second_factor" BOOLEAN NOT NULL DEFAULT false,
+    "four_eyes_days" INTEGER NOT NULL DEFAULT 7,
+
+    CONSTRAINT "organization_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "user" (
+    "id" TEXT NOT NULL,
+    "email" TEXT NOT NULL,
+    "password_hash" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "disabled_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "user_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "second_factor" (
+    "user_id" TEXT NOT NULL,
+    "encrypted_secret" BYTEA NOT NULL,
+    "encryption_key_id" TEXT NOT NULL,
+    "last_step" INTEGER NOT NULL,
+    "recovery_hashes" BYTEA[],
+    "enabled_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "second_factor_pkey" PRIMARY KEY ("user_id")
+);
+
+-- CreateTable
+CREATE TABLE "session" (
+    "id" TEXT NOT NULL,
+    "hash" BYTEA NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "data" JSONB NOT NULL,
+    "user_agent" TEXT,
+    "ip" TEXT,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "last_seen_at" TIMESTAMPTZ(3) NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "session_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "lockout" (
+    "subject" BYTEA NOT NULL,
+    "failures" INTEGER NOT NULL,
+    "last_failed_at" TIMESTAMPTZ(3) NOT NULL,
+    "locked_until" TIMESTAMPTZ(3),
+
+    CONSTRAINT "lockout_pkey" PRIMARY KEY ("subject")
+);
+
+-- CreateTable
+CREATE TABLE "invitation" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "email" TEXT NOT NULL,
+    "role" "role" NOT NULL,
+    "token_hash" BYTEA NOT NULL,
+    "invited_by" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "expires_at" TIMESTAMPTZ(3) NOT NULL,
+    "accepted_at" TIMESTAMPTZ(3),
+    "accepted_by" TEXT,
+    "revoked_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "invitation_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "membership" (
+    "organization_id" TEXT NOT NULL,
+    "user_id" TEXT NOT NULL,
+    "role" "role" NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "membership_pkey" PRIMARY KEY ("organization_id","user_id")
+);
+
+-- CreateTable
+CREATE TABLE "api_key" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "hash" BYTEA NOT NULL,
+    "last_four" TEXT NOT NULL,
+    "name" TEXT NOT NULL DEFAULT '',
+    "scopes" TEXT[] DEFAULT ARRAY['refunds:read', 'refunds:write', 'policies:read']::TEXT[],
+    "agent_limits" JSONB,
+    "created_by" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "last_used_at" TIMESTAMPTZ(3),
+    "expires_at" TIMESTAMPTZ(3),
+    "stopped_at" TIMESTAMPTZ(3),
+    "revoked_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "api_key_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "processor_account" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "processor" TEXT NOT NULL,
+    "encrypted_credentials" BYTEA NOT NULL,
+    "encryption_key_id" TEXT NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+    "misconfigured_at" TIMESTAMPTZ(3),
+    "throttled_until" TIMESTAMPTZ(3),
+
+    CONSTRAINT "processor_account_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "processor_event" (
+    "account_id" TEXT NOT NULL,
+    "external_event_id" TEXT NOT NULL,
+    "type" TEXT NOT NULL,
+    "refund_id" TEXT,
+    "external_refund_id" TEXT,
+    "processor_status" TEXT,
+    "received_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "processor_event_pkey" PRIMARY KEY ("account_id","external_event_id")
+);
+
+-- CreateTable
+CREATE TABLE "reconciliation_run" (
+    "id" TEXT NOT NULL,
+    "account_id" TEXT NOT NULL,
+    "window_start" TIMESTAMPTZ(3) NOT NULL,
+    "window_end" TIMESTAMPTZ(3) NOT NULL,
+    "actor" TEXT NOT NULL,
+    "started_at" TIMESTAMPTZ(3) NOT NULL,
+    "finished_at" TIMESTAMPTZ(3),
+    "failure" TEXT,
+    "compared_count" INTEGER NOT NULL DEFAULT 0,
+    "claimed_until" TIMESTAMPTZ(3),
+
+    CONSTRAINT "reconciliation_run_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "reconciliation_finding" (
+    "id" TEXT NOT NULL,
+    "run_id" TEXT NOT NULL,
+    "kind" TEXT NOT NULL,
+    "action" TEXT NOT NULL,
+    "refund_id" TEXT,
+    "transaction_id" TEXT,
+    "external_refund_id" TEXT,
+    "facts" JSONB NOT NULL,
+
+    CONSTRAINT "reconciliation_finding_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "payment" (
+    "id" BIGSERIAL NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "processor" TEXT NOT NULL,
+    "amount" BIGINT,
+    "currency" CHAR(3),
+    "charged_at" TIMESTAMPTZ(3),
+    "refunded_outside" BIGINT NOT NULL DEFAULT 0,
+    "reserved" BIGINT NOT NULL DEFAULT 0,
+    "fetched_at" TIMESTAMPTZ(3),
+    "stale_since" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+
+    CONSTRAINT "payment_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "payment_name" (
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "processor" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "payment_id" BIGINT NOT NULL,
+
+    CONSTRAINT "payment_name_pkey" PRIMARY KEY ("organization_id","environment","processor","name")
+);
+
+-- CreateTable
+CREATE TABLE "refund" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "external_refund_id" TEXT,
+    "transaction_id" TEXT NOT NULL,
+    "amount" BIGINT NOT NULL,
+    "currency" CHAR(3) NOT NULL,
+    "reason" "refund_reason" NOT NULL,
+    "status" "refund_status" NOT NULL,
+    "processor" TEXT NOT NULL,
+    "metadata" JSONB,
+    "initiated_by" "initiated_by" NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+    "environment" "environment" NOT NULL,
+    "payment_id" BIGINT NOT NULL,
+    "api_key_id" TEXT,
+    "idempotency_key" TEXT,
+    "fingerprint" BYTEA,
+    "cancel_key" TEXT,
+    "processor_status" TEXT,
+    "failure_code" TEXT,
+    "failure_message" TEXT,
+    "accepted_at" TIMESTAMPTZ(3),
+    "completed_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "refund_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "refund_work" (
+    "refund_id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "processor" TEXT NOT NULL,
+    "due_at" TIMESTAMPTZ(3),
+    "enqueued_at" TIMESTAMPTZ(3),
+    "leased_until" TIMESTAMPTZ(3),
+    "lease_token" BIGINT,
+    "attempt_number" INTEGER NOT NULL DEFAULT 0,
+    "attempt_started_at" TIMESTAMPTZ(3),
+    "idempotency_key_version" INTEGER NOT NULL DEFAULT 1,
+    "is_key_spent" BOOLEAN NOT NULL DEFAULT false,
+    "unknown_since" TIMESTAMPTZ(3),
+    "resync_requested_at" TIMESTAMPTZ(3),
+    "cancel_requested_at" TIMESTAMPTZ(3),
+    "retrying_since" TIMESTAMPTZ(3),
+    "consecutive_failures" INTEGER NOT NULL DEFAULT 0,
+    "flagged_at" TIMESTAMPTZ(3),
+    "flag_reason" TEXT,
+    "flag_facts" JSONB NOT NULL DEFAULT '{}',
+
+    CONSTRAINT "refund_work_pkey" PRIMARY KEY ("refund_id")
+);
+
+-- CreateTable
+CREATE TABLE "refund_event" (
+    "id" TEXT NOT NULL,
+    "refund_id" TEXT NOT NULL,
+    "seq" INTEGER NOT NULL,
+    "type" TEXT NOT NULL,
+    "actor" TEXT NOT NULL,
+    "previous_status" "refund_status",
+    "status" "refund_status" NOT NULL,
+    "detail" JSONB NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "organization_id" TEXT,
+    "environment" "environment",
+    "position" BIGINT,
+    "external_refund_id" TEXT,
+    "failure_code" TEXT,
+    "failure_message" TEXT,
+
+    CONSTRAINT "refund_event_pkey" PRIMARY KEY ("refund_id","seq")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_endpoint" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "environment" "environment" NOT NULL,
+    "url" TEXT NOT NULL,
+    "events" TEXT[],
+    "description" TEXT,
+    "status" "webhook_endpoint_status" NOT NULL DEFAULT 'enabled',
+    "disabled_reason" TEXT,
+    "encrypted_secret" BYTEA NOT NULL,
+    "encrypted_previous_secret" BYTEA,
+    "previous_secret_expires_at" TIMESTAMPTZ(3),
+    "encryption_key_id" TEXT NOT NULL,
+    "failing_since" TIMESTAMPTZ(3),
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+    "deleted_at" TIMESTAMPTZ(3),
+
+    CONSTRAINT "webhook_endpoint_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_delivery" (
+    "id" TEXT NOT NULL,
+    "endpoint_id" TEXT NOT NULL,
+    "event_id" TEXT NOT NULL,
+    "type" TEXT NOT NULL,
+    "refund_id" TEXT,
+    "position" BIGINT,
+    "status" "webhook_delivery_status" NOT NULL DEFAULT 'pending',
+    "next_attempt_at" TIMESTAMPTZ(3),
+    "leased_until" TIMESTAMPTZ(3),
+    "attempts" JSONB NOT NULL DEFAULT '[]',
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "webhook_delivery_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "webhook_cursor" (
+    "id" INTEGER NOT NULL DEFAULT 1,
+    "position" BIGINT NOT NULL,
+
+    CONSTRAINT "webhook_cursor_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "policy" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "name" TEXT NOT NULL,
+    "priority" INTEGER NOT NULL,
+    "rules" JSONB NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL DEFAULT CURRENT_TIMESTAMP,
+    "updated_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "policy_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateTable
+CREATE TABLE "audit_log" (
+    "id" TEXT NOT NULL,
+    "organization_id" TEXT NOT NULL,
+    "actor" TEXT NOT NULL,
+    "action" TEXT NOT NULL,
+    "target" TEXT NOT NULL,
+    "detail" JSONB NOT NULL,
+    "created_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "audit_log_pkey" PRIMARY KEY ("id")
+);
+
+-- CreateIndex
+CREATE UNIQUE INDEX "user_email_key" ON "user"("email");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "session_hash_key" ON "session"("hash");
+
+-- CreateIndex
+CREATE INDEX "session_user_id_idx" ON "session"("user_id");
+
+-- CreateIndex
+CREATE INDEX "session_expires_at_idx" ON "session"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "lockout_last_failed_at_idx" ON "lockout"("last_failed_at");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "invitation_token_hash_key" ON "invitation"("token_hash");
+
+-- CreateIndex
+CREATE INDEX "invitation_organization_id_idx" ON "invitation"("organization_id");
+
+-- CreateIndex
+CREATE INDEX "invitation_expires_at_idx" ON "invitation"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "membership_user_id_idx" ON "membership"("user_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "api_key_hash_key" ON "api_key"("hash");
+
+-- CreateIndex
+CREATE INDEX "api_key_organization_id_environment_idx" ON "api_key"("organization_id", "environment");
+
+-- CreateIndex
+CREATE INDEX "api_key_by_creator" ON "api_key"("created_by");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "api_key_id_organization_id_environment_key" ON "api_key"("id", "organization_id", "environment");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "processor_account_organization_id_environment_processor_key" ON "processor_account"("organization_id", "environment", "processor");
+
+-- CreateIndex
+CREATE INDEX "processor_event_received_at_idx" ON "processor_event"("received_at");
+
+-- CreateIndex
+CREATE INDEX "reconciliation_run_account_id_window_end_idx" ON "reconciliation_run"("account_id", "window_end");
+
+-- CreateIndex
+CREATE INDEX "reconciliation_run_account_id_started_at_idx" ON "reconciliation_run"("account_id", "started_at" DESC);
+
+-- CreateIndex
+CREATE INDEX "reconciliation_finding_run_id_idx" ON "reconciliation_finding"("run_id");
+
+-- CreateIndex
+CREATE INDEX "reconciliation_finding_refund_id_idx" ON "reconciliation_finding"("refund_id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "payment_id_organization_id_environment_processor_key" ON "payment"("id", "organization_id", "environment", "processor");
+
+-- CreateIndex
+CREATE INDEX "payment_name_by_payment" ON "payment_name"("payment_id");
+
+-- CreateIndex
+CREATE INDEX "refund_list" ON "refund"("organization_id", "environment", "created_at", "id", "status", "processor", "currency", "amount", "initiated_by", "reason", "completed_at");
+
+-- CreateIndex
+CREATE INDEX "refund_list_by_status" ON "refund"("organization_id", "environment", "status", "created_at", "id");
+
+-- CreateIndex
+CREATE INDEX "refund_by_payment" ON "refund"("payment_id");
+
+-- CreateIndex
+CREATE INDEX "refund_by_key" ON "refund"("api_key_id", "created_at");
+
+-- CreateIndex
+CREATE INDEX "refund_work_due" ON "refund_work"("processor", "due_at");
+
+-- CreateIndex
+CREATE INDEX "webhook_endpoint_organization_id_environment_idx" ON "webhook_endpoint"("organization_id", "environment");
+
+-- CreateIndex
+CREATE INDEX "webhook_delivery_endpoint_id_created_at_id_idx" ON "webhook_delivery"("endpoint_id", "created_at", "id");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "webhook_delivery_refund_id_endpoint_id_position_key" ON "webhook_delivery"("refund_id", "endpoint_id", "position");
+
+-- CreateIndex
+CREATE INDEX "policy_organization_id_priority_idx" ON "policy"("organization_id", "priority");
+
+-- CreateIndex
+CREATE UNIQUE INDEX "policy_organization_id_name_key" ON "policy"("organization_id", "name");
+
+-- CreateIndex
+CREATE INDEX "audit_log_organization_id_created_at_idx" ON "audit_log"("organization_id", "created_at" DESC);
+
+-- CreateIndex
+CREATE INDEX "audit_log_organization_id_target_idx" ON "audit_log"("organization_id", "target");
+
+-- AddForeignKey
+ALTER TABLE "second_factor" ADD CONSTRAINT "second_factor_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "user"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "session" ADD CONSTRAINT "session_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "user"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "invitation" ADD CONSTRAINT "invitation_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "membership" ADD CONSTRAINT "membership_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "membership" ADD CONSTRAINT "membership_user_id_fkey" FOREIGN KEY ("user_id") REFERENCES "user"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "api_key" ADD CONSTRAINT "api_key_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "processor_account" ADD CONSTRAINT "processor_account_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "processor_event" ADD CONSTRAINT "processor_event_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "processor_account"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "reconciliation_run" ADD CONSTRAINT "reconciliation_run_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "processor_account"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "reconciliation_finding" ADD CONSTRAINT "reconciliation_finding_run_id_fkey" FOREIGN KEY ("run_id") REFERENCES "reconciliation_run"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "payment" ADD CONSTRAINT "payment_organization_id_environment_processor_fkey" FOREIGN KEY ("organization_id", "environment", "processor") REFERENCES "processor_account"("organization_id", "environment", "processor") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "payment_name" ADD CONSTRAINT "payment_name_payment_id_organization_id_environment_proces_fkey" FOREIGN KEY ("payment_id", "organization_id", "environment", "processor") REFERENCES "payment"("id", "organization_id", "environment", "processor") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "refund" ADD CONSTRAINT "refund_payment_id_organization_id_environment_processor_fkey" FOREIGN KEY ("payment_id", "organization_id", "environment", "processor") REFERENCES "payment"("id", "organization_id", "environment", "processor") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "refund" ADD CONSTRAINT "refund_api_key_id_organization_id_environment_fkey" FOREIGN KEY ("api_key_id", "organization_id", "environment") REFERENCES "api_key"("id", "organization_id", "environment") ON DELETE NO ACTION ON UPDATE NO ACTION;
+
+-- AddForeignKey
+ALTER TABLE "refund_work" ADD CONSTRAINT "refund_work_refund_id_fkey" FOREIGN KEY ("refund_id") REFERENCES "refund"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "refund_event" ADD CONSTRAINT "refund_event_refund_id_fkey" FOREIGN KEY ("refund_id") REFERENCES "refund"("id") ON DELETE RESTRICT ON UPDATE RESTRICT;
+
+-- AddForeignKey
+ALTER TABLE "webhook_endpoint" ADD CONSTRAINT "webhook_endpoint_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "webhook_delivery" ADD CONSTRAINT "webhook_delivery_endpoint_id_fkey" FOREIGN KEY ("endpoint_id") REFERENCES "webhook_endpoint"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "policy" ADD CONSTRAINT "policy_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "audit_log" ADD CONSTRAINT "audit_log_organization_id_fkey" FOREIGN KEY ("organization_id") REFERENCES "organization"("id") ON DELETE RESTRICT ON UPDATE RESTRICT;
+
+-- The last line of defence: a bug fails here instead of moving money twice or losing a refund.
+
+-- Our refunds and those made elsewhere never add up to more than was paid.
+ALTER TABLE "payment"
+    ADD CONSTRAINT "payment_amount_positive" CHECK (amount > 0),
+    ADD CONSTRAINT "payment_reserved_not_negative" CHECK (reserved >= 0),
+    ADD CONSTRAINT "payment_refunded_outside_not_negative" CHECK (refunded_outside >= 0),
+    ADD CONSTRAINT "payment_not_over_refunded" CHECK (reserved + refunded_outside <= amount),
+    ADD CONSTRAINT "payment_currency_three_lowercase_letters" CHECK (currency ~ '^[a-z]{3}$'),
+    -- Both are unknown until the processor has answered; every check above lets an unknown amount pass.
+    ADD CONSTRAINT "payment_amount_with_currency" CHECK ((amount IS NULL) = (currency IS NULL));
+
+ALTER TABLE "refund"
+    ADD CONSTRAINT "refund_id_is_refund_typeid" CHECK (id ~ '^ref_[a-z0-9]+$'),
+    ADD CONSTRAINT "refund_amount_positive" CHECK (amount > 0),
+    ADD CONSTRAINT "refund_currency_three_lowercase_letters" CHECK (currency ~ '^[a-z]{3}$'),
+    ADD CONSTRAINT "refund_completed_names_processor_refund" CHECK (status <> 'completed' OR external_refund_id IS NOT NULL),
+    ADD CONSTRAINT "refund_failed_says_why" CHECK (status <> 'failed' OR failure_code IS NOT NULL),
+    ADD CONSTRAINT "refund_idempotency_key_length" CHECK (char_length(idempotency_key) BETWEEN 1 AND 255),
+    ADD CONSTRAINT "refund_idempotency_key_has_fingerprint" CHECK ((idempotency_key IS NULL) = (fingerprint IS NULL)),
+    ADD CONSTRAINT "refund_fingerprint_is_sha256" CHECK (octet_length(fingerprint) = 32);
+
+ALTER TABLE "refund_work"
+    ADD CONSTRAINT "refund_work_is_due_or_flagged" CHECK (due_at IS NOT NULL OR flagged_at IS NOT NULL),
+    ADD CONSTRAINT "refund_work_flag_says_why" CHECK ((flagged_at IS NULL) = (flag_reason IS NULL)),
+    ADD CONSTRAINT "refund_work_facts_need_flag" CHECK (flagged_at IS NOT NULL OR flag_facts = '{}'),
+    ADD CONSTRAINT "refund_work_lease_has_token" CHECK (leased_until IS NULL OR lease_token IS NOT NULL),
+    ADD CONSTRAINT "refund_work_attempts_not_negative" CHECK (attempt_number >= 0),
+    ADD CONSTRAINT "refund_work_idempotency_key_version_from_one" CHECK (idempotency_key_version >= 1),
+    -- Without an outcome in the timeline, the processor may have what was sent.
+    ADD CONSTRAINT "refund_work_open_attempt_is_unknown" CHECK (
+        attempt_started_at IS NULL OR attempt_number > 0 AND unknown_since IS NOT NULL),
+    ADD CONSTRAINT "refund_work_failures_not_negative" CHECK (consecutive_failures >= 0);
+
+ALTER TABLE "refund_event"
+    ADD CONSTRAINT "refund_event_seq_from_one" CHECK (seq >= 1),
+    -- The rule of is_public_event.
+    ADD CONSTRAINT "refund_event_public_in_feed" CHECK (
+        num_nulls("organization_id", "environment", "position")
+            = CASE WHEN starts_with("type", 'refund.') THEN 0 ELSE 3 END);
+
+ALTER TABLE "organization"
+    -- Invitations are kept for 90 days.
+    ADD CONSTRAINT "organization_four_eyes_days" CHECK ("four_eyes_days" BETWEEN 0 AND 90);
+
+ALTER TABLE "api_key"
+    ADD CONSTRAINT "api_key_hash_is_sha256" CHECK (octet_length(hash) = 32),
+    ADD CONSTRAINT "api_key_last_four_is_four" CHECK (char_length(last_four) = 4);
+
+ALTER TABLE "session"
+    ADD CONSTRAINT "session_hash_is_sha256" CHECK (octet_length(hash) = 32),
+    ADD CONSTRAINT "session_user_agent_length" CHECK (char_length(user_agent) <= 300);
+
+ALTER TABLE "lockout"
+    ADD CONSTRAINT "lockout_subject_is_sha256" CHECK (octet_length(subject) = 32),
+    -- An attempt is counted before it is checked, and taken back when it was right.
+    ADD CONSTRAINT "lockout_failures_from_zero" CHECK (failures >= 0);
+
+ALTER TABLE "invitation"
+    ADD CONSTRAINT "invitation_token_hash_is_sha256" CHECK (octet_length(token_hash) = 32),
+    ADD CONSTRAINT "invitation_ends_once" CHECK (accepted_at IS NULL OR revoked_at IS NULL);
+
+ALTER TABLE "webhook_cursor" ADD CONSTRAINT "webhook_cursor_one_row" CHECK ("id" = 1);
+
+-- An idempotency key belongs to one refund of the organization and environment.
+CREATE UNIQUE INDEX "refund_idempotency_key" ON "refund"("organization_id", "environment", "idempotency_key")
+    WHERE "idempotency_key" IS NOT NULL;
+CREATE UNIQUE INDEX "refund_cancel_key" ON "refund"("organization_id", "environment", "cancel_key")
+    WHERE "cancel_key" IS NOT NULL;
+
+-- Finds a refund by the processor's id, which a new refund has not yet.
+CREATE INDEX "refund_by_processor_refund" ON "refund"("external_refund_id", "organization_id", "environment", "processor")
+    WHERE "external_refund_id" IS NOT NULL;
+
+-- What awaits approval or is flagged: few rows at any time, however many refunds there are.
+CREATE INDEX "refund_awaiting_approval" ON "refund"("organization_id", "environment", "created_at" DESC, "id" DESC)
+    WHERE "status" = 'pending';
+CREATE INDEX "refund_work_flagged" ON "refund_work"("organization_id", "environment", "flagged_at", "refund_id")
+    WHERE "flagged_at" IS NOT NULL;
+
+-- The refunds that people requested, few beside those of API keys, to sum up those of a person.
+CREATE INDEX "refund_by_person" ON "refund"("organization_id", "environment", "created_at") WHERE "api_key_id" IS NULL;
+
+-- One number per text, number or boolean in the first level of a refund's metadata, for its organization. Numbers and booleans
+-- count as their text. The index is made of these, so this function must never change its results; a new rule is a new
+-- function and a new index.
+CREATE FUNCTION "metadata_terms"(owner_id text, metadata jsonb) RETURNS bigint[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF jsonb_typeof(metadata) <> 'object' THEN
+    RETURN '{}';
+  END IF;
+  RETURN ARRAY(
+    -- The length keeps the key `a` with the value `bc` apart from the key `ab` with the value `c`.
+    SELECT hashtextextended(owner_id || ' ' || length(pair.key) || ' ' || pair.key || (pair.value #>> '{}'), 0)
+    FROM jsonb_each(metadata) AS pair
+    WHERE jsonb_typeof(pair.value) IN ('string', 'number', 'boolean'));
+END
+$$;
+
+-- Finds a rare value, such as an order number, without reading all refunds of the organization.
+CREATE INDEX "refund_by_metadata" ON "refund" USING gin ("metadata_terms"("organization_id", "metadata"))
+    WHERE "metadata" IS NOT NULL;
+
+-- Only public events are looked up by their ids and read in the order of the feed.
+CREATE UNIQUE INDEX "refund_event_public_id" ON "refund_event" ("id") WHERE "position" IS NOT NULL;
+CREATE UNIQUE INDEX "refund_event_feed" ON "refund_event" ("organization_id", "environment", "position")
+    WHERE "position" IS NOT NULL;
+-- A feed of rare events would otherwise read all the others. The two types that every refund has need no index of their own.
+CREATE INDEX "refund_event_feed_of_rare_types" ON "refund_event" ("organization_id", "environment", "type", "position")
+    WHERE "type" IN ('refund.approval_required', 'refund.processing', 'refund.failed', 'refund.cancelled');
+-- The new events of all organizations, for their deliveries.
+CREATE UNIQUE INDEX "refund_event_all_feeds" ON "refund_event" ("position") WHERE "position" IS NOT NULL;
+
+-- What is pending, per endpoint, so that the backlog of one hides nothing of the others: the attempts under way, and what is due in
+-- the order in which it is taken.
+CREATE INDEX "webhook_delivery_due" ON "webhook_delivery" ("endpoint_id", "leased_until", "next_attempt_at", "position")
+    WHERE "next_attempt_at" IS NOT NULL;
+-- The lists and replays of what is pending or has failed, and what ends with its endpoint: few rows beside those that succeeded.
+CREATE INDEX "webhook_delivery_open" ON "webhook_delivery" ("endpoint_id", "status", "created_at", "id")
+    WHERE "status" <> 'succeeded';
+
+-- A new invitation of an address replaces the open one, also when two are made at the same moment.
+CREATE UNIQUE INDEX "invitation_one_open_per_address" ON "invitation"("organization_id", "email")
+    WHERE accepted_at IS NULL AND revoked_at IS NULL;
+
+-- One run per account at a time.
+CREATE UNIQUE INDEX "reconciliation_run_one_at_a_time" ON "reconciliation_run"("account_id") WHERE finished_at IS NULL;
+
+-- An erasure of personal data finds by key what belongs to a refund or to an address. Partial, so other entries cost nothing.
+CREATE INDEX "audit_log_of_exports" ON "audit_log"("organization_id")
+    WHERE "action" IN ('refunds.export_started', 'refunds.exported');
+CREATE INDEX "audit_log_by_email" ON "audit_log"(("detail"->>'email')) WHERE "detail"->>'email' IS NOT NULL;
+
+-- Free space on each page for updates in place.
+ALTER TABLE "payment" SET (fillfactor = 70);
+ALTER TABLE "refund_work" SET (fillfactor = 50);
+
+-- Lease tokens never repeat, also for work that is inserted again.
+CREATE SEQUENCE "lease_token";
+
+-- Positions in the event feed. Used once, so that its last value is always a position that was given away.
+CREATE SEQUENCE "refund_event_position";
+SELECT nextval('refund_event_position');
+INSERT INTO "webhook_cursor" ("id", "position") SELECT 1, last_value FROM "refund_event_position";
+
+-- History is append-only. The trigger fires once per statement, so it refuses even one that matches no row. Only an erasure of
+-- personal data may rewrite history: the commands that erase announce it for their transaction. The role of the service has no
+-- right to UPDATE these tables and stays refused, whatever it announces.
+CREATE FUNCTION refuse_change_of_history() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'UPDATE' AND current_setting('refunds.erasure', true) = 'on' THEN
+        RETURN NULL;
+    END IF;
+    RAISE EXCEPTION '% is append-only: % is refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'restrict_violation';
+END;
+$$;
+
+CREATE TRIGGER "refund_event_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "refund_event"
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_history();
+
+CREATE TRIGGER "audit_log_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE ON "audit_log"
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change_of_history();

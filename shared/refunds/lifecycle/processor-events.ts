@@ -1,0 +1,185 @@
+import type { Reads } from '../../platform/database.ts';
+import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { isId } from '../../platform/ids.ts';
+import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
+import { SharedWait } from '../../platform/shared-wait.ts';
+import type { Connection } from '../../processors/accounts/connections.ts';
+import type { WebhookEvent, WebhookRequest, WebhookSubject } from '../../processors/contract/processor.ts';
+import type { RefundDependencies } from './dependencies.ts';
+
+/** What an event says, in the columns of prisma/functions/events/compare_processor_events.sql. */
+type EventItem = { account_id: string } & Partial<ReturnType<typeof columnsOf>>;
+
+function columnsOf(subject: WebhookSubject) {
+  return {
+    refund_id: subject.refundId,
+    external_refund_id: subject.externalRefundId,
+    processor_status: subject.processorStatus,
+    refunded_amount: subject.refundedAmount === null ? null : Number(subject.refundedAmount),
+    transaction_ids: subject.transactionIds,
+  };
+}
+
+/** An event beside the record. */
+interface Comparison {
+  /** When the event's account was last changed; null when there is none. */
+  accountUpdatedAt: Date | null;
+  agrees: boolean;
+  /** True when it differs, and a worker may be about to record the same. */
+  isHeld: boolean;
+}
+
+interface HeldEvent {
+  item: EventItem;
+  latest: Comparison;
+}
+
+/** Compares events of processors with the record. Concurrent events share a statement. */
+export class EventComparisons extends SharedWait<HeldEvent> {
+  readonly compare: SharedStatement<EventItem, Comparison>;
+
+  /** @param closing ends all waiting. */
+  constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
+    super({
+      look: (round) => updateHeld(reads, round),
+      warning: 'comparing events with the record failed; it will be repeated',
+      ...{ log, closing },
+    });
+    this.compare = shareStatement((items) => readComparisons(reads, items));
+  }
+
+  /** Compares an event again until no worker holds its refund, or the time is over. */
+  async compareLater(item: EventItem, latest: Comparison, timeoutMs: number): Promise<Comparison> {
+    const held: HeldEvent = { item, latest };
+    await this.wait(held, timeoutMs);
+    return held.latest;
+  }
+}
+
+async function updateHeld(reads: Reads, round: readonly HeldEvent[]): Promise<HeldEvent[]> {
+  const items = round.map(({ item }) => item);
+  for (const [at, latest] of (await readComparisons(reads, items)).entries()) {
+    const held = round[at];
+    if (held !== undefined) held.latest = latest;
+  }
+  return round.filter(({ latest }) => !latest.isHeld);
+}
+
+async function readComparisons(reads: Reads, items: readonly EventItem[]): Promise<Comparison[]> {
+  return await reads.query<Comparison>(
+    `SELECT account_updated_at AS "accountUpdatedAt", to_resync = '{}' AND stale = '{}' AS agrees, is_held AS "isHeld"
+     FROM compare_processor_events($1::jsonb) ORDER BY item`,
+    [JSON.stringify(items)],
+  );
+}
+
+/** Where a request of a processor was sent. */
+interface WebhookAddress {
+  processor: string;
+  accountId: string;
+}
+
+/** The dependencies of receiving events. */
+interface EventDependencies
+  extends Pick<RefundDependencies, 'connections' | 'statements' | 'queues' | 'whileWaiting'> {
+  events: EventComparisons;
+}
+
+/**
+ * What became of a webhook.
+ * - `agrees`: the event says what is on record, or is about nothing of ours; nothing is stored.
+ * - `recorded`: the event differs. It is stored, and its refund or payment is read again.
+ * - `duplicate`: the same event was recorded before.
+ */
+export type WebhookReceipt =
+  | { outcome: 'agrees' | 'recorded' | 'duplicate'; event: WebhookEvent }
+  | { outcome: 'not-verified'; reason: string };
+
+/** How long an event waits for the worker that holds its refund; most workers are about to record what it says. */
+const holdMs = 2_000;
+
+/**
+ * Verifies a webhook and records its event if that differs from the record; see
+ * prisma/functions/events/receive_processor_events.sql.
+ * @throws ServiceError not_found for an address without an account.
+ * @throws when the database is unavailable. The processor has to send the event again then.
+ */
+export async function receiveWebhook(
+  deps: EventDependencies,
+  address: WebhookAddress,
+  request: WebhookRequest,
+): Promise<WebhookReceipt> {
+  const account_id = address.accountId;
+  const { found, comparison } = await withAccount(deps, address, async ({ account, processor }) => {
+    const verdict = await processor.verifyWebhook(request);
+    const event = verdict.kind === 'verified' ? verdict.event : null;
+    // An event of the account's other environment is about nothing of this one.
+    const isOurs = (event?.environment ?? account.environment) === account.environment;
+    const subject = isOurs ? (event?.subject ?? null) : null;
+    return { verdict, item: subject === null ? { account_id } : { account_id, ...columnsOf(subject) } };
+  });
+  const { verdict, item } = found;
+  if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };
+  const { event } = verdict;
+  const later = () => deps.events.compareLater(item, comparison, holdMs);
+  const latest = comparison.isHeld ? await deps.whileWaiting(later) : comparison;
+  return { outcome: latest.agrees ? 'agrees' : await record(deps, address, event, item), event };
+}
+
+async function record(
+  { statements, queues }: Pick<EventDependencies, 'statements' | 'queues'>,
+  { processor }: WebhookAddress,
+  { externalEventId, type }: WebhookEvent,
+  item: EventItem,
+): Promise<'agrees' | 'recorded' | 'duplicate'> {
+  const event = { ...item, external_event_id: externalEventId, type };
+  const { outcome, to_resync: refundIds = [] } = await statements.receive(event);
+  for (const id of refundIds) queues.enqueue({ id, processor });
+  return outcome as 'agrees' | 'recorded' | 'duplicate';
+}
+
+/**
+ * Answers the request by which a processor verifies an address.
+ * @returns null for an invalid challenge.
+ * @throws ServiceError not_found for an address without an account.
+ */
+export async function answerChallenge(
+  deps: Pick<EventDependencies, 'connections' | 'events'>,
+  address: WebhookAddress,
+  challenge: string,
+): Promise<string | null> {
+  const item = { account_id: address.accountId };
+  const { found } = await withAccount(deps, address, async ({ processor }) => ({
+    answer: processor.answerChallenge(challenge),
+    item,
+  }));
+  return found.answer;
+}
+
+/**
+ * Examines a request with the credentials of its account. Those that were used last come first: the statement that compares the
+ * event also says whether they are still the account's.
+ */
+async function withAccount<Found extends { item: EventItem }>(
+  { connections, events }: Pick<EventDependencies, 'connections' | 'events'>,
+  { processor, accountId }: WebhookAddress,
+  examine: (connection: Connection) => Promise<Found>,
+): Promise<{ found: Found; comparison: Comparison }> {
+  if (!isId('acc', accountId)) throw accountNotFound();
+  let connection = connections.last(accountId);
+  for (;;) {
+    if (connection !== undefined && connection.account.processor !== processor) throw accountNotFound();
+    const found = connection === undefined ? null : await examine(connection);
+    const comparison = await events.compare(found?.item ?? { account_id: accountId });
+    const { accountUpdatedAt } = comparison;
+    if (accountUpdatedAt === null) throw accountNotFound();
+    const isCurrent = connection?.account.updatedAt.getTime() === accountUpdatedAt.getTime();
+    if (isCurrent && found !== null) return { found, comparison };
+    connection = await connections.open(accountId);
+  }
+}
+
+function accountNotFound(): ServiceError {
+  return new ServiceError('not_found', 'Processor account not found.');
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { WebhookEndpoint } from '../sandbox/ledger/ledger.ts';
+import { signedStripeEvent } from '../sandbox/stripe/webhooks.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { costsOf } from './figures.ts';
+import { encodeRequest } from './load.ts';
+import { type Both, measureLoads, runMeasured, runRequests } from './measure.ts';
+import type { Pipeline } from './pipelines.ts';
+import { buildRow, type Results } from './results.ts';
+
+/** For how many connections and how long. */
+interface Load {
+  connections: number;
+  seconds: number;
+  rounds: number;
+}
+
+type StripeEndpoint = WebhookEndpoint & { processor: 'stripe' };
+
+/**
+ * Measures webhooks per second without other requests: events of completed refunds, which say what is on record, each with a
+ * new id. Both pipelines get the same ones.
+ */
+export async function measureInbound(
+  { service, naked }: Both<Pipeline>,
+  load: Load,
+  say: (line: string) => void,
+): Promise<Results> {
+  const sends = { service: await endpointOf(service), naked: await endpointOf(naked) };
+  const events = await recordEvents(service, sends.service, load);
+  const measured = await measureLoads({
+    ...{ pipelines: [service, naked], loads: ['webhooks'], ...load, say },
+    run: (pipeline, _, seconds) => {
+      let sent = 0;
+      const next = () => requestOf(sends[pipeline.name], events[sent++ % events.length] ?? '');
+      return runMeasured(pipeline, { connections: load.connections, seconds, next });
+    },
+  });
+  const pair = measured.get('webhooks');
+  if (pair === undefined) throw new Error('Webhooks were not measured.');
+  return { rows: [buildRow('webhooks that agree with the record', pair)], figures: costsOf(pair, 'webhook') };
+}
+
+/** Where a pipeline receives Stripe's webhooks in the test environment. */
+async function endpointOf({ sandbox }: Pipeline): Promise<StripeEndpoint> {
+  const { webhooks } = (await sandbox.control.settings({})) as { webhooks: WebhookEndpoint[] };
+  const isAsked = (each: WebhookEndpoint): each is StripeEndpoint =>
+    each.processor === 'stripe' && each.environment === 'test';
+  const found = webhooks.find(isAsked);
+  if (found === undefined) throw new Error('The sandbox sends no webhooks.');
+  return found;
+}
+
+/** Creates refunds, each of a payment of its own, and returns the events of the sandbox, which sends no more afterwards. */
+async function recordEvents(service: Pipeline, endpoint: StripeEndpoint, { connections }: Load) {
+  const bodies: string[] = [];
+  const recorder = createServer(async (request, response) => {
+    bodies.push(await text(request));
+    response.end();
+  });
+  await new Promise<void>((resolve) => recorder.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(recorder.address() as AddressInfo).port}/`;
+  const { control } = service.sandbox;
+  await control.settings({ webhooks: [{ ...endpoint, url }] });
+  const { answered } = await runRequests(service, 'new', { connections, seconds: 1 });
+  await waitFor('the events of the refunds', () => bodies.length >= 3 * answered);
+  await control.settings({ webhooks: [] });
+  recorder.closeAllConnections();
+  recorder.close();
+  return bodies;
+}
+
+function requestOf({ url, secret }: StripeEndpoint, event: string): string {
+  const payload = event.replace(/"id": "evt_\w+"/, `"id": "evt_${randomBytes(12).toString('hex')}"`);
+  const { headers, body } = signedStripeEvent(payload, secret);
+  return encodeRequest({ method: 'POST', path: new URL(url).pathname, headers, body });
+}

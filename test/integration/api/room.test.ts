@@ -1,0 +1,142 @@
+import net from 'node:net';
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { ProcessorConnections } from '../../../shared/processors/accounts/connections.ts';
+import { useExposedService } from '../../support/http/exposed-service.ts';
+import { rawRequest } from '../../support/http/raw-http.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import type { ApiAnswer, TestOrganization } from '../../support/service.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const statuses = async (answers: readonly Promise<ApiAnswer>[]) =>
+  (await Promise.all(answers)).map(({ status }) => status);
+/** Holds all reads of payments from now on, until `answer` is called. */
+function holdReads(connections: ProcessorConnections) {
+  let asked = 0;
+  let answer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const connect = connections.connect.bind(connections);
+  const spy = vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
+    const processor = await connect(account);
+    return {
+      ...processor,
+      getPayment: async (...call) => {
+        asked += 1;
+        await answered;
+        return await processor.getPayment(...call);
+      },
+    };
+  });
+  onTestFinished(() => spy.mockRestore());
+  return { asked: () => asked, answer };
+}
+
+const times = <T>(count: number, make: (index: number) => T) =>
+  Array.from({ length: count }, (_, index) => make(index));
+
+describe('an organization', () => {
+  const places = 4;
+  // One connection: whoever kept it while it waits for a processor would stop all others.
+  const settings = { MAX_REQUESTS_IN_PROGRESS: places, DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 };
+  const service = useService({ workers: 0, settings });
+  let other: TestOrganization;
+  let known: string;
+  beforeAll(async () => {
+    other = await service.addOrganization('Other');
+    known = await newPayment(service);
+    expect((await create(known)).status).toBe(200);
+  });
+  const create = async (transactionId: string, organization = service.organization) =>
+    await service.call('POST', '/v1/refunds', {
+      key: organization.keys.test.plaintext,
+      body: { transactionId, amount: 1, reason: 'other' },
+    });
+  const list = async ({ keys }: TestOrganization) =>
+    await service.call('GET', '/v1/refunds', { key: keys.test.plaintext });
+
+  test('holds no place and no connection while its processor is slow', async () => {
+    const processor = holdReads(service.deps.connections);
+    const unread = await Promise.all(times(3 * places, () => newPayment(service)));
+    const waiting: Promise<ApiAnswer>[] = [];
+    // One after the other: until the processor is asked, a request has a place.
+    for (const transactionId of unread) {
+      waiting.push(create(transactionId));
+      await waitFor('the creation to wait', () => processor.asked() === waiting.length);
+      waiting.push(service.call('POST', '/v1/policies/check', { body: { transactionId } }));
+      await waitFor('the policy check to wait', () => processor.asked() === waiting.length);
+    }
+    expect((await create(known)).status).toBe(200);
+    expect((await list(other)).status).toBe(200);
+    processor.answer();
+    expect(new Set(await statuses(waiting))).toEqual(new Set([200]));
+    expect((await list(service.organization)).status).toBe(200);
+  });
+
+  test('holds at most half of the places while its statements wait', async () => {
+    await withClient(service.databaseUrl, async (locker) => {
+      await locker.query('BEGIN');
+      await locker.query('LOCK TABLE payment');
+      const stuck = times(places, () => create(known));
+      await waitForLock(locker);
+      expect((await list(service.organization)).status).toBe(503);
+      expect((await list(other)).status).toBe(200);
+      const live = { key: service.organization.keys.live.plaintext };
+      expect((await service.call('GET', '/v1/refunds', live)).status).toBe(200);
+      await locker.query('COMMIT');
+      expect((await statuses(stuck)).filter((status) => status === 200)).toHaveLength(places / 2);
+    });
+    expect((await list(service.organization)).status).toBe(200);
+  });
+});
+
+describe('requests without a key', () => {
+  const places = 8;
+  const exposed = useExposedService({
+    MAX_REQUESTS_IN_PROGRESS: places,
+    MAX_WEBHOOKS_IN_PROGRESS: places,
+    MAX_PAGES_IN_PROGRESS: places,
+    TRUSTED_PROXIES: ['loopback'],
+  });
+  const from = (address: string) => `X-Forwarded-For: ${address}`;
+  const form = 'Content-Type: application/x-www-form-urlencoded';
+
+  test.each([
+    ['webhooks', 'POST /webhooks/stripe/acc_1', 'Content-Type: application/json', 404],
+    ['forms', 'POST /dashboard/sign-in', form, 401],
+  ])('take no place of a client, nor one network all places for %s', async (_what, line, type, served) => {
+    const headers = [type, 'Sec-Fetch-Site: same-origin'];
+    let answers = '';
+    const refused = () => answers.split('HTTP/1.1 503 ').length - 1;
+    /** Sends the start of a request from each address. */
+    const begin = (addresses: readonly string[]) => {
+      for (const address of addresses) {
+        const head = exposed.head(line, 'Content-Length: 50', from(address), ...headers);
+        const socket = net.connect(exposed.port, '127.0.0.1', () => socket.write(rawRequest(head, '{')));
+        socket
+          .on('error', () => undefined)
+          .on('data', (bytes) => {
+            answers += bytes.toString();
+          });
+        onTestFinished(() => void socket.destroy());
+      }
+    };
+    const whole = async (address: string) => {
+      const head = exposed.head(line, 'Content-Length: 2', from(address), ...headers);
+      return (await exposed.send(rawRequest(head, '{}'))).status;
+    };
+    begin(times(2 * places, () => '192.0.2.1'));
+    await waitFor('one network to be refused', () => refused() === (3 * places) / 2);
+    expect([await whole('192.0.2.1'), await whole('192.0.2.2')]).toEqual([503, served]);
+    begin(times(places, (index) => `198.51.100.${index}`));
+    await waitFor('all networks to be refused', () => refused() === 2 * places);
+    expect(await whole('192.0.2.2')).toBe(503);
+    const { call, app } = exposed.service;
+    for (let count = 0; count < places; count += 1) {
+      expect((await call('GET', '/v1/refunds')).status).toBe(200);
+    }
+    for (const path of ['/healthz', '/readyz']) expect((await app.inject(path)).statusCode).toBe(200);
+  });
+});
