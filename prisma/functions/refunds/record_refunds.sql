@@ -77,7 +77,7 @@ BEGIN
           PERFORM request_resync(result.refund_id);
         END IF;
       WHEN 'resync' THEN
-        UPDATE refund_work AS w SET leased_until = NULL, due_at = moment WHERE w.refund_id = result.refund_id;
+        PERFORM continue_refund_works(jsonb_build_array(jsonb_build_object('refund_id', result.refund_id)), moment);
       ELSE NULL;
     END CASE;
     item := result.item;

@@ -52,7 +52,9 @@ export async function setProcessorAccount(
     await lockOrganization(tx, organizationId);
     const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
     const { id, replaced } = await storeCredentials(tx, key, columns, now);
-    const resumedRefunds = replaced ? await resumeRefunds(tx, key) : 0;
+    const resume = () =>
+      tx.$executeRaw`SELECT resume_refunds(${organizationId}, ${environment}::environment, ${processor})`;
+    const resumedRefunds = replaced ? await resume() : 0;
     const detail = { environment, processor, replaced };
     await writeAudit(tx, { organizationId, actor, action: 'account.set', target: id, detail }, now);
     return { id, resumedRefunds };
@@ -79,23 +81,4 @@ async function storeCredentials(
     data: { ...columns, updatedAt, misconfiguredAt: null, throttledUntil: null },
   });
   return { id: existing.id, replaced: true };
-}
-
-/**
- * Makes refunds due that may wait because of the account: those that the processor has not accepted, that are flagged or to be
- * cancelled, or that have ended and wait for a resync. A step that comes too early is harmless. Refunds under a lease are left
- * out.
- */
-async function resumeRefunds(
-  tx: DatabaseTransaction,
-  { organizationId, environment, processor }: AccountKey,
-): Promise<number> {
-  return await tx.$executeRaw`
-    UPDATE refund_work AS w SET due_at = service_time(), enqueued_at = NULL
-    FROM refund AS r
-    WHERE r.id = w.refund_id AND w.organization_id = ${organizationId} AND w.environment = ${environment}::environment
-      AND w.processor = ${processor} AND w.due_at > service_time()
-      AND (r.status <> 'processing' OR r.external_refund_id IS NULL
-        OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
-      AND (w.leased_until IS NULL OR w.leased_until <= service_time())`;
 }

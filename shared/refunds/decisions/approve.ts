@@ -5,6 +5,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
+import { dropWork, startWork } from '../lifecycle/work.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
 import { readApprovalRefusal } from './four-eyes.ts';
 
@@ -45,12 +46,7 @@ export async function approveRefund(
     to: 'processing',
     entry: { type: 'refund.processing', actor, detail: { approved: true } },
   };
-  const outcome = await decide(deps, 'refund.approved', move, async (tx) => {
-    await tx.$executeRaw`
-      INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at, enqueued_at)
-      SELECT id, organization_id, environment, processor, service_time(), service_time() FROM refund WHERE id = ${refund.id}
-      ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, enqueued_at = excluded.enqueued_at`;
-  });
+  const outcome = await decide(deps, 'refund.approved', move, startWork);
   if (outcome.kind === 'done') deps.queues.enqueue(outcome.refund);
   return outcome;
 }
@@ -73,10 +69,8 @@ export async function rejectRefund(
     to: 'cancelled',
     entry: { type: 'refund.cancelled', actor, detail: { approved: false, ...given, sent: false } },
   };
-  return await decide(deps, 'refund.rejected', move, async (tx) => {
-    // A flag for an extra refund ends here: now that this one is cancelled, the other is flagged as `moved_after_end`.
-    await tx.refundWork.deleteMany({ where: { refundId: refund.id } });
-  });
+  // A flag for an extra refund ends as well: now that this one is cancelled, the other is flagged as `moved_after_end`.
+  return await decide(deps, 'refund.rejected', move, dropWork);
 }
 
 type Decision = Move & { refund: DecidedRefund };
@@ -85,7 +79,7 @@ async function decide(
   deps: Pick<RefundDependencies, 'db' | 'clock'>,
   action: AuditAction,
   move: Decision,
-  follow: (tx: DatabaseTransaction) => Promise<void>,
+  changeWork: (tx: DatabaseTransaction, refund: Refund) => Promise<void>,
 ): Promise<DecisionOutcome> {
   const { id, organizationId } = move.refund;
   const { actor, detail = {} } = move.entry;
@@ -95,7 +89,7 @@ async function decide(
     if (move.to === 'processing' && (await isFlagged(tx, id))) return null;
     const refund = await moveRefund(tx, move);
     if (refund === null) return null;
-    await follow(tx);
+    await changeWork(tx, refund);
     await writeAudit(tx, { organizationId, actor, action, target: id, detail }, deps.clock.now());
     return refund;
   });

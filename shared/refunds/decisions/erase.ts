@@ -4,6 +4,7 @@ import { type DatabaseTransaction, Prisma } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { eraseFlagWords } from '../lifecycle/work.ts';
 
 /** Refunds of one transaction. */
 const batchSize = 100;
@@ -121,10 +122,7 @@ async function eraseFromRefunds(
   tx: DatabaseTransaction,
   refundIds: readonly string[],
 ): Promise<{ id: string; environment: string }[]> {
-  await tx.$executeRaw`
-    UPDATE refund_work SET flag_facts = flag_facts - 'message' WHERE refund_id = ANY(ARRAY(
-      SELECT refund_id FROM refund_work WHERE refund_id = ANY(${[...refundIds]}) AND flag_facts ? 'message'
-      FOR UPDATE SKIP LOCKED))`;
+  await eraseFlagWords(tx, refundIds);
   return await tx.$queryRaw<{ id: string; environment: string }[]>`
     UPDATE refund SET metadata = NULL, failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END
     WHERE id = ANY(ARRAY(

@@ -8,9 +8,9 @@ import {
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
+import type { FlaggedClaim } from '../lifecycle/work.ts';
 import { lookupConclusiveAt } from '../model/lookup-proof.ts';
 import { referenceTo } from '../model/refund.ts';
-import type { FlaggedClaim } from './claim-flagged.ts';
 
 /**
  * What is known about a refund at its processor.

@@ -12,13 +12,18 @@ import { isLive } from '../../processors/contract/processor.ts';
 import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
-import { requestResync } from '../lifecycle/resync.ts';
+import {
+  claimFlagged,
+  endFlaggedWork,
+  type FlaggedClaim,
+  releaseFlagged,
+  requestResync,
+} from '../lifecycle/work.ts';
 import { openAttempt } from '../model/attempts.ts';
 import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
 import { readGivenReason } from './approve.ts';
-import { claimFlagged, type FlaggedClaim, releaseFlagged } from './claim-flagged.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
 
 /** How a person wants a flagged refund to end. */
@@ -179,12 +184,8 @@ async function record(
   const detail = detailOf(work, decision);
   const payment = await lockPaymentOf(tx, refund);
   if (status === 'completed') await refuseTaken(tx, refund, decision);
-  // Reconciliation may have replaced the flag, and another person may have dismissed it, in spite of the lease.
-  const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
-    DELETE FROM refund_work
-    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken} AND flagged_at = ${work.flaggedAt}
-    RETURNING resync_requested_at IS NOT NULL AS "isResyncRequested"`;
-  if (ended === undefined) return null;
+  const ended = await endFlaggedWork(tx, work);
+  if (ended === null) return null;
   const moved = await moveRefund(tx, {
     refund,
     from: refund.status,

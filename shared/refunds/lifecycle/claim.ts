@@ -1,6 +1,5 @@
 import type { Refund, RefundWork } from '../../platform/database.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
-import { leaseMs } from '../model/lookup-proof.ts';
 import { fromRow, refundFrom, workFrom } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
@@ -51,18 +50,4 @@ export async function claimRefund(
     work: workFrom(row.work),
     account: fromRow<AccountName>(row.account),
   };
-}
-
-/**
- * Extends the lease for another call.
- * @returns false when it was lost.
- */
-export async function renewLease(
-  { db, settings }: Pick<RefundDependencies, 'db' | 'settings'>,
-  { work }: Pick<Claim, 'work'>,
-): Promise<boolean> {
-  const renewed = await db.$executeRaw`
-    UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
-    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}`;
-  return renewed === 1;
 }

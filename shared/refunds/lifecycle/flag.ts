@@ -4,7 +4,7 @@ import { type Facts, type Flag, flagOf } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { isTerminal } from '../model/states.ts';
 import { noteOnRefund, type TimelineEntry } from './move.ts';
-import { requestResync } from './resync.ts';
+import { flagForExtra, lockWork, requestResync, unflag } from './work.ts';
 
 /**
  * Flags a refund for another one that the processor has under its name, unless it is flagged for one already.
@@ -18,16 +18,9 @@ export async function flagExtraRefund(
 ): Promise<boolean> {
   // Every status change takes one of these locks, so the status cannot change before the flag is written.
   await lockPaymentOf(tx, refund);
-  await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${refund.id} FOR UPDATE`;
+  await lockWork(tx, refund);
   const flag = { reason: 'extra_refund', facts } as const;
-  const flagged = await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
-    SELECT id, organization_id, environment, processor, service_time(), ${flag.reason}, ${JSON.stringify(facts)}::jsonb
-    FROM refund WHERE id = ${refund.id} AND status = ${refund.status}::refund_status
-    ON CONFLICT (refund_id) DO UPDATE
-    SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, flag_facts = excluded.flag_facts
-    WHERE w.flag_reason IS DISTINCT FROM 'extra_refund'`;
-  if (flagged === 0) return false;
+  if (!(await flagForExtra(tx, refund, flag))) return false;
   await noteOnRefund(tx, refund, { type: 'reconciliation.flagged', actor, detail: { flag } });
   return true;
 }
@@ -76,16 +69,12 @@ export async function endFlag(
 ): Promise<Flag | null> {
   const { id } = loaded;
   await lockPaymentOf(tx, loaded);
-  await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${id} FOR UPDATE`;
+  await lockWork(tx, loaded);
   const current = await tx.refund.findUniqueOrThrow({ where: { id }, include: { work: true } });
   const settled = flagOf(current.work);
   const isSame = current.work?.flaggedAt?.getTime() === loaded.work?.flaggedAt?.getTime();
   if (settled === null || !isSame || !canBeDismissed(current)) return null;
-  const { count } = await tx.refundWork.updateMany({
-    where: { refundId: id, dueAt: { not: null } },
-    data: { flaggedAt: null, flagReason: null, flagFacts: {} },
-  });
-  if (count === 0) await tx.refundWork.delete({ where: { refundId: id } });
+  await unflag(tx, loaded);
   const entry: TimelineEntry = { type: 'flag.dismissed', actor, detail: { reason, settled } };
   await noteOnRefund(tx, current, entry);
   // A problem of the refund itself could not be flagged beside another refund under its name.

@@ -12,6 +12,7 @@ import type { Database, DatabaseTransaction, Payment, Refund } from '../../platf
 import { isLive, type ProcessorPayment, type ProcessorRefund } from '../../processors/contract/processor.ts';
 import { holdsReservation, refundStatuses } from '../model/states.ts';
 import { moveRefund } from './move.ts';
+import { endUnsentWork } from './work.ts';
 
 /**
  * Stores a payment as just read from its processor. Refunds that were accepted while the processor was unreachable are checked
@@ -158,14 +159,7 @@ async function endUnsent(
     change: { failureCode: problem.code, failureMessage: problem.message },
     entry: { type: `refund.${to}`, actor: 'service', detail: { ...problem, sent: false } },
   });
-  // A worker that holds it loses the lease. A flag for another refund under its name stays.
-  if (moved !== null) {
-    await tx.$executeRaw`
-      WITH flagged AS (
-        UPDATE refund_work SET due_at = NULL, leased_until = NULL, lease_token = NULL
-        WHERE refund_id = ${refund.id} AND flag_reason = 'extra_refund')
-      DELETE FROM refund_work WHERE refund_id = ${refund.id} AND flag_reason IS DISTINCT FROM 'extra_refund'`;
-  }
+  if (moved !== null) await endUnsentWork(tx, refund);
 }
 
 /**

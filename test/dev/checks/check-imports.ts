@@ -2,17 +2,21 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { importProblems } from './import-rules.ts';
+import { importProblems, workProblems } from './import-rules.ts';
 
-// Run by `npm run check`: exits with 1 and a line for each import that breaks a rule.
+// Run by `npm run check`: exits with 1 and a line for each import, and each write of refund_work, that breaks a rule.
 
 const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   encoding: 'utf8',
 });
 const files = listed.split('\n').filter((file) => /\.tsx?$/.test(file));
-const problems = importProblems(new Map(files.map((file) => [file, importsOf(file)])));
+const functions = listed.split('\n').filter((file) => file.startsWith('prisma/functions/'));
+const problems = [
+  ...importProblems(new Map(files.map((file) => [file, importsOf(file)]))),
+  ...workProblems(new Map([...files, ...functions].map((file) => [file, readFileSync(file, 'utf8')]))),
+];
 for (const problem of problems) process.stderr.write(`${problem}\n`);
-process.stdout.write(`${files.length} files, ${problems.length} imports that break a rule\n`);
+process.stdout.write(`${files.length} files, ${problems.length} that break a rule\n`);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 function importsOf(file: string): string[] {

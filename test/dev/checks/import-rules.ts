@@ -81,6 +81,21 @@ export function importProblems(imports: Imports): string[] {
   return [...forbidden, ...folderCycles(imports)];
 }
 
+const writesWork =
+  /\b((INSERT\s+INTO|UPDATE|DELETE\s+FROM)\s+"?refund_work\b|refundWork\s*\.\s*(create|update|upsert|delete))/i;
+
+/** The files that write refund_work, a line each, except for the one module that does, its SQL functions and tests. */
+export function workProblems(texts: ReadonlyMap<string, string>): string[] {
+  const writers = [...texts].filter(([, text]) => writesWork.test(text)).map(([file]) => file);
+  return writers
+    .filter(
+      (file) => !/^(test\/|prisma\/functions\/refunds\/|shared\/refunds\/lifecycle\/work\.ts$)/.test(file),
+    )
+    .map(
+      (file) => `${file} writes refund_work: only shared/refunds/lifecycle/work.ts and its SQL functions do`,
+    );
+}
+
 /** Folders of production code that import each other, directly or through others. */
 function folderCycles(imports: Imports): string[] {
   const folders = new Map<string, Map<string, string>>();

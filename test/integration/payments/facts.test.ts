@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { markPaymentStale } from '../../../shared/payments/payment.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { leftToRefund } from '../../support/processors/reconciliation.ts';

@@ -3,7 +3,7 @@ import { readAttention } from '../../../api/cli/reports/refund-attention.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { needsAttention } from '../../../shared/reconciliation/findings.ts';
 import { dismissFlag, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
 import {
   completedRefund,
   createRefund,

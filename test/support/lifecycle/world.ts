@@ -5,7 +5,7 @@ import type { Processor } from '../../../shared/processors/contract/processor.ts
 import { processorNames } from '../../../shared/processors/registry.ts';
 import { approveRefund, rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { sweep } from '../../../worker/schedule/sweep.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';

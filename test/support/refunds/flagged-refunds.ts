@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 import type { ResolvedStatus } from '../../../shared/refunds/decisions/evidence.ts';
 import { type Resolution, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';

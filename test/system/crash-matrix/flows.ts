@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../../shared/platform/errors.ts';
 import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
 import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';

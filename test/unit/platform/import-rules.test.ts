@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { importProblems } from '../../dev/checks/import-rules.ts';
+import { importProblems, workProblems } from '../../dev/checks/import-rules.ts';
 
 test.each([
   ['api/x.ts', 'worker/main.ts', 'api does not import worker'],
@@ -50,4 +50,16 @@ test('allows what points one way', () => {
     ['shared/client/x.ts', ['node:crypto', 'shared/client/y.ts']],
   ]);
   expect(importProblems(imports)).toEqual([]);
+});
+
+test.each([
+  ['worker/x.ts', 'UPDATE refund_work SET due_at = NULL'],
+  ['shared/refunds/lifecycle/flag.ts', 'await tx.refundWork.deleteMany({})'],
+  ['prisma/functions/payments/x.sql', 'INSERT INTO\n  refund_work AS w'],
+])('does not let %s write refund_work', (file, text) => {
+  const writer = 'shared/refunds/lifecycle/work.ts';
+  const read = 'SELECT FROM refund_work FOR UPDATE; refundWork.findMany()';
+  expect(
+    workProblems(new Map([...[file, writer].map((each) => [each, text] as const), ['api/x.ts', read]])),
+  ).toEqual([`${file} writes refund_work: only ${writer} and its SQL functions do`]);
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
 import { flagOf } from '../../../../shared/refunds/model/flags.ts';
 import { PROCESSORS, type Processor } from '../../../sandbox/ledger/ledger.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';

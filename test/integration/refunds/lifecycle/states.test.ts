@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RefundStep } from '../../../../shared/refunds/lifecycle/claim.ts';
 import { claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
 import { retryDelayMs, settlementDelayMs } from '../../../../shared/refunds/model/backoff.ts';
 import {
   canMove,

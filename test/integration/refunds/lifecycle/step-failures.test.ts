@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Dependencies } from '../../../../shared/dependencies.ts';
 import type { Processor } from '../../../../shared/processors/contract/processor.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
 import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { Prisma } from '../../../../shared/platform/database.ts';
 import { type Claim, claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/resync.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
 import { openWebhookSender } from '../../../../worker/deliver/deliver-webhook.ts';
 import { startSchedule } from '../../../../worker/schedule/schedule.ts';
 import { sweep } from '../../../../worker/schedule/sweep.ts';

@@ -1,0 +1,16 @@
+-- Makes refunds due that may wait because of their account at a processor, whose credentials were replaced: those that the
+-- processor has not accepted, that are flagged or to be cancelled, or that have ended and wait for a resync. A step that comes
+-- too early is harmless. Refunds under a lease are left out. Returns the ids of those that became due.
+CREATE OR REPLACE FUNCTION resume_refunds(owner_id text, owner_environment environment, named_processor text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY UPDATE refund_work AS w SET due_at = service_time(), enqueued_at = NULL
+  FROM refund AS r
+  WHERE r.id = w.refund_id AND w.organization_id = owner_id AND w.environment = owner_environment
+    AND w.processor = named_processor AND w.due_at > service_time()
+    AND (r.status <> 'processing' OR r.external_refund_id IS NULL
+      OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
+    AND (w.leased_until IS NULL OR w.leased_until <= service_time())
+  RETURNING w.refund_id;
+END
+$$;

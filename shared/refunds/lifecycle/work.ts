@@ -1,0 +1,155 @@
+import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
+import type { Flag } from '../model/flags.ts';
+import { leaseMs } from '../model/lookup-proof.ts';
+import { type RowJson, refundFrom, workFrom } from '../model/rows.ts';
+import type { Claim } from './claim.ts';
+import type { RefundDependencies } from './dependencies.ts';
+
+// All writes of refund_work outside of the SQL functions in prisma/functions/refunds. `npm run check` fails on any other.
+
+type LeaseDependencies = Pick<RefundDependencies, 'db' | 'settings'>;
+
+/** A flagged refund under a person's lease. */
+export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'>;
+
+/**
+ * Extends the lease for another call.
+ * @returns false when it was lost.
+ */
+export async function renewLease(
+  { db, settings }: LeaseDependencies,
+  { work }: Pick<Claim, 'work'>,
+): Promise<boolean> {
+  const renewed = await db.$executeRaw`
+    UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
+    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken}`;
+  return renewed === 1;
+}
+
+/**
+ * Claims a flagged refund in any status for a person's decision. From then on, results of earlier claims are rejected, and
+ * no worker claims it until the decision is recorded or the lease expires. The due time does not change.
+ * @param flaggedAt the time of the flag that the person has seen.
+ * @returns null when another lease is active or the flag has changed.
+ */
+export async function claimFlagged(
+  { db, settings }: LeaseDependencies,
+  refund: Pick<Refund, 'id' | 'status'>,
+  flaggedAt: Date,
+): Promise<FlaggedClaim | null> {
+  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date }[]>`
+    WITH claimed AS (
+      UPDATE refund_work SET
+        leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
+      WHERE refund_id = ${refund.id} AND flagged_at = ${flaggedAt}
+        AND (leased_until IS NULL OR leased_until <= service_time())
+      RETURNING *)
+    SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now
+    FROM claimed JOIN refund ON refund.id = claimed.refund_id AND refund.status = ${refund.status}::refund_status`;
+  return row === undefined
+    ? null
+    : { refund: refundFrom(row.refund), work: workFrom(row.work), now: row.now };
+}
+
+/** Ends the lease without a decision. */
+export async function releaseFlagged(
+  { db }: Pick<RefundDependencies, 'db'>,
+  { work }: Pick<Claim, 'work'>,
+): Promise<void> {
+  await db.refundWork.updateMany({
+    where: { refundId: work.refundId, leaseToken: work.leaseToken },
+    data: { leasedUntil: null, enqueuedAt: null },
+  });
+}
+
+/**
+ * Ends the work of a flagged refund whose resolution is recorded.
+ * @returns null when the lease was lost or the flag has changed: reconciliation may have replaced it, and another person may
+ * have dismissed it, in spite of the lease.
+ */
+export async function endFlaggedWork(
+  tx: DatabaseTransaction,
+  work: Claim['work'],
+): Promise<{ isResyncRequested: boolean } | null> {
+  const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
+    DELETE FROM refund_work
+    WHERE refund_id = ${work.refundId} AND lease_token = ${work.leaseToken} AND flagged_at = ${work.flaggedAt}
+    RETURNING resync_requested_at IS NOT NULL AS "isResyncRequested"`;
+  return ended ?? null;
+}
+
+/** Makes a refund that has just been approved due. */
+export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at, enqueued_at)
+    SELECT id, organization_id, environment, processor, service_time(), service_time() FROM refund WHERE id = ${id}
+    ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, enqueued_at = excluded.enqueued_at`;
+}
+
+/** Ends the work of a refund, and with it any flag. */
+export async function dropWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
+  await tx.refundWork.deleteMany({ where: { refundId: id } });
+}
+
+/** Ends the work of a refund that was never sent. A worker that holds it loses the lease. A flag for an extra refund stays. */
+export async function endUnsentWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
+  await tx.$executeRaw`
+    WITH flagged AS (
+      UPDATE refund_work SET due_at = NULL, leased_until = NULL, lease_token = NULL
+      WHERE refund_id = ${id} AND flag_reason = 'extra_refund')
+    DELETE FROM refund_work WHERE refund_id = ${id} AND flag_reason IS DISTINCT FROM 'extra_refund'`;
+}
+
+/**
+ * Requests that a worker reads a refund again from its processor; see prisma/functions/refunds/request_resync.sql.
+ * @param tx the caller's database transaction; the caller enqueues the refund after the commit.
+ * @returns false for a refund that awaits approval: it has never been at the processor.
+ */
+export async function requestResync(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ requested: boolean }[]>`SELECT request_resync(${id}) AS requested`;
+  return row?.requested ?? false;
+}
+
+/** Keeps others from changing the work of a refund until the end of the database transaction. */
+export async function lockWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
+  await tx.$queryRaw`SELECT 1 FROM refund_work WHERE refund_id = ${id} FOR UPDATE`;
+}
+
+/**
+ * Flags a refund for an extra refund, in place of any other flag. The caller has locked the payment and the work.
+ * @returns false when the refund has moved or is flagged so already, and nothing was changed.
+ */
+export async function flagForExtra(
+  tx: DatabaseTransaction,
+  { id, status }: Pick<Refund, 'id' | 'status'>,
+  { reason, facts }: Flag & { reason: 'extra_refund' },
+): Promise<boolean> {
+  const flagged = await tx.$executeRaw`
+    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, flagged_at, flag_reason, flag_facts)
+    SELECT id, organization_id, environment, processor, service_time(), ${reason}, ${JSON.stringify(facts)}::jsonb
+    FROM refund WHERE id = ${id} AND status = ${status}::refund_status
+    ON CONFLICT (refund_id) DO UPDATE
+    SET flagged_at = excluded.flagged_at, flag_reason = excluded.flag_reason, flag_facts = excluded.flag_facts
+    WHERE w.flag_reason IS DISTINCT FROM excluded.flag_reason`;
+  return flagged === 1;
+}
+
+/** Ends the flag of a refund, and its work unless that is due. */
+export async function unflag(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
+  const { count } = await tx.refundWork.updateMany({
+    where: { refundId: id, dueAt: { not: null } },
+    data: { flaggedAt: null, flagReason: null, flagFacts: {} },
+  });
+  if (count === 0) await dropWork(tx, { id });
+}
+
+/**
+ * Erases the processor's words in the flags of refunds, except where another session holds the work: the caller holds other
+ * rows, so that waiting could deadlock.
+ */
+export async function eraseFlagWords(tx: DatabaseTransaction, refundIds: readonly string[]): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE refund_work SET flag_facts = flag_facts - 'message' WHERE refund_id = ANY(ARRAY(
+      SELECT refund_id FROM refund_work WHERE refund_id = ANY(${[...refundIds]}) AND flag_facts ? 'message'
+      FOR UPDATE SKIP LOCKED))`;
+}
