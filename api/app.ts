@@ -15,6 +15,7 @@ import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { checkScopes } from './http/scopes.ts';
 import { jsonSecurityHeaders } from './http/security-headers.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
+import { VerifiedSenders } from './http/verified-senders.ts';
 import { mcpRoute } from './mcp/route.ts';
 import { changeAgentKeyRoute } from './routes/agent-keys/change.ts';
 import { createAgentKeyRoute } from './routes/agent-keys/create.ts';
@@ -63,8 +64,9 @@ export async function buildApp(
   const delay = new EventLoopDelay();
   app.addHook('onClose', async () => delay.close());
   const { clients, processors, people } = openClasses(deps.settings);
-  // What anyone may send is refused before clients are.
-  const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, maxDelayMs / 4);
+  // What anyone may send is refused before verified senders are, and these before clients are.
+  const [strangersMs, sendersMs] = [maxDelayMs / 4, maxDelayMs / 2];
+  const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, () => strangersMs);
   const described = collectDescribedRoutes(app);
   const browserApp = handOverUnknown(app, async (requestIdOf) => {
     const { buildBrowserApp } = await import('./browser-app.ts');
@@ -80,12 +82,16 @@ export async function buildApp(
       isOverloaded: () => delay.exceeds(maxDelayMs) || clients.work.isFull,
     });
     await app.register(async (scope: Api) => {
-      refuseEarlierWhileDelayed(scope);
-      await scope.register(limitInProgress, { classOfCallers: processors });
-      await scope.register(processorWebhookRoutes);
+      const senders = new VerifiedSenders();
+      refuseWhileDelayed(scope, delay, (request) => (senders.has(request) ? sendersMs : strangersMs));
+      await scope.register(limitInProgress, {
+        classOfCallers: processors,
+        ownerOf: (request) => senders.ownerOf(request),
+      });
+      await scope.register(processorWebhookRoutes, { senders });
     });
     await app.register(async (scope: Api) => {
-      refuseWhileDelayed(scope, delay, maxDelayMs);
+      refuseWhileDelayed(scope, delay, () => maxDelayMs);
       await publicApi(scope, clients);
     });
   });

@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '../../shared/platform/errors.ts';
 
 const resolutionMs = 10;
@@ -47,8 +47,12 @@ export class EventLoopDelay {
  * Refuses the requests of this instance immediately while the event loop is delayed. Queueing them would delay all of them, and
  * clients that give up would send theirs again.
  */
-export function refuseWhileDelayed(app: FastifyInstance, delay: EventLoopDelay, maxMs: number): void {
-  app.addHook('onRequest', (_request, _reply, done) => {
-    done(delay.exceeds(maxMs) ? new OverloadError('the event loop is delayed') : undefined);
+export function refuseWhileDelayed(
+  app: FastifyInstance,
+  delay: EventLoopDelay,
+  maxMsOf: (request: FastifyRequest) => number,
+): void {
+  app.addHook('onRequest', (request, _reply, done) => {
+    done(delay.exceeds(maxMsOf(request)) ? new OverloadError('the event loop is delayed') : undefined);
   });
 }

@@ -5,6 +5,7 @@ import { processorKind, processorNames } from '../../shared/processors/registry.
 import { answerChallenge, receiveWebhook } from '../../shared/refunds/lifecycle/processor-events.ts';
 import { rawBody } from '../http/body.ts';
 import { routePlugin } from '../http/route.ts';
+import type { VerifiedSenders } from '../http/verified-senders.ts';
 
 /** Processors send a few KiB. */
 const bodyLimit = 256 * 1024;
@@ -15,21 +16,28 @@ interface ProcessorOption {
   processor: string;
 }
 
+interface SendersOption {
+  senders: VerifiedSenders;
+}
+
 /** `/webhooks/<processor>/:accountId`, for each processor. */
-export const processorWebhookRoutes = routePlugin({ name: 'processor-webhooks' }, async (app) => {
-  for (const processor of processorNames) {
-    const { challengeParameter, mediaType } = processorKind(processor).webhooks;
-    await app.register(receiveRoute, { processor, mediaType });
-    if (challengeParameter !== null) {
-      await app.register(challengeRoute, { processor, parameter: challengeParameter });
+export const processorWebhookRoutes = routePlugin<SendersOption>(
+  { name: 'processor-webhooks' },
+  async (app, { senders }) => {
+    for (const processor of processorNames) {
+      const { challengeParameter, mediaType } = processorKind(processor).webhooks;
+      await app.register(receiveRoute, { processor, mediaType, senders });
+      if (challengeParameter !== null) {
+        await app.register(challengeRoute, { processor, parameter: challengeParameter });
+      }
     }
-  }
-});
+  },
+);
 
 /** `POST`: takes an event. The signature takes the place of an API key. */
-const receiveRoute = routePlugin<ProcessorOption & { mediaType: string }>(
+const receiveRoute = routePlugin<ProcessorOption & SendersOption & { mediaType: string }>(
   { name: 'receive-webhook' },
-  async (app, { processor, mediaType }) => {
+  async (app, { processor, mediaType, senders }) => {
     await app.register(rawBody, { mediaType });
     app.post(`/webhooks/${processor}/:accountId`, { schema, bodyLimit }, async (request) => {
       const { deps, params, headers, log } = request;
@@ -45,6 +53,7 @@ const receiveRoute = routePlugin<ProcessorOption & { mediaType: string }>(
           "The webhook signature does not match this account or is too old. Check the account's signing secret or keys.",
         );
       }
+      senders.add(request);
       const { outcome, event } = receipt;
       const { externalEventId, type, occurredAt } = event;
       const line = { ...params, externalEventId, type, occurredAt, outcome };

@@ -3,11 +3,14 @@ import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ProcessorConnections } from '../../../shared/processors/accounts/connections.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
 import { rawRequest } from '../../support/http/raw-http.ts';
+import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import type { ApiAnswer, TestOrganization } from '../../support/service.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
+
+const elsewhere = { externalRefundId: 're_1', refundId: null, transactionId: 'ch_1' };
 
 const statuses = async (answers: readonly Promise<ApiAnswer>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
@@ -103,40 +106,64 @@ describe('requests without a key', () => {
   const from = (address: string) => `X-Forwarded-For: ${address}`;
   const form = 'Content-Type: application/x-www-form-urlencoded';
 
+  /** Sends the start of a request from each address. */
+  const beginAll = (line: string, addresses: readonly string[], ...headers: string[]) => {
+    let answers = '';
+    for (const address of addresses) {
+      const head = exposed.head(line, 'Content-Length: 50', from(address), ...headers);
+      const socket = net.connect(exposed.port, '127.0.0.1', () => socket.write(rawRequest(head, '{')));
+      socket
+        .on('error', () => undefined)
+        .on('data', (bytes) => {
+          answers += bytes.toString();
+        });
+      onTestFinished(() => void socket.destroy());
+    }
+    return { refused: () => answers.split('HTTP/1.1 503 ').length - 1 };
+  };
+
   test.each([
     ['webhooks', 'POST /webhooks/stripe/acc_1', 'Content-Type: application/json', 404],
     ['forms', 'POST /dashboard/sign-in', form, 401],
   ])('take no place of a client, nor one network all places for %s', async (_what, line, type, served) => {
     const headers = [type, 'Sec-Fetch-Site: same-origin'];
-    let answers = '';
-    const refused = () => answers.split('HTTP/1.1 503 ').length - 1;
-    /** Sends the start of a request from each address. */
-    const begin = (addresses: readonly string[]) => {
-      for (const address of addresses) {
-        const head = exposed.head(line, 'Content-Length: 50', from(address), ...headers);
-        const socket = net.connect(exposed.port, '127.0.0.1', () => socket.write(rawRequest(head, '{')));
-        socket
-          .on('error', () => undefined)
-          .on('data', (bytes) => {
-            answers += bytes.toString();
-          });
-        onTestFinished(() => void socket.destroy());
-      }
-    };
     const whole = async (address: string) => {
       const head = exposed.head(line, 'Content-Length: 2', from(address), ...headers);
       return (await exposed.send(rawRequest(head, '{}'))).status;
     };
-    begin(times(2 * places, () => '192.0.2.1'));
-    await waitFor('one network to be refused', () => refused() === (3 * places) / 2);
+    const one = beginAll(
+      line,
+      times(2 * places, () => '192.0.2.1'),
+      ...headers,
+    );
+    await waitFor('one network to be refused', () => one.refused() === (3 * places) / 2);
     expect([await whole('192.0.2.1'), await whole('192.0.2.2')]).toEqual([503, served]);
-    begin(times(places, (index) => `198.51.100.${index}`));
-    await waitFor('all networks to be refused', () => refused() === 2 * places);
+    const addresses = times(places, (index) => `198.51.100.${index}`);
+    const many = beginAll(line, addresses, ...headers);
+    await waitFor('all networks to be refused', () => many.refused() === places / 2);
     expect(await whole('192.0.2.2')).toBe(503);
     const { call, app } = exposed.service;
     for (let count = 0; count < places; count += 1) {
       expect((await call('GET', '/v1/refunds')).status).toBe(200);
     }
     for (const path of ['/healthz', '/readyz']) expect((await app.inject(path)).statusCode).toBe(200);
+  });
+
+  test('take no place of a processor whose verified webhooks came from their own network', async () => {
+    const { deps, organization } = exposed.service;
+    const where = { organizationId: organization.id, environment: 'test', processor: 'stripe' } as const;
+    const { id } = await deps.db.processorAccount.findFirstOrThrow({ where });
+    const post = async (accountId: string) => {
+      const { body, headers } = signStripe(JSON.stringify(stripeEvent(elsewhere)));
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      const sent = [`Content-Length: ${Buffer.byteLength(body)}`, from('203.0.113.1'), ...lines];
+      const head = exposed.head(`POST /webhooks/stripe/${accountId}`, ...sent);
+      return (await exposed.send(rawRequest(head, body))).status;
+    };
+    expect(await post(id)).toBe(200);
+    const slow = times(places, () => '203.0.113.1');
+    const strangers = beginAll('POST /webhooks/stripe/acc_1', slow, 'Content-Type: application/json');
+    await waitFor('the network to be refused', () => strangers.refused() === places / 2);
+    expect([await post('acc_1'), await post(id)]).toEqual([503, 200]);
   });
 });
