@@ -70,10 +70,11 @@ const underWay = Prisma.sql`(
 function isBehind(row: 'event' | 'd', endpointId: 'w.id' | 'd.endpoint_id'): Prisma.Sql {
   const [refundId, position] = [Prisma.raw(`${row}.refund_id`), Prisma.raw(`${row}.position`)];
   return Prisma.sql`EXISTS (
-    SELECT FROM webhook_delivery AS earlier
-    WHERE earlier.refund_id = ${refundId} AND earlier.endpoint_id = ${Prisma.raw(endpointId)} AND earlier.position < ${position}
-      AND earlier.status = 'pending' AND NOT earlier.attempts @? '$[*].durationMs'
-    OFFSET 0)`;
+    SELECT FROM (
+      SELECT status, attempts FROM webhook_delivery AS earlier
+      WHERE earlier.refund_id = ${refundId} AND earlier.endpoint_id = ${Prisma.raw(endpointId)} AND earlier.position < ${position}
+      OFFSET 0) AS earlier
+    WHERE earlier.status = 'pending' AND NOT earlier.attempts @? '$[*].durationMs')`;
 }
 
 /** Reads the claims of the deliveries that a statement leased, `leased`. */

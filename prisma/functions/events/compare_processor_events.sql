@@ -51,8 +51,13 @@ BEGIN
   CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(DISTINCT p.id), '{}') AS stale
     FROM unnest(CASE WHEN NOT about.is_ours THEN event.transaction_ids END) AS each(name)
-    JOIN payment_name AS named ON named.organization_id = account.organization_id
-      AND named.environment = account.environment AND named.processor = account.processor AND named.name = each.name
+    -- By the whole key: joined, all names of the account would be read.
+    CROSS JOIN LATERAL (
+      SELECT n.payment_id FROM payment_name AS n
+      WHERE n.organization_id = account.organization_id AND n.environment = account.environment
+        AND n.processor = account.processor AND n.name = each.name
+      OFFSET 0
+    ) AS named
     JOIN payment AS p ON p.id = named.payment_id
     -- An event that names no refund agrees as long as what it counts is accounted for.
     WHERE event.refunded_amount IS NULL OR event.refunded_amount > p.reserved + p.refunded_outside
