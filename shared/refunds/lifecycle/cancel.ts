@@ -3,11 +3,9 @@ import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
-import { refundFrom } from '../model/rows.ts';
 import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
 import { keyReused, notKnown } from './create.ts';
 import type { RefundDependencies } from './dependencies.ts';
-import type { Answer } from './statements.ts';
 
 /**
  * The immediate result of a request to cancel.
@@ -41,6 +39,19 @@ export interface Cancellation {
   idempotencyKey: string | null;
 }
 
+/** What `cancel_refund` takes. */
+export type CancelItem = Pick<Cancellation, 'organizationId' | 'environment' | 'actor'> & {
+  refundId: string | null;
+  key: string | null;
+  eventId: string;
+  auditId: string | null;
+};
+
+export type CancelResult =
+  | { outcome: 'cancelled' | 'requested' | 'refused' | 'replayed'; refund: Refund }
+  | { outcome: 'missing' }
+  | { outcome: 'reused' };
+
 /**
  * Cancels a refund that is not at the processor, or requests its cancellation.
  * @throws ServiceError not_found; idempotency_key_reused for a key of another request; internal_error when it is unknown
@@ -51,25 +62,28 @@ export async function cancelRefund(
   { refundId, organizationId, environment, actor, idempotencyKey }: Cancellation,
 ): Promise<CancelRequest> {
   const answer = await ask(deps, {
-    refund_id: isRefundId(refundId) ? refundId : null,
-    organization_id: organizationId,
+    refundId: isRefundId(refundId) ? refundId : null,
+    organizationId,
     environment,
     actor,
     key: idempotencyKey,
-    event_id: newId('evt'),
+    eventId: newId('evt'),
     // Requests of API keys are in the timeline only.
-    audit_id: actor.startsWith('user:') ? newId('aud') : null,
+    auditId: actor.startsWith('user:') ? newId('aud') : null,
   });
   if (answer.outcome === 'missing') throw new ServiceError('not_found', 'Refund not found.');
   if (answer.outcome === 'reused') throw keyReused();
-  const refund = refundFrom(answer.refund ?? {});
-  const isReplayed = answer.outcome === 'replayed';
-  const kind = isReplayed ? kindNow(refund) : (answer.outcome as CancelRequest['kind']);
+  const { outcome, refund } = answer;
+  const isReplayed = outcome === 'replayed';
+  const kind = outcome === 'replayed' ? kindNow(refund) : outcome;
   if (kind === 'requested') deps.queues.enqueue(refund);
   return { kind, refund, isReplayed };
 }
 
-async function ask({ statements }: Pick<RefundDependencies, 'statements'>, asked: object): Promise<Answer> {
+async function ask(
+  { statements }: Pick<RefundDependencies, 'statements'>,
+  asked: CancelItem,
+): Promise<CancelResult> {
   try {
     return await statements.cancel(asked);
   } catch (error) {

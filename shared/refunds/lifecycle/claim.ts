@@ -41,7 +41,7 @@ export async function claimRefund(
   { statements }: Pick<RefundDependencies, 'statements'>,
   refundId: string,
 ): Promise<Claim | null> {
-  const row = await statements.claim({ refund_id: refundId });
+  const row = await statements.claim({ refundId });
   if (row === null) return null;
   return {
     step: row.step as RefundStep,

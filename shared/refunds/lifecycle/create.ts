@@ -1,23 +1,49 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asKnown, remainingOf } from '../../payments/payment.ts';
 import type { PaymentFacts } from '../../payments/read-payment.ts';
-import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
+import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { nothingLeft } from '../model/refusals.ts';
-import { paymentFrom, type RowJson, refundFrom } from '../model/rows.ts';
+import { type RowJson, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
 import { balanceProblem, type Decision, decideRefund, type RefundRequest } from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
 import type { RecordedLimits } from './limits.ts';
 import { sumOfLive } from './record-payment.ts';
-import type { Answer } from './statements.ts';
 
 export interface CreatedRefund {
   refund: Refund;
   /** True when an earlier request with the same key created it. */
   isReplayed: boolean;
 }
+
+/** An item of `create_refunds`. */
+export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempotency'> &
+  Pick<Refund, 'id' | 'processor' | 'status'> &
+  Partial<Pick<Refund, 'apiKeyId' | 'idempotencyKey'>> & {
+    eventId: string;
+    approvalEventId?: string | null;
+    approvalPolicy?: string | null;
+    auditId?: string | null;
+    fingerprint?: Uint8Array | null;
+    payment?: Partial<StoredFacts & Pick<ProcessorPayment, 'transactionIds'>> | null;
+    limits?: LimitsItem | null;
+    isRepeated?: true;
+  };
+
+type StoredFacts = Pick<Payment, 'amount' | 'currency' | 'chargedAt' | 'refundedOutside' | 'fetchedAt'>;
+type LimitsItem = Omit<RecordedLimits, 'keyDay'> & {
+  apiKeyId?: string;
+  keyDayAmount?: bigint;
+  requester?: string;
+};
+
+export type CreationResult =
+  | { outcome: 'created' | 'replayed'; refund: Refund }
+  | { outcome: 'refused'; payment: Omit<Payment, 'id'> }
+  | { outcome: 'reused' | 'limited' | 'unread' };
 
 /** How often a creation is decided again because of concurrent changes. */
 const maxDecisions = 5;
@@ -62,73 +88,53 @@ async function decideAndRecord(
 ): Promise<CreatedRefund | null> {
   const decision = await decideRefund(deps, request, false);
   if (decision.refusal !== null) throw decision.refusal;
-  const answer = await record(deps, itemOf(request, decision));
-  return createdBy(request, answer);
+  return createdBy(request, await record(deps, itemOf(request, decision)));
 }
 
 function itemOf(
   request: RefundRequest,
   { processor, verdict, approvalRequired, limits, unstored }: Decision,
-): object {
-  const { idempotency } = request;
+): CreationItem {
+  const { apiKey, idempotency, ...fields } = request;
   return {
+    ...fields,
     id: newId('ref'),
-    organization_id: request.organizationId,
-    environment: request.environment,
     processor,
-    transaction_id: request.transactionId,
-    amount: request.amount,
-    currency: request.currency,
-    reason: request.reason,
-    metadata: request.metadata ?? undefined,
-    initiated_by: request.initiatedBy,
-    api_key_id: request.apiKey?.id,
-    actor: request.actor,
+    apiKeyId: apiKey?.id ?? null,
     status: initialStatus(approvalRequired),
-    event_id: newId('evt'),
-    approval_event_id: approvalRequired ? newId('evt') : undefined,
+    eventId: newId('evt'),
+    approvalEventId: approvalRequired ? newId('evt') : null,
     // Null when only the key's limits require it.
-    approval_policy: verdict?.approvalRequired === true ? verdict.policyName : undefined,
+    approvalPolicy: verdict?.approvalRequired === true ? verdict.policyName : null,
     // Requests of API keys are in the timeline only.
-    audit_id: request.actor.startsWith('user:') ? newId('aud') : undefined,
-    idempotency_key: idempotency?.key,
-    fingerprint: idempotency === null ? undefined : asBytea(idempotency.fingerprint),
-    payment: unstored === null ? undefined : factsOf(unstored),
-    limits: limits === null ? undefined : limitColumns(limits, request.actor),
+    auditId: request.actor.startsWith('user:') ? newId('aud') : null,
+    idempotencyKey: idempotency?.key ?? null,
+    fingerprint: idempotency?.fingerprint ?? null,
+    payment: unstored === null ? null : factsOf(unstored),
+    limits: limits === null ? null : limitsItem(limits, request.actor),
   };
 }
 
-function limitColumns(limits: RecordedLimits, actor: string): object {
-  const { minTaken, maxTaken, maxRefunds, dayCount, dayAmount, keyDay } = limits;
-  const { requesterDayCount, requesterDayAmount } = limits;
-  const countsRequester = requesterDayCount !== undefined || requesterDayAmount !== undefined;
-  return {
-    min_taken: minTaken,
-    max_taken: maxTaken,
-    max_refunds: maxRefunds,
-    day_count: dayCount,
-    day_amount: dayAmount,
-    api_key_id: keyDay?.apiKeyId,
-    key_day_amount: keyDay?.maxPerDay,
-    requester: countsRequester ? actor : undefined,
-    requester_day_count: requesterDayCount,
-    requester_day_amount: requesterDayAmount,
-  };
+function limitsItem({ keyDay, ...limits }: RecordedLimits, actor: string): LimitsItem {
+  const countsRequester = limits.requesterDayCount !== undefined || limits.requesterDayAmount !== undefined;
+  const key = keyDay && { apiKeyId: keyDay.apiKeyId, keyDayAmount: keyDay.maxPerDay };
+  return { ...limits, ...key, ...(countsRequester ? { requester: actor } : {}) };
 }
 
 /** The facts of a payment that is not stored yet. */
-function factsOf(found: PaymentFacts): object {
+function factsOf(found: PaymentFacts): NonNullable<CreationItem['payment']> {
   if (found.kind !== 'read') return {};
   const { transactionIds, amount, currency, chargedAt, refunds } = found.facts;
   const outside = sumOfLive(refunds);
   const fits = outside <= amount;
+  const refundedOutside = fits ? outside : amount;
   return {
-    transaction_ids: transactionIds,
+    transactionIds,
     amount,
     currency,
-    charged_at: chargedAt,
-    refunded_outside: fits ? outside : amount,
-    fetched_at: fits ? found.readAt : undefined,
+    chargedAt,
+    refundedOutside,
+    fetchedAt: fits ? found.readAt : null,
   };
 }
 
@@ -139,11 +145,11 @@ const repeatMs = 3_000;
  * Stores the refund. When the connection breaks, the outcome is unknown; repeating the statement with the same id resolves it.
  * @throws ServiceError internal_error when the outcome stays unknown; the database's error when nothing was done.
  */
-async function record(deps: RefundDependencies, item: object): Promise<Answer> {
+async function record(deps: RefundDependencies, item: CreationItem): Promise<CreationResult> {
   const since = performance.now();
   for (let isRepeated = false; ; isRepeated = true) {
     try {
-      return await deps.statements.create(isRepeated ? { ...item, is_repeated: true } : item);
+      return await deps.statements.create(isRepeated ? { ...item, isRepeated: true } : item);
     } catch (error) {
       if (!isRepeated && (!isDatabaseUnavailable(error) || isNothingDone(error))) throw error;
       // A repetition that is locked may be waiting for the first session, which can still commit.
@@ -153,22 +159,20 @@ async function record(deps: RefundDependencies, item: object): Promise<Answer> {
   }
 }
 
-function createdBy(request: RefundRequest, { outcome, refund, payment }: Answer): CreatedRefund | null {
-  switch (outcome) {
+function createdBy(request: RefundRequest, result: CreationResult): CreatedRefund | null {
+  switch (result.outcome) {
     case 'created':
     case 'replayed':
-      return { refund: refundFrom(refund ?? {}), isReplayed: outcome === 'replayed' };
+      return { refund: result.refund, isReplayed: result.outcome === 'replayed' };
     case 'reused':
       throw keyReused();
     case 'refused': {
-      const paid = asKnown(paymentFrom(payment ?? {}));
+      const paid = asKnown(result.payment);
       throw (paid && balanceProblem(request, paid.currency, remainingOf(paid) ?? 0n)) ?? nothingLeft();
     }
     case 'limited':
     case 'unread':
       return null;
-    default:
-      throw new Error(`create_refunds returned an unknown outcome: ${outcome}`);
   }
 }
 
@@ -211,8 +215,4 @@ export function keyReused(): ServiceError {
     'idempotency_key_reused',
     'This Idempotency-Key was used with another request. Use a new key.',
   );
-}
-
-function asBytea(bytes: Uint8Array): string {
-  return `\\x${Buffer.from(bytes).toString('hex')}`;
 }

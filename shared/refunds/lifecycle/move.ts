@@ -1,7 +1,7 @@
 import type { DatabaseTransaction, Prisma, Refund } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import type { RefundEventType } from '../model/event-types.ts';
-import { type RowJson, refundFrom } from '../model/rows.ts';
+import { type RowJson, refundFrom, toItems } from '../model/rows.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 
 /** An entry of the timeline. */
@@ -17,14 +17,17 @@ export type RefundChange = Partial<
   Pick<Refund, 'externalRefundId' | 'processorStatus' | 'failureCode' | 'failureMessage'>
 >;
 
-/** A change in the form of move_refunds. */
-export function asColumns({ externalRefundId, processorStatus, failureCode, failureMessage }: RefundChange) {
-  return {
-    external_refund_id: externalRefundId ?? undefined,
-    processor_status: processorStatus ?? undefined,
-    failure_code: failureCode ?? undefined,
-    failure_message: failureMessage ?? undefined,
-  };
+/** An item of `move_refunds`. */
+export interface MoveItem {
+  refundId: string;
+  expected: RefundStatus;
+  entries: readonly {
+    eventId: string;
+    type: RefundEventType;
+    to: RefundStatus;
+    detail?: Prisma.InputJsonObject | undefined;
+  }[];
+  change: RefundChange;
 }
 
 /** A move from an expected status. */
@@ -63,17 +66,12 @@ async function move(
   tx: DatabaseTransaction,
   asked: { id: string; from: RefundStatus; to: RefundStatus; change: RefundChange; entry: TimelineEntry },
 ): Promise<Refund | null> {
+  const { id: refundId, from: expected, to, change } = asked;
   const { type, actor, detail } = asked.entry;
-  const moves = [
-    {
-      refund_id: asked.id,
-      expected: asked.from,
-      entries: [{ event_id: newId('evt'), type, to: asked.to, detail }],
-      change: asColumns(asked.change),
-    },
-  ];
+  const entries = [{ eventId: newId('evt'), type, to, detail }];
+  const item: MoveItem = { refundId, expected, entries, change };
   const [row] = await tx.$queryRaw<{ moved: RowJson }[]>`
     SELECT to_jsonb(moved) AS moved
-    FROM move_refunds(${JSON.stringify(moves)}::jsonb, ${actor}, service_time()) AS moved`;
+    FROM move_refunds(${toItems([item])}::jsonb, ${actor}, service_time()) AS moved`;
   return row === undefined ? null : refundFrom(row.moved);
 }

@@ -6,19 +6,18 @@ import { type SharedStatement, shareStatement } from '../../platform/shared-stat
 import { SharedWait } from '../../platform/shared-wait.ts';
 import type { Connection } from '../../processors/accounts/connections.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSubject } from '../../processors/contract/processor.ts';
+import { toItems } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
-/** What an event says, in the columns of prisma/functions/events/compare_processor_events.sql. */
-type EventItem = { account_id: string } & Partial<ReturnType<typeof columnsOf>>;
+/** What an event says: an item of `compare_processor_events`. */
+type EventItem = { accountId: string } & Partial<WebhookSubject>;
 
-function columnsOf(subject: WebhookSubject) {
-  return {
-    refund_id: subject.refundId,
-    external_refund_id: subject.externalRefundId,
-    processor_status: subject.processorStatus,
-    refunded_amount: subject.refundedAmount === null ? null : Number(subject.refundedAmount),
-    transaction_ids: subject.transactionIds,
-  };
+/** An item of `receive_processor_events`. */
+export type ReceivedItem = EventItem & Pick<WebhookEvent, 'externalEventId' | 'type'>;
+
+export interface ReceivedResult {
+  outcome: 'agrees' | 'recorded' | 'duplicate';
+  to_resync: string[];
 }
 
 /** An event beside the record. */
@@ -70,7 +69,7 @@ async function readComparisons(reads: Reads, items: readonly EventItem[]): Promi
   return await reads.query<Comparison>(
     `SELECT account_updated_at AS "accountUpdatedAt", to_resync = '{}' AND stale = '{}' AS agrees, is_held AS "isHeld"
      FROM compare_processor_events($1::jsonb) ORDER BY item`,
-    [JSON.stringify(items)],
+    [toItems(items)],
   );
 }
 
@@ -110,14 +109,14 @@ export async function receiveWebhook(
   address: WebhookAddress,
   request: WebhookRequest,
 ): Promise<WebhookReceipt> {
-  const account_id = address.accountId;
+  const { accountId } = address;
   const { found, comparison } = await withAccount(deps, address, async ({ account, processor }) => {
     const verdict = await processor.verifyWebhook(request);
     const event = verdict.kind === 'verified' ? verdict.event : null;
     // An event of the account's other environment is about nothing of this one.
     const isOurs = (event?.environment ?? account.environment) === account.environment;
     const subject = isOurs ? (event?.subject ?? null) : null;
-    return { verdict, item: subject === null ? { account_id } : { account_id, ...columnsOf(subject) } };
+    return { verdict, item: { accountId, ...subject } };
   });
   const { verdict, item } = found;
   if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };
@@ -132,11 +131,10 @@ async function record(
   { processor }: WebhookAddress,
   { externalEventId, type }: WebhookEvent,
   item: EventItem,
-): Promise<'agrees' | 'recorded' | 'duplicate'> {
-  const event = { ...item, external_event_id: externalEventId, type };
-  const { outcome, to_resync: refundIds = [] } = await statements.receive(event);
+): Promise<ReceivedResult['outcome']> {
+  const { outcome, to_resync: refundIds } = await statements.receive({ ...item, externalEventId, type });
   for (const id of refundIds) queues.enqueue({ id, processor });
-  return outcome as 'agrees' | 'recorded' | 'duplicate';
+  return outcome;
 }
 
 /**
@@ -149,7 +147,7 @@ export async function answerChallenge(
   address: WebhookAddress,
   challenge: string,
 ): Promise<string | null> {
-  const item = { account_id: address.accountId };
+  const item = { accountId: address.accountId };
   const { found } = await withAccount(deps, address, async ({ processor }) => ({
     answer: processor.answerChallenge(challenge),
     item,
@@ -171,7 +169,7 @@ async function withAccount<Found extends { item: EventItem }>(
   for (;;) {
     if (connection !== undefined && connection.account.processor !== processor) throw accountNotFound();
     const found = connection === undefined ? null : await examine(connection);
-    const comparison = await events.compare(found?.item ?? { account_id: accountId });
+    const comparison = await events.compare(found?.item ?? { accountId });
     const { accountUpdatedAt } = comparison;
     if (accountUpdatedAt === null) throw accountNotFound();
     const isCurrent = connection?.account.updatedAt.getTime() === accountUpdatedAt.getTime();

@@ -6,7 +6,7 @@ import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 import type { Claim } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
-import { asColumns, type RefundChange } from './move.ts';
+import type { MoveItem, RefundChange } from './move.ts';
 
 /** What follows from a step for its refund. Fields that are left out stay as they are. */
 export interface StepOutcome {
@@ -33,6 +33,16 @@ export interface StepOutcome {
   isPaymentStale?: boolean;
 }
 
+/** An item of `record_refunds`. */
+export type RecordItem = MoveItem &
+  Omit<StepOutcome, 'moves' | 'attempt' | 'flag' | 'isPaymentStale'> & {
+    leaseToken: bigint | null;
+    endsAttempt: boolean;
+    isKeySpent: boolean | undefined;
+    /** Empty ends a flag. */
+    flag: Partial<Flag> | undefined;
+  };
+
 /**
  * - `recorded`: the outcome is stored.
  * - `due`: the outcome is stored, and the next step is due at once, perhaps because it was requested meanwhile.
@@ -51,34 +61,29 @@ export async function recordOutcome(
   outcome: StepOutcome,
 ): Promise<RecordResult> {
   checkMoves(refund.status, outcome);
-  const { change = {}, flag } = outcome;
+  const { moves, attempt: sent, flag, isPaymentStale: _, ...columns } = outcome;
   const attempt = endedAttempt(work, outcome);
   const { outcome: result } = await deps.statements.record({
-    refund_id: refund.id,
-    lease_token: work.leaseToken,
-    ends_attempt: attempt !== null,
-    is_key_spent: attempt === null ? undefined : (outcome.attempt?.keySpent ?? false),
+    change: {},
+    ...columns,
+    refundId: refund.id,
+    leaseToken: work.leaseToken,
+    endsAttempt: attempt !== null,
+    isKeySpent: attempt === null ? undefined : (sent?.keySpent ?? false),
     expected: refund.status,
-    entries: outcome.moves.map((move, place) => ({
+    entries: moves.map((move, place) => ({
       ...move,
       ...(place === 0 && attempt !== null ? { detail: { ...move.detail, attempt } } : {}),
-      event_id: newId('evt'),
+      eventId: newId('evt'),
     })),
-    change: asColumns(change),
-    due_in_ms: outcome.dueInMs,
-    retrying: outcome.retrying,
-    consecutive_failures: outcome.consecutiveFailures,
-    is_known: outcome.isKnown,
-    ends_cancel: outcome.endsCancel,
     flag: flag === null ? {} : flag,
-    unless_resync: outcome.unlessResync,
   });
   if (result === 'recorded' || result === 'due') logOutcome(deps, refund, outcome);
   if (result === 'lost') {
     deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be recorded');
     deps.queues.enqueue(refund);
   }
-  return result as RecordResult;
+  return result;
 }
 
 /** For the first timeline entry; null when no attempt ends here. */

@@ -2,15 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
-import type { RowJson } from '../model/rows.ts';
-
-/** A SQL function's result for one item. The function's file in prisma/functions describes the outcomes. */
-export interface Answer {
-  outcome: string;
-  refund?: RowJson | null;
-  payment?: RowJson | null;
-  to_resync?: string[];
-}
+import { paymentFrom, type RowJson, refundFrom, toItems } from '../model/rows.ts';
+import type { CancelItem, CancelResult } from './cancel.ts';
+import type { CreationItem, CreationResult } from './create.ts';
+import type { ReceivedItem, ReceivedResult } from './processor-events.ts';
+import type { RecordItem, RecordResult } from './record.ts';
 
 /** A claimed refund, as `claim_refunds` returns it. */
 export interface ClaimRow {
@@ -22,73 +18,77 @@ export interface ClaimRow {
 }
 
 /**
- * The statements that change refunds, one SQL function each. Concurrent requests of a process share a call. Items have the
- * columns that the function's file in prisma/functions names.
+ * The statements that change refunds, one SQL function each. Concurrent requests of a process share a call. The functions' files
+ * in prisma/functions describe the items, with the names of columns, and the results.
  */
 export interface RefundStatements {
-  create: SharedStatement<object, Answer>;
-  claim: SharedStatement<{ refund_id: string }, ClaimRow | null>;
-  record: SharedStatement<object, Answer>;
-  cancel: (asked: object) => Promise<Answer>;
-  receive: SharedStatement<object, Answer>;
+  create: SharedStatement<CreationItem, CreationResult>;
+  claim: SharedStatement<{ refundId: string }, ClaimRow | null>;
+  record: SharedStatement<RecordItem, { outcome: RecordResult }>;
+  cancel: (asked: CancelItem) => Promise<CancelResult>;
+  receive: SharedStatement<ReceivedItem, ReceivedResult>;
 }
 
 /** @param leaseMs the length of a lease. */
 export function openRefundStatements(db: Database, leaseMs: number): RefundStatements {
+  const perItem = <Item, Result extends { outcome: string }>(call: (items: string) => Promise<ItemRow[]>) =>
+    untilUnlocked<Item, Result>(
+      shareStatement(async (items) => inOrder(items.length, await call(toItems(items)))),
+    );
   return {
-    create: untilUnlocked(
-      shareStatement(async (items) => {
-        const rows = await db.$queryRaw<ItemAnswer[]>`SELECT * FROM create_refunds(${asJson(items)}::jsonb)`;
-        return inOrder(rows, items.length);
-      }),
-    ),
+    create: perItem((items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`),
     claim: shareStatement(async (items) => {
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
-        SELECT * FROM claim_refunds(${asJson(items)}::jsonb, ${leaseMs}::int)`;
+        SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${leaseMs}::int)`;
       const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
-      return items.map(({ refund_id }) => {
-        const claim = claims.get(refund_id) ?? null;
+      return items.map(({ refundId }) => {
+        const claim = claims.get(refundId) ?? null;
         // Only one of two concurrent jobs gets the claim.
-        claims.delete(refund_id);
+        claims.delete(refundId);
         return claim;
       });
     }),
-    record: untilUnlocked(
-      shareStatement(async (items) => {
-        const rows = await db.$queryRaw<ItemAnswer[]>`SELECT * FROM record_refunds(${asJson(items)}::jsonb)`;
-        return inOrder(rows, items.length);
-      }),
-    ),
+    record: perItem((items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
     cancel: untilUnlocked(async (asked) => {
-      const [answer] = await db.$queryRaw<Answer[]>`SELECT * FROM cancel_refund(${asJson(asked)}::jsonb)`;
-      if (answer === undefined) throw new Error('cancel_refund returned no row');
-      return answer;
+      const [row] = await db.$queryRaw<ResultRow[]>`SELECT * FROM cancel_refund(${toItems(asked)}::jsonb)`;
+      return resultFrom(row);
     }),
-    receive: untilUnlocked(
-      shareStatement(async (items) => {
-        const rows = await db.$queryRaw<ItemAnswer[]>`
-          SELECT * FROM receive_processor_events(${asJson(items)}::jsonb)`;
-        return inOrder(rows, items.length);
-      }),
-    ),
+    receive: perItem((items) => db.$queryRaw`SELECT * FROM receive_processor_events(${items}::jsonb)`),
   };
 }
 
-type ItemAnswer = Answer & { item: number };
-
-function asJson(items: unknown): string {
-  return JSON.stringify(items, (_name, value: unknown) =>
-    typeof value === 'bigint' ? Number(value) : value,
-  );
+/** What a SQL function returns for an item; which columns it has depends on the outcome. */
+interface ResultRow {
+  outcome: string;
+  refund?: RowJson | null;
+  payment?: RowJson | null;
 }
 
-function inOrder(rows: readonly ItemAnswer[], count: number): Answer[] {
-  const answers: (Answer | undefined)[] = Array.from({ length: count });
-  for (const row of rows) answers[row.item] = row;
-  return answers.map((answer) => {
-    if (answer === undefined) throw new Error('A SQL function left out an item.');
-    return answer;
-  });
+type ItemRow = ResultRow & { item: number };
+
+function inOrder<Result extends { outcome: string }>(
+  count: number,
+  rows: readonly ItemRow[],
+): (Result | Locked)[] {
+  const found: ItemRow[] = [];
+  for (const row of rows) found[row.item] = row;
+  return Array.from({ length: count }, (_, item) => resultFrom(found[item]));
+}
+
+function resultFrom<Result extends { outcome: string }>(row: ResultRow | undefined): Result | Locked {
+  if (row === undefined) throw new Error('A SQL function left out an item.');
+  const { refund, payment } = row;
+  const parsed = { refund: refund && refundFrom(refund), payment: payment && paymentFrom(payment) };
+  return { ...row, ...parsed } as object as Result | Locked;
+}
+
+/** Another session holds what the item needs; nothing was done. */
+interface Locked {
+  outcome: 'locked';
+}
+
+function isLocked(result: { outcome: string }): result is Locked {
+  return result.outcome === 'locked';
 }
 
 /** How long a locked item is retried. */
@@ -99,12 +99,14 @@ const lockWaitMs = 5_000;
  * delays neither the other items nor the connection.
  * @throws ServiceError service_unavailable when it stays locked; nothing was changed.
  */
-function untilUnlocked<Item>(ask: (item: Item) => Promise<Answer>): (item: Item) => Promise<Answer> {
+function untilUnlocked<Item, Result extends { outcome: string }>(
+  ask: (item: Item) => Promise<Result | Locked>,
+): (item: Item) => Promise<Result> {
   return async (item) => {
     const since = performance.now();
     for (let pauseMs = 2; ; pauseMs = Math.min(50, pauseMs * 2)) {
-      const answer = await ask(item);
-      if (answer.outcome !== 'locked') return answer;
+      const result = await ask(item);
+      if (!isLocked(result)) return result;
       if (performance.now() - since > lockWaitMs) {
         throw new ServiceError(
           'service_unavailable',

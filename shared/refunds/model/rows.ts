@@ -30,6 +30,26 @@ export function fromRow<Row>(row: RowJson): Row {
   ) as Row;
 }
 
+/** Words of clients, people and processors, stored as they are. */
+const verbatim: ReadonlySet<string> = new Set(['metadata', 'detail', 'facts']);
+
+/** Items for a SQL function, as JSON with the names of columns: the reverse of `fromRow`. Null is the same as left out. */
+export function toItems(items: object): string {
+  return JSON.stringify(toItem(items));
+}
+
+function toItem(value: unknown): unknown {
+  if (typeof value === 'bigint') return Number(value);
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map(toItem);
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
+  const item: Record<string, unknown> = {};
+  for (const [name, each] of Object.entries(value)) {
+    if (each !== null) item[snakeCase(name)] = verbatim.has(name) ? each : toItem(each);
+  }
+  return item;
+}
+
 function readValue(column: string, value: unknown): unknown {
   if (value === null) return null;
   if (integers.has(column)) return BigInt(value as number);
@@ -37,13 +57,16 @@ function readValue(column: string, value: unknown): unknown {
   return /_(at|since|until)$/.test(column) ? new Date(value as string) : value;
 }
 
-const names = new Map<string, string>();
+const camelCase = keeping((column) =>
+  column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
+);
+const snakeCase = keeping((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
-function camelCase(column: string): string {
-  let name = names.get(column);
-  if (name === undefined) {
-    name = column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
-    names.set(column, name);
-  }
-  return name;
+function keeping(translate: (name: string) => string): (name: string) => string {
+  const kept = new Map<string, string>();
+  return (name) => {
+    const known = kept.get(name) ?? translate(name);
+    kept.set(name, known);
+    return known;
+  };
 }

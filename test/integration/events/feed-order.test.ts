@@ -3,6 +3,7 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { PublicEvent } from '../../../shared/events/event.ts';
 import { EventFeed } from '../../../shared/events/feed.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
+import { toItems } from '../../../shared/refunds/model/rows.ts';
 import { cancellationOf, creationOf } from '../../support/refunds/statement-items.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { waitForLock } from '../../support/stores/database-client.ts';
@@ -38,18 +39,14 @@ async function begin(): Promise<pg.Client> {
 /** Creates a refund of a new payment, within the connection's transaction if there is one. */
 async function createOn(client: pg.Client, environment: Environment = 'test'): Promise<string> {
   const item = creationOf({ organizationId: owner.id, environment });
-  const { rows } = await client.query('SELECT outcome FROM create_refunds($1::jsonb)', [
-    JSON.stringify([item]),
-  ]);
+  const { rows } = await client.query('SELECT outcome FROM create_refunds($1::jsonb)', [toItems([item])]);
   expect(rows).toEqual([{ outcome: 'created' }]);
   return item.id;
 }
 
 async function cancelOn(client: pg.Client, id: string): Promise<void> {
   const asked = cancellationOf({ organizationId: owner.id, environment: 'test' }, id);
-  const { rows } = await client.query('SELECT outcome FROM cancel_refund($1::jsonb)', [
-    JSON.stringify(asked),
-  ]);
+  const { rows } = await client.query('SELECT outcome FROM cancel_refund($1::jsonb)', [toItems(asked)]);
   expect(rows).toEqual([{ outcome: 'cancelled' }]);
 }
 

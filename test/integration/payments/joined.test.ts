@@ -12,15 +12,15 @@ test('a payment that was joined has to be read before a refund with limits, or a
   const known = creationOf(owner);
   const unread = { ...creationOf(owner), payment: {} };
   for (const item of [known, unread]) expect((await statements.create(item)).outcome).toBe('created');
-  const ids = [known.transaction_id, unread.transaction_id];
-  await joinPayments(db, { ...owner, processor: 'stripe', transactionId: unread.transaction_id }, ids);
+  const ids = [known.transactionId, unread.transactionId];
+  await joinPayments(db, { ...owner, processor: 'stripe', transactionId: unread.transactionId }, ids);
 
-  const { payment: _stored, ...decided } = { ...known, id: newId('ref'), event_id: newId('evt') };
-  const answer = await statements.create({ ...decided, limits: { max_taken: 1_000 } });
+  const { payment: _stored, ...decided } = { ...known, id: newId('ref'), eventId: newId('evt') };
+  const answer = await statements.create({ ...decided, limits: { maxTaken: 1_000n } });
   expect(answer.outcome).toBe('unread');
   const holder = await db.payment.findFirstOrThrow({
-    where: { names: { some: { name: known.transaction_id } } },
+    where: { names: { some: { name: known.transactionId } } },
   });
   expect(holder.fetchedAt).toBeNull();
-  expect(holder.staleSince).toEqual(known.payment.fetched_at);
+  expect(holder.staleSince).toEqual(known.payment.fetchedAt);
 });

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
 import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import type { Database } from '../../../shared/platform/database.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import type { PolicyInput } from '../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../shared/policies/preview.ts';
@@ -8,7 +9,7 @@ import { listPolicies, setPolicies } from '../../../shared/policies/stored-polic
 import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
-import type { Answer } from '../../../shared/refunds/lifecycle/statements.ts';
+import { openRefundStatements } from '../../../shared/refunds/lifecycle/statements.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPerson } from '../../support/people.ts';
@@ -313,15 +314,12 @@ describe('requests of two payments that are decided at the same moment', () => {
     const isRecorded = gate();
     const mayCommit = gate();
     vi.spyOn(service.deps.statements, 'create').mockImplementationOnce(async (item) => {
-      const items = JSON.stringify([item], (_name, value) =>
-        typeof value === 'bigint' ? Number(value) : value,
-      );
       return await service.deps.db.$transaction(
         async (tx) => {
-          const [answer] = await tx.$queryRaw<Answer[]>`SELECT * FROM create_refunds(${items}::jsonb)`;
+          const result = await openRefundStatements(tx as Database, 0).create(item);
           isRecorded.open();
           await mayCommit.opened;
-          return answer ?? { outcome: 'none' };
+          return result;
         },
         { timeout: 60_000 },
       );

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone } from '../../../shared/platform/database.ts';
+import { newId } from '../../../shared/platform/ids.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import { shareStatement } from '../../../shared/platform/shared-statement.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
@@ -11,6 +12,7 @@ import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { lockPaymentByName, newPayment } from '../../support/refunds/payments.ts';
 import { recordsOf } from '../../support/refunds/refund-records.ts';
+import { creationOf } from '../../support/refunds/statement-items.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -53,13 +55,13 @@ describe('a statement that concurrent requests share', () => {
   test('fails only for the item of a thousand that violates a constraint', async () => {
     const run = randomUUID();
     const { create } = service.deps.statements;
-    const poison = {
-      ...{ organization_id: service.organization.id, environment: 'test', processor: 'stripe' },
-      ...{ transaction_id: paymentAt(0), amount: 0, currency: 'usd', reason: 'other', initiated_by: 'api' },
-      ...{ status: 'processing', actor: 'test' },
-    };
-    const poisoned = Array.from({ length: 20 }, (_, index) =>
-      create({ ...poison, id: `ref_poison${index}${run.slice(0, 8)}`, event_id: `evt_${run}${index}` }),
+    const { payment: _, ...refund } = creationOf({
+      organizationId: service.organization.id,
+      environment: 'test',
+    });
+    const poison = { ...refund, transactionId: paymentAt(0), amount: 0n };
+    const poisoned = Array.from({ length: 20 }, () =>
+      create({ ...poison, id: newId('ref'), eventId: newId('evt') }),
     );
     const good = Array.from({ length: 1_000 }, (_, index) =>
       createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),

@@ -13,28 +13,29 @@ export function creationOf({ organizationId, environment }: Owner, id = newId('r
   const now = new Date();
   return {
     id,
-    organization_id: organizationId,
+    organizationId,
     environment,
     processor: 'stripe',
-    transaction_id: `ch_${id}`,
-    amount: 100,
+    transactionId: `ch_${id}`,
+    amount: 100n,
     currency: 'usd',
     reason: 'other',
-    initiated_by: 'api',
+    metadata: null,
+    initiatedBy: 'api',
     actor: 'test',
     status: 'processing',
-    event_id: newId('evt'),
-    payment: { amount: 100, currency: 'usd', charged_at: now, fetched_at: now },
+    eventId: newId('evt'),
+    payment: { amount: 100n, currency: 'usd', chargedAt: now, fetchedAt: now },
   } as const;
 }
 
 /** For `cancel_refund`. */
 export function cancellationOf({ organizationId, environment }: Owner, refundId: string) {
   return {
-    refund_id: refundId,
-    organization_id: organizationId,
+    refundId,
+    organizationId,
     environment,
     actor: 'test',
-    event_id: newId('evt'),
+    eventId: newId('evt'),
   };
 }

@@ -2,6 +2,7 @@ import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { newId } from '../../../shared/platform/ids.ts';
+import { toItems } from '../../../shared/refunds/model/rows.ts';
 import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
 import { cancellationOf, creationOf, type Owner } from '../refunds/statement-items.ts';
 import type { TestService } from '../service.ts';
@@ -51,7 +52,7 @@ export async function recordRefunds(
   const ids = items.map(({ id }) => id);
   const { db } = service.deps;
   await db.$transaction([
-    db.$queryRaw`SELECT outcome FROM create_refunds(${JSON.stringify(items)}::jsonb)`,
+    db.$queryRaw`SELECT outcome FROM create_refunds(${toItems(items)}::jsonb)`,
     db.refundWork.updateMany({ where: { refundId: { in: ids } }, data: { dueAt: new Date('2100-01-01') } }),
   ]);
   return ids;
@@ -64,7 +65,7 @@ export async function recordCancellation(
   owner: Owner = ownerOf(service),
 ): Promise<void> {
   const asked = cancellationOf(owner, refundId);
-  await service.deps.db.$queryRaw`SELECT outcome FROM cancel_refund(${JSON.stringify(asked)}::jsonb)`;
+  await service.deps.db.$queryRaw`SELECT outcome FROM cancel_refund(${toItems(asked)}::jsonb)`;
 }
 
 /** A delivery with its attempts, as the database has it. */

@@ -324,7 +324,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     expect((await create(transactionId, { currency: 'eur', amount: 100 })).status).toBe(200);
     const { organization, deps } = service;
     const { payment: _, ...asked } = creationOf({ organizationId: organization.id, environment: 'test' });
-    const answer = await deps.statements.create({ ...asked, transaction_id: transactionId });
+    const answer = await deps.statements.create({ ...asked, transactionId });
     expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
     const { reserved } = await deps.db.payment.findFirstOrThrow({
       where: { names: { some: { name: transactionId } } },
