@@ -82,10 +82,13 @@ export class RefundQueues {
   #enqueueShared(queueName: string, id: string, enqueueAll: (ids: readonly string[]) => Promise<void>): void {
     let producer = this.#producers.get(queueName);
     if (producer === undefined) {
-      const enqueue = shareStatement<string, void>(async (ids) => {
-        await enqueueAll(ids);
-        return ids.map(() => undefined);
-      }, enqueueLanes);
+      const enqueue = shareStatement<string, void>(
+        async (ids) => {
+          await enqueueAll(ids);
+          return ids.map(() => undefined);
+        },
+        { lanes: enqueueLanes },
+      );
       producer = { enqueue, pending: 0 };
       this.#producers.set(queueName, producer);
     }

@@ -12,24 +12,23 @@ const hangingMs = 5_000;
 
 /**
  * Lets concurrent requests share a statement: items that arrive while one is running go into the next one. Without a running
- * statement nothing waits. An item that makes the statement fail fails alone: the others run again, one by one. While the
+ * statement nothing waits, unless `gatherMs` is given. An item that makes the statement fail fails alone: the others run again, one by one. While the
  * database hangs, waiting items fail instead of waiting as long again.
  * @param run returns a result per item, in the order of the items, or throws.
  * @param lanes how many statements may run at the same time.
+ * @param gatherMs how long the first item of a statement waits for others, where each statement costs more than that is worth.
  */
 export function shareStatement<Item, Result>(
   run: (items: readonly Item[]) => Promise<readonly Result[]>,
-  lanes = 1,
+  { lanes = 1, gatherMs = 0 } = {},
 ): SharedStatement<Item, Result> {
-  const waiting: (() => void)[] = [];
+  const waiting: { start: () => void; isReady: boolean }[] = [];
   let underWay = 0;
   let hangs = false;
   const startNext = () => {
-    if (underWay >= lanes) return;
-    const start = waiting.shift();
-    if (start === undefined) return;
+    if (underWay >= lanes || waiting[0]?.isReady !== true) return;
     underWay += 1;
-    start();
+    waiting.shift()?.start();
   };
   const loader = new DataLoader<Item, Result>(
     async (items) => {
@@ -39,7 +38,7 @@ export function shareStatement<Item, Result>(
       underWay -= 1;
       if (performance.now() - since > hangingMs && isDatabaseUnavailable(results[0])) {
         hangs = true;
-        for (const start of waiting.splice(0)) start();
+        for (const { start } of waiting.splice(0)) start();
         hangs = false;
       }
       startNext();
@@ -49,8 +48,14 @@ export function shareStatement<Item, Result>(
       cache: false,
       maxBatchSize: maxItems,
       batchScheduleFn(start) {
-        waiting.push(start);
-        setImmediate(startNext);
+        const turn = { start, isReady: false };
+        waiting.push(turn);
+        const makeReady = () => {
+          turn.isReady = true;
+          startNext();
+        };
+        if (gatherMs > 0) setTimeout(makeReady, gatherMs);
+        else setImmediate(makeReady);
       },
     },
   );
@@ -98,10 +103,13 @@ export function shareRead<Result>(
   read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Result>>,
   lanes = 2,
 ): SharedStatement<string, Result | undefined> {
-  return shareStatement(async (keys) => {
-    const found = await read([...new Set(keys)]);
-    return keys.map((key) => found.get(key));
-  }, lanes);
+  return shareStatement(
+    async (keys) => {
+      const found = await read([...new Set(keys)]);
+      return keys.map((key) => found.get(key));
+    },
+    { lanes },
+  );
 }
 
 /** The same for reads of one statement each: equal reads in one turn of the event loop share it, others run side by side. */

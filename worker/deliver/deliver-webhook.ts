@@ -43,6 +43,9 @@ const mostPlaces = 500;
 /** Places that endpoints whose attempts end leave to other endpoints. */
 const reservedPlaces = 100;
 
+/** Attempts that end within this time are recorded together, and make place for the next ones together. */
+const gatherMs = 5;
+
 /** @param transport of the settings' environment by default. */
 export function openWebhookSender(
   deps: PlatformDependencies,
@@ -54,7 +57,9 @@ export function openWebhookSender(
   let isClosing = false;
   const places = () => (isClosing ? 0 : mostPlaces - taken);
 
-  const record = shareStatement((results: readonly AttemptResult[]) => recordAll(deps, results));
+  const record = shareStatement((results: readonly AttemptResult[]) => recordAll(deps, results), {
+    gatherMs,
+  });
   const startDue = async (deliveryIds: readonly string[] | null, most: number) => {
     if (most > 0) start((await claimDue(deps.db, deliveryIds, most)).map((claim) => [claim]));
   };
