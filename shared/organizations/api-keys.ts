@@ -157,7 +157,7 @@ async function checkKeyCount(
 ): Promise<void> {
   const dayAgo = new Date(now.getTime() - dayMs);
   const where = { organizationId, environment };
-  // Each request of a requester with limits reads all keys of the requester, also revoked ones.
+  // Revoked keys are kept, and read wherever a person's keys are listed or revoked.
   if ((await tx.apiKey.count({ where: { ...where, createdAt: { gt: dayAgo } } })) >= maxKeys) {
     throw new ServiceError(
       'validation_error',

@@ -49,15 +49,10 @@ export async function nameActors(
 export async function peopleBehind(db: Database, actors: readonly string[]): Promise<Map<string, string>> {
   const people = new Map(actors.map((actor) => [actor, actor]));
   if (idsAfter('key:', actors).length === 0) return people;
-  const found = await db.$queryRaw<{ actor: string; person: string }[]>(Prisma.sql`
-    WITH RECURSIVE chain AS (
-      SELECT actor, actor AS person, 0 AS depth FROM unnest(${[...people.keys()]}::text[]) AS actor
-      UNION ALL
-      SELECT chain.actor, key.created_by, depth + 1
-      FROM chain JOIN api_key AS key ON key.id = substr(chain.person, 5)
-      WHERE chain.person LIKE 'key:%'
-    )
-    SELECT DISTINCT ON (actor) actor, person FROM chain ORDER BY actor, depth DESC`);
+  const found = await db.$queryRaw<{ actor: string; person: string }[]>`
+    SELECT actor, coalesce(key.created_by, requester) AS person
+    FROM (SELECT actor, requester_of(actor) AS requester FROM unnest(${[...people.keys()]}::text[]) AS actor) AS each
+    LEFT JOIN api_key AS key ON key.id = substr(requester, 5)`;
   for (const { actor, person } of found) people.set(actor, person);
   return people;
 }

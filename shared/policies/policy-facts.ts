@@ -1,5 +1,7 @@
 import { type KnownPayment, refundsOf } from '../payments/payment.ts';
-import type { Database } from '../platform/database.ts';
+import { type Database, Prisma } from '../platform/database.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
+import { comparedOwnerSql } from '../refunds/queries/refund-filter.ts';
 import { countsRequester } from './evaluate.ts';
 import type { Policy, PolicyFacts, Velocity } from './policy.ts';
 
@@ -73,7 +75,7 @@ async function velocityOf(
   return { refundsInLastDay: all, amountInLastDay: sameCurrency._sum.amount ?? 0n };
 }
 
-/** What prisma/functions/limits/requested_refunds.sql returns. */
+/** How many refunds a requester has requested, and the total of those in one currency. */
 export interface RequestedRow {
   made_count: bigint;
   made_amount: bigint;
@@ -90,7 +92,13 @@ async function requesterVelocityOf(
   now: Date,
 ): Promise<Velocity> {
   const [row] = await db.$queryRaw<RequestedRow[]>`
-    SELECT * FROM requested_refunds(${organizationId}, ${environment}::environment, requester_of(${actor}), ${currency},
-      ${now}::timestamptz - interval '24 hours', 'infinity')`;
+    SELECT count(*) AS made_count, coalesce(sum(amount) FILTER (WHERE currency = ${currency}), 0)::bigint AS made_amount
+    FROM refund WHERE requester = (SELECT requester_of(${actor})) AND created_at > ${now}::timestamptz - interval '24 hours'
+      AND ${countedSql({ organizationId, environment })}`;
   return row === undefined ? noVelocity : velocityFromRow(row);
+}
+
+/** The refunds of an environment that count for a requester. */
+export function countedSql(owner: RefundOwner): Prisma.Sql {
+  return Prisma.sql`${comparedOwnerSql(owner)} AND status IN ('pending', 'processing', 'completed')`;
 }

@@ -3,7 +3,7 @@ import type { Database, Refund } from '../platform/database.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { countsRequester, evaluatePolicies } from './evaluate.ts';
 import { type Policy, type PolicyFacts, type PolicyVerdict, summaryOf, type Velocity } from './policy.ts';
-import { noVelocity, type RequestedRow, velocityFromRow } from './policy-facts.ts';
+import { countedSql, noVelocity, type RequestedRow, velocityFromRow } from './policy-facts.ts';
 
 /** An existing refund and the verdicts of two sets of policies. */
 export interface PreviewedRefund {
@@ -104,7 +104,7 @@ async function readRefundsOfPayments(
 /** What the requester of each refund had requested in the 24 hours before it; empty when no policy compares it. */
 async function readRequesterVelocities(
   db: Database,
-  { organizationId, environment }: RefundOwner,
+  owner: RefundOwner,
   latest: readonly LatestRefund[],
   policies: readonly Policy[],
 ): Promise<Map<string, Velocity>> {
@@ -113,15 +113,14 @@ async function readRequesterVelocities(
   // The refunds of each requester are read once, from a day before the first of these refunds to the last.
   const rows = await db.$queryRaw<(RequestedRow & { id: string })[]>`
     WITH asked AS MATERIALIZED (
-      SELECT refund.id, refund.currency, refund.created_at, requester_of(event.actor) AS requester
-      FROM refund JOIN refund_event AS event ON event.refund_id = refund.id AND event.seq = 1
-      WHERE refund.id = ANY(${counted.map(({ id }) => id)})
+      SELECT id, currency, created_at, requester FROM refund WHERE id = ANY(${counted.map(({ id }) => id)})
     ), made AS MATERIALIZED (
-      SELECT span.requester, each.* FROM (
+      SELECT each.* FROM (
         SELECT requester, min(created_at) - interval '24 hours' AS since, max(created_at) AS before FROM asked GROUP BY 1
       ) AS span
-      CROSS JOIN LATERAL refunds_of_requester(${organizationId}, ${environment}::environment, span.requester,
-        span.since, span.before) AS each
+      CROSS JOIN LATERAL (SELECT requester, amount, currency, created_at FROM refund
+        WHERE requester = span.requester AND created_at > since AND created_at < before AND ${countedSql(owner)}
+        OFFSET 0) AS each
     )
     SELECT asked.id, count(made) AS made_count,
       coalesce(sum(made.amount) FILTER (WHERE made.currency = asked.currency), 0)::bigint AS made_amount

@@ -1,6 +1,7 @@
 import type { Database, Prisma, ProcessorAccount, Refund } from '../platform/database.ts';
 import type { ListedRefund, RefundWindow } from '../processors/contract/processor.ts';
 import type { RefundWithWork } from '../refunds/model/refund.ts';
+import { findOfAccount } from '../refunds/queries/find-refunds.ts';
 
 type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
 
@@ -14,26 +15,16 @@ export async function findCandidates(
 ): Promise<RefundWithWork[]> {
   const voids = theirs.filter(({ id, transactionIds }) => transactionIds.includes(id)).map(({ id }) => id);
   const voided = await findPaymentIds(db, account, voids);
-  return await findOneByOne(db, account, [
-    { externalRefundId: { in: theirs.map(({ id }) => id) } },
-    { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
-    {
-      paymentId: { in: [...voided.values()] },
-      ...{ externalRefundId: null, work: { unknownSince: { not: null } } },
-    },
-  ]);
-}
-
-/** Refunds that one of the conditions finds. Each is a statement with an index of its own. */
-async function findOneByOne(
-  db: Database,
-  account: Account,
-  conditions: readonly Prisma.RefundWhereInput[],
-): Promise<RefundWithWork[]> {
+  // Each is a statement with an index of its own.
   const found = await Promise.all(
-    conditions.map((each) =>
-      db.refund.findMany({ where: { ...scopeOf(account), ...each }, include: { work: true } }),
-    ),
+    [
+      { externalRefundId: { in: theirs.map(({ id }) => id) } },
+      { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
+      {
+        paymentId: { in: [...voided.values()] },
+        ...{ externalRefundId: null, work: { unknownSince: { not: null } } },
+      },
+    ].map((byIds) => findOfAccount(db, account, byIds)),
   );
   return [...new Map(found.flat().map((refund) => [refund.id, refund])).values()];
 }
@@ -66,7 +57,7 @@ export async function* acceptedWithin(
         status: { in: ['processing', 'completed'] },
         ...(last === undefined ? {} : after(last)),
       },
-      orderBy: [{ externalRefundId: 'asc' }, { id: 'asc' }],
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
       take: batchSize,
     });
     yield batch;
@@ -75,9 +66,9 @@ export async function* acceptedWithin(
   }
 }
 
-/** What follows a refund in the order of the index, even if that refund has left the list meanwhile. */
-function after({ externalRefundId, id }: Refund): Prisma.RefundWhereInput {
-  return { OR: [{ externalRefundId: { gt: externalRefundId ?? '' } }, { externalRefundId, id: { gt: id } }] };
+/** What follows a refund in the order of the list, even if that refund has left it meanwhile. */
+function after({ createdAt, id }: Refund): Prisma.RefundWhereInput {
+  return { createdAt: { gte: createdAt }, OR: [{ createdAt: { gt: createdAt } }, { id: { gt: id } }] };
 }
 
 function scopeOf({ organizationId, environment, processor }: Account): Account {

@@ -44,9 +44,9 @@ export async function preloadService(
   await load(
     databaseUrl,
     `insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
-       initiated_by, external_refund_id, processor_status, accepted_at,
+       initiated_by, requester, external_refund_id, processor_status, accepted_at,
        created_at, updated_at, completed_at)
-     select ${id('ref')}, ${owner}, ${payment}, 1 + n / 2, 'stripe', 1, 'usd', 'product_defective', 'completed', 'api', 're_' || md5('refund' || n),
+     select ${id('ref')}, ${owner}, ${payment}, 1 + n / 2, 'stripe', 1, 'usd', 'product_defective', 'completed', 'api', 'key:bench', 're_' || md5('refund' || n),
        'succeeded', at, at, at, at
      from generate_series(1, ${count}) as n, lateral (select ${createdAt(count)} as at) as time`,
   );
@@ -82,8 +82,8 @@ export async function loadDueRefunds(databaseUrl: string, organizationId: string
      insert into payment_name (organization_id, environment, processor, name, payment_id)
      select ${owner}, 'stripe', ${name}, 1 + n from generate_series(0, ${payments - 1}) as n;
      insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
-       initiated_by, created_at, updated_at)
-     select ${due}, ${owner}, ${name}, 1 + n % ${payments}, 'stripe', 1, 'usd', 'product_defective', 'processing', 'api', now(), now()
+       initiated_by, requester, created_at, updated_at)
+     select ${due}, ${owner}, ${name}, 1 + n % ${payments}, 'stripe', 1, 'usd', 'product_defective', 'processing', 'api', 'key:bench', now(), now()
      from generate_series(1, ${count}) as n;
      insert into refund_work (refund_id, organization_id, environment, processor, due_at)
      select ${due}, ${owner}, 'stripe', now() from generate_series(1, ${count}) as n;

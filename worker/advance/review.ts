@@ -11,6 +11,7 @@ import {
   isSameFlag,
 } from '../../shared/refunds/model/flags.ts';
 import { referenceTo } from '../../shared/refunds/model/refund.ts';
+import { findOfAccount } from '../../shared/refunds/queries/find-refunds.ts';
 import { describe } from './outcomes.ts';
 import { retryPause } from './pauses.ts';
 import type { StepContext } from './steps.ts';
@@ -53,13 +54,13 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
  */
 async function isAnothers(db: Database, refund: Refund, found: ProcessorRefund): Promise<boolean> {
   if (refund.externalRefundId !== null) return false;
-  const { id, organizationId, environment, processor, amount, currency } = refund;
-  const others = { organizationId, environment, processor, id: { not: id } };
-  if ((await db.refund.count({ where: { ...others, externalRefundId: found.id } })) > 0) return true;
+  const others = await findOfAccount(db, refund, { externalRefundId: found.id });
+  if (others.length > 0) return true;
   if (found.id !== refund.transactionId) return false;
   const unknown = { externalRefundId: null, work: { unknownSince: { not: null } } };
-  const { paymentId } = refund;
-  return (await db.refund.count({ where: { ...others, paymentId, amount, currency, ...unknown } })) > 0;
+  const { id, paymentId, amount, currency } = refund;
+  const alike = { paymentId, amount, currency, id: { not: id } };
+  return (await db.refund.count({ where: { ...alike, ...unknown } })) > 0;
 }
 
 /** @param found what the processor has; null for nothing. */

@@ -1,5 +1,6 @@
 -- Whose requests count together: a person's, with those of the API keys that the person created, also with another key. A key that
--- was made on the command line counts on its own, with the keys that were created with it.
+-- was made on the command line counts on its own, with the keys that were created with it. This never changes, so a refund keeps
+-- its requester.
 --
 -- actor: as in timelines, `user:<id>` or `key:<id>`. Returns an actor.
 CREATE OR REPLACE FUNCTION requester_of(actor text) RETURNS text

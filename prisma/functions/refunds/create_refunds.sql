@@ -34,6 +34,7 @@ DECLARE
   asked record;
   paid payment;
   made refund;
+  behind text;
   -- Their work and events follow together, after the last of them.
   created refund[] := '{}';
 BEGIN
@@ -93,8 +94,9 @@ BEGIN
     IF paid.currency <> asked.currency OR paid.reserved + paid.refunded_outside + asked.amount > paid.amount THEN
       outcome := 'refused'; payment := to_json(paid); RETURN NEXT; CONTINUE;
     END IF;
+    behind := requester_of(asked.actor);
     outcome := CASE WHEN asked.limits IS NULL THEN NULL
-      ELSE exceeded_limit(asked.limits, paid, asked.amount, asked.currency, moment) END;
+      ELSE exceeded_limit(asked.limits, paid, asked.amount, asked.currency, behind, moment) END;
     IF outcome IS NOT NULL THEN
       RETURN NEXT; CONTINUE;
     END IF;
@@ -106,10 +108,10 @@ BEGIN
       UPDATE payment AS p SET reserved = p.reserved + asked.amount WHERE p.id = paid.id;
     END IF;
     INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
-      initiated_by, created_at, updated_at, environment, payment_id, api_key_id, idempotency_key, fingerprint)
+      initiated_by, created_at, updated_at, environment, payment_id, requester, api_key_id, idempotency_key, fingerprint)
     VALUES (asked.id, asked.organization_id, asked.transaction_id, asked.amount, asked.currency, asked.reason, asked.status,
       asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, paid.id,
-      asked.api_key_id, asked.idempotency_key, asked.fingerprint)
+      behind, asked.api_key_id, asked.idempotency_key, asked.fingerprint)
     RETURNING * INTO made;
     created := created || made;
     outcome := 'created';

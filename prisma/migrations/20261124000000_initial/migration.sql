@@ -230,6 +230,7 @@ CREATE TABLE "refund" (
     "updated_at" TIMESTAMPTZ(3) NOT NULL,
     "environment" "environment" NOT NULL,
     "payment_id" BIGINT NOT NULL,
+    "requester" TEXT NOT NULL,
     "api_key_id" TEXT,
     "idempotency_key" TEXT,
     "fingerprint" BYTEA,
@@ -427,16 +428,13 @@ CREATE UNIQUE INDEX "payment_id_organization_id_environment_processor_key" ON "p
 CREATE INDEX "payment_name_by_payment" ON "payment_name"("payment_id");
 
 -- CreateIndex
-CREATE INDEX "refund_list" ON "refund"("organization_id", "environment", "created_at", "id", "status", "processor", "currency", "amount", "initiated_by", "reason", "completed_at");
-
--- CreateIndex
-CREATE INDEX "refund_list_by_status" ON "refund"("organization_id", "environment", "status", "created_at", "id");
+CREATE INDEX "refund_list" ON "refund"("organization_id", "environment", "created_at", "id");
 
 -- CreateIndex
 CREATE INDEX "refund_by_payment" ON "refund"("payment_id");
 
 -- CreateIndex
-CREATE INDEX "refund_by_key" ON "refund"("api_key_id", "created_at");
+CREATE INDEX "refund_by_requester" ON "refund"("requester", "created_at");
 
 -- CreateIndex
 CREATE INDEX "refund_work_due" ON "refund_work"("processor", "due_at");
@@ -592,18 +590,18 @@ CREATE UNIQUE INDEX "refund_idempotency_key" ON "refund"("organization_id", "env
 CREATE UNIQUE INDEX "refund_cancel_key" ON "refund"("organization_id", "environment", "cancel_key")
     WHERE "cancel_key" IS NOT NULL;
 
--- Finds a refund by the processor's id, which a new refund has not yet.
-CREATE INDEX "refund_by_processor_refund" ON "refund"("external_refund_id", "organization_id", "environment", "processor")
-    WHERE "external_refund_id" IS NOT NULL;
+-- Finds a refund by the processor's id, which a new refund has not yet. Not unique: two refunds of ours may have one, as when a
+-- person resolved a refund with the other's id, or both are a void of the same sale. That is for a person to see; it must not
+-- keep a result from being recorded.
+CREATE INDEX "refund_by_processor_refund" ON "refund"("external_refund_id") WHERE "external_refund_id" IS NOT NULL;
 
--- What awaits approval or is flagged: few rows at any time, however many refunds there are.
-CREATE INDEX "refund_awaiting_approval" ON "refund"("organization_id", "environment", "created_at" DESC, "id" DESC)
-    WHERE "status" = 'pending';
+-- The lists of one status, of which nearly every refund has another: most have completed. A query has to name the status in its text.
+CREATE INDEX "refund_list_by_status" ON "refund"("organization_id", "environment", "status", "created_at", "id")
+    WHERE "status" <> 'completed';
+
+-- What is flagged: few rows at any time, however many refunds there are.
 CREATE INDEX "refund_work_flagged" ON "refund_work"("organization_id", "environment", "flagged_at", "refund_id")
     WHERE "flagged_at" IS NOT NULL;
-
--- The refunds that people requested, few beside those of API keys, to sum up those of a person.
-CREATE INDEX "refund_by_person" ON "refund"("organization_id", "environment", "created_at") WHERE "api_key_id" IS NULL;
 
 -- One number per text, number or boolean in the first level of a refund's metadata, for its organization. Numbers and booleans
 -- count as their text. The index is made of these, so this function must never change its results; a new rule is a new

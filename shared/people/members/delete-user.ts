@@ -89,9 +89,7 @@ const mostNamed = 5;
 /** No one could approve these refunds once the user is deleted: see `isRequesterDeleted` of four-eyes.ts. */
 async function checkPendingRequests(tx: DatabaseTransaction, userId: string): Promise<void> {
   const pending = await tx.$queryRaw<{ id: string }[]>`
-    SELECT refund.id FROM refund JOIN refund_event AS requested ON requested.refund_id = refund.id AND requested.seq = 1
-    WHERE refund.status = 'pending' AND requester_of(requested.actor) = ${actorOf({ userId })}
-    ORDER BY refund.id`;
+    SELECT id FROM refund WHERE requester = ${actorOf({ userId })} AND status = 'pending' ORDER BY id`;
   if (pending.length === 0) return;
   const named = pending.slice(0, mostNamed).map(({ id }) => id);
   const list = [...named, ...(pending.length > mostNamed ? ['...'] : [])].join(', ');

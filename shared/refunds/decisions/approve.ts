@@ -37,8 +37,9 @@ export async function approveRefund(
 ): Promise<DecisionOutcome> {
   const requested = await deps.db.refundEvent.findUniqueOrThrow({
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
+    select: { actor: true, refund: { select: { organizationId: true, requester: true } } },
   });
-  const refusal = await readApprovalRefusal(deps, refund.organizationId, requested, actor);
+  const refusal = await readApprovalRefusal(deps, requested.refund, requested.actor, actor);
   if (refusal !== null) throw new ServiceError('insufficient_scope', refusal);
   const move: Decision = {
     refund,

@@ -1,5 +1,5 @@
 import { peopleBehind } from '../../people/actors.ts';
-import type { RefundEvent } from '../../platform/database.ts';
+import type { Refund } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
 
 /** An actor as in timelines, and the person behind it: for a key, the person who created it. */
@@ -82,18 +82,25 @@ function daysInWords(days: number): string {
   return days === 1 ? '1 day' : `${days} days`;
 }
 
-/** The same for actors as in timelines. @param requested the first entry of the refund's timeline. */
+/**
+ * The same for a stored refund.
+ * @param actor who requested it, the first of its timeline.
+ */
 export async function readApprovalRefusal(
   deps: Pick<PlatformDependencies, 'db' | 'clock'>,
-  organizationId: string,
-  requested: Pick<RefundEvent, 'actor'>,
+  refund: Pick<Refund, 'organizationId' | 'requester'>,
+  actor: string,
   approver: string,
 ): Promise<string | null> {
-  const people = await peopleBehind(deps.db, [requested.actor, approver]);
-  const principalOf = (actor: string) => ({ actor, person: people.get(actor) ?? actor });
-  const requester = principalOf(requested.actor);
+  const { organizationId } = refund;
+  const people = await peopleBehind(deps.db, [refund.requester, approver]);
+  const requester = { actor, person: people.get(refund.requester) ?? refund.requester };
   const circumstances = await readCircumstances(deps, organizationId, requester);
-  return approvalRefusal(requester, principalOf(approver), circumstances);
+  return approvalRefusal(
+    requester,
+    { actor: approver, person: people.get(approver) ?? approver },
+    circumstances,
+  );
 }
 
 /** Invitations of the command line connect no one: operators may do anything. */

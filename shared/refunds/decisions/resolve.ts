@@ -23,6 +23,7 @@ import { openAttempt } from '../model/attempts.ts';
 import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
+import { findOfAccount } from '../queries/find-refunds.ts';
 import { readGivenReason } from './approve.ts';
 import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
 
@@ -225,11 +226,9 @@ async function refuseTaken(
   { externalRefundId }: Decision,
 ): Promise<void> {
   if (externalRefundId === null || externalRefundId === refund.externalRefundId) return;
-  const { organizationId, environment, processor } = refund;
-  const other = await tx.refund.findFirst({
-    where: { organizationId, environment, processor, externalRefundId, id: { not: refund.id } },
-  });
-  if (other === null) return;
+  const taken = await findOfAccount(tx, refund, { externalRefundId });
+  const other = taken.find(({ id }) => id !== refund.id);
+  if (other === undefined) return;
   throw new ServiceError(
     'validation_error',
     `processor refund: ${externalRefundId} already belongs to ${other.id}.`,

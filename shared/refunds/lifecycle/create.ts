@@ -37,7 +37,6 @@ type StoredFacts = Pick<Payment, 'amount' | 'currency' | 'chargedAt' | 'refunded
 type LimitsItem = Omit<RecordedLimits, 'keyDay'> & {
   apiKeyId?: string;
   keyDayAmount?: bigint;
-  requester?: string;
 };
 
 export type CreationResult =
@@ -111,14 +110,13 @@ function itemOf(
     idempotencyKey: idempotency?.key ?? null,
     fingerprint: idempotency?.fingerprint ?? null,
     payment: unstored === null ? null : factsOf(unstored),
-    limits: limits === null ? null : limitsItem(limits, request.actor),
+    limits: limits === null ? null : limitsItem(limits),
   };
 }
 
-function limitsItem({ keyDay, ...limits }: RecordedLimits, actor: string): LimitsItem {
-  const countsRequester = limits.requesterDayCount !== undefined || limits.requesterDayAmount !== undefined;
+function limitsItem({ keyDay, ...limits }: RecordedLimits): LimitsItem {
   const key = keyDay && { apiKeyId: keyDay.apiKeyId, keyDayAmount: keyDay.maxPerDay };
-  return { ...limits, ...key, ...(countsRequester ? { requester: actor } : {}) };
+  return { ...limits, ...key };
 }
 
 /** The facts of a payment that is not stored yet. */

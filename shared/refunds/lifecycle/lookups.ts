@@ -89,8 +89,9 @@ async function readPayments(
        p.stale_since AS "staleSince", p.created_at AS "createdAt", asked.position::int,
        CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE (
          SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
-         WHERE r.api_key_id = asked.api_key_id AND r.currency = asked.currency
-           AND r.created_at > service_time() - interval '24 hours' AND r.status IN ('pending', 'processing', 'completed')
+         WHERE r.requester = requester_of('key:' || asked.api_key_id)
+           AND r.created_at > (SELECT service_time() - interval '24 hours')
+           AND r.api_key_id = asked.api_key_id AND r.currency = asked.currency AND r.status IN ('pending', 'processing', 'completed')
        ) END AS "takenByKeyInLastDay"
      FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
        AS asked(organization_id, environment, processor, transaction_id, api_key_id, currency, position)

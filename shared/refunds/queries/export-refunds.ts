@@ -104,7 +104,7 @@ export async function* exportRefunds(
   yield lineOf(Object.keys(columns));
   for (let last = found.at(-1); last !== undefined; last = found.at(-1)) {
     await options.confirm?.();
-    const refunds = await loadRefunds(db, owner, found);
+    const refunds = await loadRefunds(db, found);
     options.onRows?.(refunds.length);
     yield refunds.map((refund) => lineOf(Object.values(columns).map((read) => read(refund)))).join('');
     if (found.length < batchSize) return;

@@ -164,10 +164,28 @@ export async function findRefundEnvironments(
   const refundIds = ids.filter((id) => id.startsWith('ref_'));
   if (refundIds.length === 0) return new Map();
   const refunds = await db.refund.findMany({
-    where: { id: { in: refundIds }, organizationId },
-    select: { id: true, environment: true },
+    where: { id: { in: refundIds } },
+    select: { id: true, environment: true, organizationId: true },
   });
-  return new Map(refunds.map(({ id, environment }) => [id, environment]));
+  const own = refunds.filter((refund) => refund.organizationId === organizationId);
+  return new Map(own.map(({ id, environment }) => [id, environment]));
+}
+
+/**
+ * The refunds of an account that a condition on ids finds. The account is checked in the result, so that no index but that of the
+ * ids fits.
+ */
+export async function findOfAccount(
+  db: Pick<Database, 'refund'>,
+  { organizationId, environment, processor }: Pick<Refund, 'organizationId' | 'environment' | 'processor'>,
+  byIds: Prisma.RefundWhereInput,
+): Promise<RefundWithWork[]> {
+  const found = await db.refund.findMany({ where: byIds, include: { work: true } });
+  const isOwn = (refund: Refund) =>
+    refund.organizationId === organizationId &&
+    refund.environment === environment &&
+    refund.processor === processor;
+  return found.filter(isOwn);
 }
 
 /**

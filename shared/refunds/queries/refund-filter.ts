@@ -32,7 +32,7 @@ export interface RefundFilter {
   q?: string | undefined;
 }
 
-/** Uses two partial indexes. The status is a literal, because a parameter would not match the index. */
+/** Uses two partial indexes. */
 function needsAttentionSql(owner: RefundOwner): Prisma.Sql {
   const ofOwner = ownerSql(owner);
   return Prisma.sql`id = ANY (ARRAY(
@@ -49,9 +49,10 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
   const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
   const { createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
   const q = filter.q?.trim() ?? '';
+  const isByIds = transactionId !== undefined || needsAttention === true || q !== '';
   return Prisma.join(
     [
-      ownerSql(owner),
+      isByIds ? comparedOwnerSql(owner) : ownerSql(owner),
       statuses.length > 0 && statusSql(statuses),
       processor !== undefined && Prisma.sql`processor = ${processor}`,
       transactionId !== undefined && requestedForSql(owner, transactionId),
@@ -75,11 +76,26 @@ export function ownerSql({ organizationId, environment }: RefundOwner): Prisma.S
   return Prisma.sql`organization_id = ${organizationId} AND environment = ${environment}::environment`;
 }
 
+/** The same for refunds that are found in another way: compared as no index can, so that the planner cannot choose the list. */
+export function comparedOwnerSql({ organizationId, environment }: RefundOwner): Prisma.Sql {
+  return Prisma.sql`organization_id IS NOT DISTINCT FROM ${organizationId}
+    AND environment IS NOT DISTINCT FROM ${environment}::environment`;
+}
+
+/** The statuses are literals, because a parameter would not match the partial index of all but those that have completed. */
 function statusSql(statuses: readonly RefundStatus[]): Prisma.Sql {
-  const each = statuses.map((status) => Prisma.sql`${status}::refund_status`);
+  const each = statuses.map((status) => literals[status]);
   // One status alone keeps the order of the index by status.
   return each.length === 1 ? Prisma.sql`status = ${each[0]}` : Prisma.sql`status IN (${Prisma.join(each)})`;
 }
+
+const literals: Readonly<Record<RefundStatus, Prisma.Sql>> = {
+  pending: Prisma.sql`'pending'`,
+  processing: Prisma.sql`'processing'`,
+  completed: Prisma.sql`'completed'`,
+  failed: Prisma.sql`'failed'`,
+  cancelled: Prisma.sql`'cancelled'`,
+};
 
 /** Found first, so that the planner cannot scan the list for it. */
 function requestedForSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
@@ -106,18 +122,13 @@ function metadataSql({ organizationId }: RefundOwner, asked: Readonly<Record<str
 /** The characters of all ids, ours and the processors'. */
 const idPattern = /^[\x21-\x7e]{1,255}$/;
 
-/**
- * Looks up each kind of id in its own index; with an OR the planner could scan the list. Naming every processor completes the
- * leading columns of the other two indexes.
- */
+/** Looks up each kind of id in its own index; with an OR the planner could scan the list. The owner is checked in the result. */
 function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
   if (!idPattern.test(text)) return Prisma.sql`FALSE`;
-  const ofOwner = ownerSql(owner);
-  const processors = [...processorNames];
   return Prisma.sql`id = ANY (ARRAY(
-    SELECT id FROM refund WHERE ${ofOwner} AND id = ${text}
+    SELECT ${text}
     UNION ${idsOfPaymentSql(owner, text)}
-    UNION SELECT id FROM refund WHERE ${ofOwner} AND processor = ANY (${processors}) AND external_refund_id = ${text}))`;
+    UNION SELECT id FROM refund WHERE external_refund_id = ${text}))`;
 }
 
 const latestDate = Date.UTC(9999, 11, 31);

@@ -38,7 +38,7 @@ export async function searchRefunds(
   const hasNewer = cursor?.direction === 'newer' ? goesOn : cursor !== null;
   const hasOlder = cursor?.direction === 'newer' || goesOn;
   return {
-    refunds: await loadRefunds(db, owner, kept),
+    refunds: await loadRefunds(db, kept),
     next: hasOlder && last !== undefined ? encodeCursor({ direction: 'older', position: last }) : null,
     previous: hasNewer && first !== undefined ? encodeCursor({ direction: 'newer', position: first }) : null,
   };
@@ -74,10 +74,7 @@ function capped(counted: number, cap: number): CappedCount {
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 
-/**
- * The positions of the refunds after a cursor, in its direction; without a cursor, from the newest. Reads only columns of the
- * index, so that refunds that do not match are never loaded; `loadRefunds` loads the others.
- */
+/** The positions of the refunds after a cursor, in its direction; without a cursor, from the newest. `loadRefunds` loads them. */
 export async function findFrom(
   db: Database,
   owner: RefundOwner,
@@ -104,12 +101,11 @@ function placeSql({ position: { createdAt, id } }: RefundCursor): Prisma.Sql {
 /** The refunds at these positions, newest first. */
 export async function loadRefunds(
   db: Database,
-  { organizationId, environment }: RefundOwner,
   positions: readonly RefundPosition[],
 ): Promise<RefundWithWork[]> {
   if (positions.length === 0) return [];
   return await db.refund.findMany({
-    where: { organizationId, environment, id: { in: positions.map(({ id }) => id) } },
+    where: { id: { in: positions.map(({ id }) => id) } },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     include: { work: true },
   });

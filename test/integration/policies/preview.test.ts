@@ -19,9 +19,9 @@ async function refundOften(count: number): Promise<void> {
   await query(
     databaseUrl(),
     `insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason,
-       status, initiated_by, external_refund_id, created_at, updated_at)
+       status, initiated_by, requester, external_refund_id, created_at, updated_at)
      select 'ref_often' || (known.count + n), 'org_many', 'test', 'ch_often', payment.id, 'stripe', 1, 'usd', 'other', 'completed',
-       'api', 're_often' || (known.count + n), at, at
+       'api', 'key:often', 're_often' || (known.count + n), at, at
      from (${often}) as payment, lateral (select count(*) from refund where payment_id = payment.id) as known, generate_series(1, ${count}) as n,
        lateral (select timestamptz '2026-11-21 13:00Z' + (known.count + n) * interval '1 second' as at) as moment`,
   );

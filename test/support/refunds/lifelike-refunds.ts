@@ -19,7 +19,7 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   const { organizationId, environment, count, now, days } = refunds;
   await client.query('begin');
   await client.query(
-    `create temp table drawn (like refund including defaults, n int, story text, requester text, decider text,
+    `create temp table drawn (like refund including defaults, n int, story text, decider text,
        took interval, paid bigint, attempt_count int, due_at timestamptz,
        unknown_since timestamptz, flagged_at timestamptz, flag_reason text, flag_facts jsonb) on commit drop`,
   );
@@ -27,7 +27,9 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   await client.query(insertPayments);
   await client.query(`select setval('payment_id_seq', max(id)) from payment`);
   await client.query(insertNames);
-  await client.query(`insert into refund (${columns}) select ${columns} from drawn`);
+  await client.query(
+    `insert into refund (${columns}, requester) select ${columns}, requester_of(requester) from drawn`,
+  );
   await client.query(insertWork);
   await client.query(insertTimelines);
   await client.query('commit');

@@ -67,12 +67,12 @@ const insertRefunds = `
       and processor = ${processorOf('payment')} and name = ${transactionOf('payment')}
   )
   insert into refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
-    initiated_by, external_refund_id, failure_code, failure_message, metadata,
+    initiated_by, requester, external_refund_id, failure_code, failure_message, metadata,
     created_at, updated_at, completed_at)
   select 'ref_' || md5($1 || $2 || n), $1, $2::environment, ${transactionOf('payment')}, payment_id, ${processorOf('payment')},
     1 + ${chance('n', 5, 20_000)}, (array['usd', 'usd', 'usd', 'eur', 'jpy', 'kwd'])[1 + ${chance('n', 6, 6)}],
     (enum_range(null::refund_reason))[1 + ${chance('n', 7, 6)}], status,
-    (case when door < 900 then 'api' when door < 999 then 'dashboard' else 'mcp' end)::initiated_by,
+    (case when door < 900 then 'api' when door < 999 then 'dashboard' else 'mcp' end)::initiated_by, 'key:key_' || n % 5,
     case when status = 'completed' then 're_' || md5($1 || $2 || n) end,
     case when status = 'failed' then (array['card_declined', 'expired', 'insufficient_funds'])[1 + ${chance('n', 8, 3)}] end,
     case when status = 'failed' then 'The processor said no.' end,

@@ -73,7 +73,7 @@ export async function readDetail(
   const [requested] = events;
   const isPending = refund.status === 'pending' && requested !== undefined;
   const approvalRefusal = isPending
-    ? await readApprovalRefusal(deps, organizationId, requested, context.actor)
+    ? await readApprovalRefusal(deps, refund, requested.actor, context.actor)
     : null;
   return { refund, payment, events, names, approvalRefusal };
 }

@@ -230,6 +230,7 @@ test('ignores a resync request for a refund that awaits approval', async () => {
       status: 'pending',
       processor: 'stripe',
       initiatedBy: 'mcp',
+      requester: 'key:agent',
       createdAt: new Date(),
       updatedAt: new Date(),
     },

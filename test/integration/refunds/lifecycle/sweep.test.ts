@@ -125,9 +125,9 @@ test('a backlog is read once per sweep, then claimed and recorded by key, althou
   await db.refundWork.deleteMany({ where: { refundId: { not: model } } });
   await db.$executeRaw`
     INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
-      initiated_by, created_at, updated_at)
+      initiated_by, requester, created_at, updated_at)
     SELECT 'ref_waiting' || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
-      'processing', 'api', service_time(), service_time()
+      'processing', 'api', requester, service_time(), service_time()
     FROM refund, generate_series(1, 7000) AS n WHERE refund.id = ${model}`;
   // As in an outage: the plan is from before, when next to nothing was due.
   await service.ownerDb.$executeRaw`VACUUM (FULL, ANALYZE) refund_work`;
