@@ -106,7 +106,9 @@ function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.Pool
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
     // The driver sends and reads times in UTC without an offset, so another time zone of the database or role would shift them.
-    options: '-c TimeZone=UTC',
+    // A plan is kept: one made while a table was small would go on to read all of it. Before version 18, what has no index would
+    // look so expensive without sequential scans that it is compiled.
+    options: '-c TimeZone=UTC -c enable_seqscan=off -c jit=off',
     Client: StrictClient,
   };
 }

@@ -38,6 +38,7 @@ const refund = {
   processor: 'stripe',
   transaction_id: 'ch_1',
   payment_id: 1,
+  requester: 'key:key_test',
   api_key_id: 'key_test',
   amount: 40,
   currency: 'usd',
