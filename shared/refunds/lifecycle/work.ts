@@ -1,7 +1,7 @@
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import type { Flag } from '../model/flags.ts';
 import { leaseMs } from '../model/lookup-proof.ts';
-import { type RowJson, refundFrom, workFrom } from '../model/rows.ts';
+import { type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { Claim } from './claim.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
@@ -93,11 +93,8 @@ export async function dropWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id
 
 /** Ends the work of a refund that was never sent. A worker that holds it loses the lease. A flag for an extra refund stays. */
 export async function endUnsentWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
-  await tx.$executeRaw`
-    WITH flagged AS (
-      UPDATE refund_work SET due_at = NULL, leased_until = NULL, lease_token = NULL
-      WHERE refund_id = ${id} AND flag_reason = 'extra_refund')
-    DELETE FROM refund_work WHERE refund_id = ${id} AND flag_reason IS DISTINCT FROM 'extra_refund'`;
+  const nothingDue = toItems([{ refundId: id, isKnown: true, flag: {} }]);
+  await tx.$executeRaw`SELECT continue_refund_works(${nothingDue}::jsonb, service_time())`;
 }
 
 /**
