@@ -12,6 +12,7 @@ import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment, readPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
+import { flagByHand } from '../../support/refunds/refund-work.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -76,8 +77,9 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
   test.each(PROCESSORS)(
     'counts one that a person completed: what no longer fits fails, and is not read again (%s)',
     async (processor) => {
-      const [first, second] = (await unverified(processor, 2)) as [Refund, Refund];
+      const [first, second, third] = (await unverified(processor, 3)) as [Refund, Refund, Refund];
       const { transactionId } = first;
+      await flagByHand(service, third.id, { reason: 'extra_refund', facts: {} });
       const made = await refundDirectly(service, { processor, transactionId, amount: 6_000 });
       await service.sandbox.driveRefund(made, { status: settled[processor] });
       await completeByHand(first, made);
@@ -86,7 +88,11 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
         status: 'failed',
         failureCode: 'amount_too_large',
         attemptCount: 0,
+        work: null,
       });
+      // A flag for another refund at the processor stays.
+      const flagged = { status: 'failed', work: { flagReason: 'extra_refund', dueAt: null } };
+      expect(await rowOf(service, third.id)).toMatchObject(flagged);
       expect(await service.sandbox.refunds({ processor, transactionId })).toHaveLength(1);
       expect(await leftToRefund(service, transactionId)).toBe(4_000);
     },
