@@ -69,7 +69,7 @@ const settingsSchema = z.object({
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   MAX_REQUESTS_IN_PROGRESS: count(400),
-  MAX_WEBHOOKS_IN_PROGRESS: count(400),
+  MAX_WEBHOOKS_IN_PROGRESS: count(800),
   MAX_PAGES_IN_PROGRESS: count(200),
   MAX_EVENT_LOOP_DELAY_MS: milliseconds(1_000),
   RATE_LIMIT_PER_SECOND: z.coerce.number().int().min(0).default(100),
