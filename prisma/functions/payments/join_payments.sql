@@ -26,7 +26,9 @@ BEGIN
     FROM unnest(names) AS each(name)
     LEFT JOIN LATERAL (SELECT n.name, n.payment_id FROM payment_name AS n
       WHERE n.organization_id = owner.organization_id AND n.environment = owner.environment
-        AND n.processor = owner.processor AND n.name = each.name) AS stored ON true;
+        AND n.processor = owner.processor AND n.name = each.name
+      -- Name by name: joined at once, all names of the account would be read.
+      OFFSET 0) AS stored ON true;
     IF is_complete AND cardinality(stored_ids) = 1 THEN
       RETURN;
     END IF;

@@ -1,0 +1,103 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { madeBeforeTests } from '../../support/made-before-tests.ts';
+import { fillOrganization } from '../../support/plans/full-organization.ts';
+import { count, type Step, stepsOf } from '../../support/plans/steps.ts';
+import { startService, type TestService } from '../../support/service.ts';
+import { postgresQueues } from '../../support/stores/backends.ts';
+import { useDatabase } from '../../support/stores/database.ts';
+import { query } from '../../support/stores/database-client.ts';
+import { addEndpoint } from '../../support/webhooks/endpoints.ts';
+
+/** What a statement may read at most unless its step says otherwise: rows of tables and entries of indexes, and pages of both. */
+const usual = { rows: 600, pages: 1_500 };
+
+const states = ['never analyzed', 'analyzed while empty'] as const;
+
+describe.each(states)('no statement depends on statistics: %s', (state) => {
+  const databaseUrl = useDatabase();
+  const service = madeBeforeTests(
+    'The service',
+    async () => {
+      const [{ name }] = await query(databaseUrl(), 'select current_database() as name');
+      // In sessions that begin from now on.
+      await query(databaseUrl(), `alter database "${name}" set track_functions = 'all'`);
+      // One connection each, whose plans are kept and whose counts can be read at once.
+      const settings = { DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 };
+      return await startService({
+        backend: postgresQueues,
+        workers: 0,
+        settings,
+        databaseUrl: databaseUrl(),
+      });
+    },
+    (made) => made.close(),
+  );
+  let steps: Record<string, Step>;
+
+  beforeAll(async () => {
+    const { id: endpointId } = await addEndpoint(service, { url: 'http://127.0.0.1:1/' });
+    const { id: organizationId } = service.organization;
+    const { plaintext: agentKey } = await createApiKey(service.deps, {
+      ...{ organizationId, environment: 'test', actor: 'test' },
+      agentLimits: { currency: 'usd', maxPerDay: 1_000_000n },
+    });
+    steps = stepsOf(service, endpointId, agentKey);
+    if (state === 'analyzed while empty') {
+      await service.ownerDb.$executeRaw`ANALYZE`;
+      for (let round = 0; round < 6; round += 1) {
+        for (const { run } of Object.values(steps)) await run();
+      }
+    }
+    await fillOrganization(service, endpointId, count);
+  });
+
+  test('every step reads what it is about, and every function is part of one', async () => {
+    const before = await calls(databaseUrl());
+    expect(await excessOf(service, steps)).toEqual([]);
+    const uncalled = [...(await calls(databaseUrl()))].filter(([name, count]) => count === before.get(name));
+    // The tests of the sweep count what the sweep reads; the trigger refuses what no step does.
+    const others = uncalled.map(([name]) => name).filter((name) => !name.endsWith('_due_refunds'));
+    expect(others).toEqual(['refuse_change_of_history']);
+  });
+
+  test('they do so with statistics as well', async () => {
+    await service.ownerDb.$executeRaw`ANALYZE`;
+    expect(await excessOf(service, steps)).toEqual([]);
+  });
+});
+
+/** The steps that read more than they may. */
+async function excessOf(service: TestService, steps: Readonly<Record<string, Step>>): Promise<object[]> {
+  const excess: object[] = [];
+  for (const [name, { run, rows = usual.rows, pages = usual.pages }] of Object.entries(steps)) {
+    const before = await readSoFar(service);
+    await run();
+    const after = await readSoFar(service);
+    const read = { rows: after.rows - before.rows, pages: after.pages - before.pages };
+    if (read.rows > rows || read.pages > pages) excess.push({ name, ...read });
+  }
+  return excess;
+}
+
+/** How often each function of the database was called; those in SQL are part of the statements that call them. */
+async function calls(databaseUrl: string): Promise<Map<string, number>> {
+  const rows = await query(
+    databaseUrl,
+    `select proname, coalesce(calls, 0)::int as calls from pg_proc left join pg_stat_user_functions on funcid = oid
+     where pronamespace = 'public'::regnamespace and prolang = (select oid from pg_language where lanname = 'plpgsql')`,
+  );
+  return new Map(rows.map(({ proname, calls }) => [proname, calls]));
+}
+
+/** What was read so far in this database. */
+async function readSoFar({ deps: { db, reads } }: TestService): Promise<{ rows: number; pages: number }> {
+  await reads.query('SELECT pg_stat_force_next_flush()::text', []);
+  await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+  const [row] = await db.$queryRaw<{ rows: number; pages: number }[]>`
+    SELECT ((SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE schemaname = 'public')
+        + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE schemaname = 'public'))::int AS rows,
+      (SELECT sum(heap_blks_hit + heap_blks_read + coalesce(idx_blks_hit + idx_blks_read, 0)) FROM pg_statio_user_tables
+        WHERE schemaname = 'public')::int AS pages`;
+  return row ?? { rows: 0, pages: 0 };
+}

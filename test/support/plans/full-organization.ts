@@ -1,0 +1,56 @@
+import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
+import type { TestService } from '../service.ts';
+import { withClient } from '../stores/database-client.ts';
+
+/**
+ * Fills the service's organization with refunds that are all due, as many payments and deliveries to an endpoint, and what retention
+ * deletes, without statistics: nothing analyzes these tables from then on.
+ */
+export async function fillOrganization(
+  service: TestService,
+  endpointId: string,
+  count: number,
+): Promise<void> {
+  const { id: organizationId } = service.organization;
+  await withClient(service.databaseUrl, async (client) => {
+    for (const table of [
+      'refund',
+      'refund_work',
+      'refund_event',
+      'payment',
+      'payment_name',
+      'webhook_delivery',
+      'processor_event',
+    ]) {
+      await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
+    }
+    await fillLifelikeRefunds(client, {
+      organizationId,
+      environment: 'test',
+      count,
+      now: new Date(),
+      days: 90,
+    });
+    await client.query(
+      `insert into refund_work (refund_id, organization_id, environment, processor, due_at)
+       select id, organization_id, environment, processor, now() from refund where status <> 'pending'
+       on conflict (refund_id) do update set due_at = now()`,
+    );
+    await client.query(
+      `insert into webhook_delivery (id, endpoint_id, event_id, type, refund_id, position, status, next_attempt_at, created_at)
+       select 'del_' || $1 || id, $1, id, type, refund_id, position, status::webhook_delivery_status,
+         case when status = 'pending' then now() - interval '1 hour' end,
+         case when status = 'pending' then now() - interval '1 hour' else created_at end
+       from (select id, type, refund_id, position, created_at, case when created_at > now() - interval '80 days' then 'pending' else 'succeeded' end as status
+         from refund_event where position is not null) as event on conflict do nothing`,
+      [endpointId],
+    );
+    await client.query(
+      `insert into processor_event (account_id, external_event_id, type, received_at)
+       select account.id, 'evt_' || n, 'refund.updated', now() - n * interval '2.4 minutes'
+       from generate_series(1, $2::int) as n, (select id from processor_account where organization_id = $1 limit 1) as account`,
+      [organizationId, count],
+    );
+    await client.query('update webhook_cursor set position = (select max(position) from refund_event)');
+  });
+}

@@ -1,0 +1,300 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'vitest';
+import { readNeedsAttention } from '../../../shared/insights/needs-attention.ts';
+import { readOverview } from '../../../shared/insights/overview.ts';
+import { previewPolicies } from '../../../shared/policies/preview.ts';
+import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { acceptedWithin, findCandidates } from '../../../shared/reconciliation/our-refunds.ts';
+import { approveRefund, rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { findByKey } from '../../../shared/refunds/lifecycle/create.ts';
+import { exportRefunds } from '../../../shared/refunds/queries/export-refunds.ts';
+import type { RefundFilter } from '../../../shared/refunds/queries/refund-filter.ts';
+import { countRefunds, searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
+import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
+import { claimDue } from '../../../worker/deliver/statements.ts';
+import * as retention from '../../../worker/schedule/retention.ts';
+import { newPayment } from '../refunds/payments.ts';
+import { refundRequest } from '../refunds/refund-requests.ts';
+import { sandboxCredentials, type TestService } from '../service.ts';
+
+/** Refunds, payments, due work and deliveries. */
+export const count = 20_000;
+
+/** Something that the service does, and what it may read at most if that is more than usual. */
+export interface Step {
+  rows?: number;
+  pages?: number;
+  run: () => Promise<unknown>;
+}
+
+const listFilters = [
+  ...' status=completed status=failed status=pending processor=braintree initiatedBy=mcp reason=other'.split(
+    ' ',
+  ),
+  ...'currency=eur amountMin=5000&amountMax=15000 createdAfter=2026-01-01&createdBefore=2100-01-01'.split(
+    ' ',
+  ),
+  ...'status=failed&amountMin=5000 metadata[channel]=shop transactionId=:payment after=:id'.split(' '),
+];
+
+const filters: readonly RefundFilter[] = [
+  {},
+  { statuses: ['failed'] },
+  { statuses: ['failed', 'cancelled'] },
+  { needsAttention: true },
+];
+
+/** Every function of the database and the reads of lists, pages and retention, each as the service runs it. */
+export function stepsOf(service: TestService, endpointId: string, agentKey: string): Record<string, Step> {
+  const { deps, organization } = service;
+  const { db } = deps;
+  const owner = { organizationId: organization.id, environment: 'test' } as const;
+  let transactionId = '';
+  let id = '';
+  let key = '';
+  const create = async (more: object = {}, by: { key?: string } = {}) => {
+    const body = { transactionId, amount: 1, reason: 'other', ...more };
+    const headers = { prefer: 'respond-async', 'idempotency-key': key };
+    const answer = await service.call('POST', '/v1/refunds', { body, headers, ...by });
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return answer.body.data;
+  };
+  const get = (url: string) => async () => {
+    const { status, body } = await service.call(
+      'GET',
+      url.replace(':id', id).replace(':payment', transactionId),
+    );
+    expect(status, `${url} ${JSON.stringify(body)}`).toBe(200);
+  };
+  const usePolicy = async (policy: object) => {
+    const file = { policies: [{ name: 'All', priority: 1, ...policy }] };
+    await setPolicies(deps, { organizationId: owner.organizationId, file, actor: 'test' });
+  };
+  return {
+    'a payment that is not known': {
+      run: async () => {
+        [transactionId, key] = [await newPayment(service, { amount: 100_000 }), randomUUID()];
+        ({ id } = await create());
+      },
+    },
+    'a key again': { run: () => create() },
+    'a key that is not known': {
+      run: () =>
+        findByKey(
+          deps,
+          refundRequest(service, 'ch_none', {
+            idempotency: { key: randomUUID(), fingerprint: Buffer.alloc(32) },
+          }),
+        ),
+    },
+    'a payment that is known': {
+      run: async () => {
+        key = randomUUID();
+        ({ id } = await create());
+      },
+    },
+    'a dry run': {
+      run: () =>
+        service.call('POST', '/v1/refunds', {
+          body: { transactionId, amount: 1, reason: 'other', dryRun: true },
+        }),
+    },
+    'a refund of an agent': {
+      run: async () => {
+        key = randomUUID();
+        await create({}, { key: agentKey });
+      },
+    },
+    'a refund from the first attempt to the last': { run: () => advanceRefund(deps, id) },
+    'a refund under limits': {
+      // The requester's and the organization's of 24 hours.
+      rows: 2_000,
+      run: async () => {
+        await usePolicy({
+          velocity: {
+            perDay: { count: 10_000 },
+            perTransaction: 1_000,
+            perRequesterDay: { count: 10_000 },
+          },
+          enforce: { api: true },
+        });
+        key = randomUUID();
+        await create();
+      },
+    },
+    'a policy check': {
+      rows: 2_000,
+      run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
+    },
+    'a preview': {
+      run: async () => {
+        const current = await listPolicies(db, owner.organizationId);
+        await previewPolicies(db, owner, { current, edited: current });
+      },
+    },
+    'an approval and a rejection': {
+      run: async () => {
+        await usePolicy({ approvalAbove: { api: 0 } });
+        for (const decide of [approveRefund, rejectRefund]) {
+          key = randomUUID();
+          const pending = { ...owner, id: (await create()).id, processor: 'stripe', transactionId };
+          expect((await decide(deps, pending, 'cli:someone', null)).kind).toBe('done');
+        }
+        await usePolicy({});
+      },
+    },
+    'a cancellation with a key, twice, and with another refund': {
+      run: async () => {
+        key = randomUUID();
+        const made = await create();
+        const headers = { 'idempotency-key': randomUUID() };
+        for (const [refund, status] of [
+          [made.id, 200],
+          [made.id, 200],
+          [id, 422],
+        ]) {
+          expect((await service.call('POST', `/v1/refunds/${refund}/cancel`, { headers })).status).toBe(
+            status,
+          );
+        }
+      },
+    },
+    'an event of a processor': {
+      run: async () => {
+        const { id: accountId } = await db.processorAccount.findFirstOrThrow({
+          where: { ...owner, processor: 'stripe' },
+        });
+        const about = { accountId, type: 'refund.updated' };
+        for (const subject of [
+          { refundId: id, externalRefundId: `re_${randomUUID()}` },
+          { externalRefundId: 're_none', transactionIds: [transactionId] },
+        ]) {
+          await deps.statements.receive({ ...about, ...subject, externalEventId: randomUUID() });
+        }
+      },
+    },
+    'payments that are one': {
+      // PostgreSQL looks for what refers to the payment that is deleted, in its own way.
+      rows: 2 * count,
+      pages: 2 * count,
+      run: async () => {
+        const names = [transactionId, randomUUID(), randomUUID()];
+        for (const transaction_ids of [[], names]) {
+          const asked = {
+            ...{ organization_id: owner.organizationId, environment: 'test', processor: 'stripe' },
+            transaction_id: names.at(-1),
+            transaction_ids,
+          };
+          await db.$executeRaw`SELECT join_payments(${JSON.stringify(asked)}::jsonb)`;
+        }
+      },
+    },
+    'a refund': { run: get('/v1/refunds/:id') },
+    'its events': { run: get('/v1/refunds/:id/events') },
+    ...Object.fromEntries(
+      listFilters.map((filter) => [
+        `a list: ${filter}`,
+        {
+          // With statistics, every refund with this value may be read.
+          ...(filter.startsWith('metadata') ? { rows: 8_000, pages: 4_000 } : {}),
+          run: get(`/v1/refunds?${filter}`),
+        },
+      ]),
+    ),
+    'the feed': { run: get('/v1/events') },
+    'a feed of a rare type': { run: get('/v1/events?type=refund.cancelled') },
+    ...Object.fromEntries(
+      filters.map((filter) => [
+        `a page of the dashboard: ${JSON.stringify(filter)}`,
+        {
+          rows: 3_000,
+          pages: 3_000,
+          run: async () => {
+            await searchRefunds(db, owner, filter, { cursor: null, limit: 50 });
+            await countRefunds(db, owner, filter, 100);
+          },
+        },
+      ]),
+    ),
+    'a refund by each kind of its ids': {
+      run: async () => {
+        for (const q of [id, transactionId, 're_none'])
+          await searchRefunds(db, owner, { q }, { cursor: null, limit: 50 });
+      },
+    },
+    'an overview': {
+      rows: 6_000,
+      pages: 6_000,
+      run: () => readOverview(db, owner, { now: new Date(), days: 7, currency: null }),
+    },
+    'what needs attention': { run: () => readNeedsAttention(db, owner) },
+    'an export': {
+      rows: 4_000,
+      pages: 3_000,
+      run: async () => {
+        const pieces = exportRefunds(db, owner, {});
+        for (let piece = 0; piece < 3; piece += 1) await pieces.next();
+        await pieces.return();
+      },
+    },
+    'new credentials': {
+      // All work of the account.
+      rows: count,
+      run: async () => {
+        const { stripe: credentials } = sandboxCredentials('test', service.sandboxUrl);
+        await setProcessorAccount(deps, { ...owner, processor: 'stripe', credentials, actor: 'test' });
+      },
+    },
+    'a comparison with a page of a processor': {
+      run: async () => {
+        const account = { ...owner, processor: 'stripe' };
+        const theirs = {
+          refundId: id,
+          transactionIds: [transactionId],
+          amount: 1n,
+          currency: 'usd',
+          status: 'completed',
+          processorStatus: 'succeeded',
+          failure: null,
+          createdAt: new Date(),
+        };
+        await findCandidates(db, account, [
+          { ...theirs, id: 're_1' },
+          { ...theirs, id: transactionId },
+        ] as never);
+      },
+    },
+    'what a processor should have': {
+      // Refunds have no index by the time at which they were accepted.
+      rows: count + 1_000,
+      pages: count + 2_000,
+      run: async () => {
+        const window = { from: new Date(Date.now() - 86_400_000), to: new Date() };
+        for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
+      },
+    },
+    'deliveries of new events': {
+      run: async () => {
+        key = randomUUID();
+        await create();
+        const sender = { places: () => 10, start: () => {} };
+        await createDeliveries(deps, sender, new AbortController().signal);
+      },
+    },
+    'due deliveries': { run: () => claimDue(db, null, 500) },
+    'lists of deliveries': {
+      run: async () => {
+        for (const status of ['', '?status=pending', '?status=failed'])
+          await get(`/v1/webhook-endpoints/${endpointId}/deliveries${status}`)();
+      },
+    },
+    ...Object.fromEntries(
+      Object.entries(retention).map(([name, expire]) => [
+        `retention: ${name}`,
+        { rows: 25_000, pages: 25_000, run: () => expire(deps) },
+      ]),
+    ),
+  };
+}
