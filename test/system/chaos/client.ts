@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { PlannedCreation } from './orders.ts';
+import type { Span } from './waits.ts';
 
 /** How long a client waits for an answer; longer than any wait that it asks for. */
 const patienceMs = 15_000;
 
-/** The pause before a request is repeated for the first time, and the longest one. */
-const repeatPauseMs = { first: 300, longest: 5_000 };
+/** The pause before a request is repeated for the first time, and the longest one: what `Retry-After` says. */
+const repeatPauseMs = { first: 300, longest: 2_000 };
 
 /** The content of an answer; null where it has none. */
 export interface Answer {
@@ -24,15 +25,15 @@ export interface ClientLog {
   creationAnswers: Answer[];
   cancelAnswers: Answer[];
   readAnswers: Answer[];
-  /** From the first time a request was sent to its last answer, for the slowest request. */
-  longestWaitMs: number;
+  /** Each request, from the first time it was sent to its last answer. */
+  waits: Span[];
   /** True once the client has nothing left to repeat. */
   isConcluded: boolean;
 }
 
 export function openClientLog(creation: PlannedCreation): ClientLog {
   const answers = { creationAnswers: [], cancelAnswers: [], readAnswers: [] };
-  return { creation, ...answers, longestWaitMs: 0, isConcluded: false };
+  return { creation, ...answers, waits: [], isConcluded: false };
 }
 
 /** The refund that was accepted, as far as the client knows. */
@@ -107,12 +108,13 @@ async function untilAnswered(
   firstApi: number,
 ): Promise<void> {
   const { apiUrls, keys } = addresses;
-  const since = performance.now();
+  const wait: Span = { sinceMs: performance.now(), untilMs: performance.now() };
+  log.waits.push(wait);
   for (let round = firstApi; !signal.aborted; round += 1) {
     const base = apiUrls[round % apiUrls.length];
     const { answer, wasRefused } = await send(`${base}${sent.path}`, sent, log.creation, keys, signal);
     answers.push(answer);
-    log.longestWaitMs = Math.max(log.longestWaitMs, performance.now() - since);
+    wait.untilMs = performance.now();
     const isSafe =
       sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || answer.httpStatus === 503;
     if (!isRepeated(answer) || !isSafe) return;
