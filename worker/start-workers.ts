@@ -1,16 +1,15 @@
 import type { Dependencies } from '../shared/dependencies.ts';
 import {
-  type DeliveryJob,
   deliveryQueueName,
   openWorker,
   type QueueWorker,
-  type RefundJob,
   refundQueueName,
 } from '../shared/platform/queues.ts';
 import { processorNames } from '../shared/processors/registry.ts';
-import { advanceRefund } from './advance/advance-refund.ts';
+import { openRefundWork } from './advance/refund-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
+import type { DueWork } from './schedule/due-work.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
@@ -20,15 +19,11 @@ import {
   expireWebhooks,
 } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
-import { sweep } from './schedule/sweep.ts';
 
 const hourMs = 60 * 60 * 1000;
 
 /** How often due accounts are looked for, at most; more often where the interval is short. */
 const longestReconciliationCheckMs = 60_000;
-
-/** Jobs that start webhook attempts, at once. Those of a moment share a statement. */
-const deliveryConcurrency = 50;
 
 /** How often new events are looked for while there are none. */
 const deliveryCreationMs = 200;
@@ -36,34 +31,51 @@ const deliveryCreationMs = 200;
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
   const { settings, log } = deps;
-  const workers = processorNames.map((processor) =>
+  const refunds = new Map(processorNames.map((processor) => [processor, openRefundWork(deps, processor)]));
+  const sender = openWebhookSender(deps);
+  const workers = [...refunds].map(([processor, work]) =>
     openWorker(
       settings,
       refundQueueName(processor),
-      settings.WORKER_CONCURRENCY,
-      ({ refundId }: RefundJob) => advanceRefund(deps, refundId),
+      (release) => lookOnWakeUp(deps, processor, work, release),
       log,
     ),
   );
-  const sender = openWebhookSender(deps);
-  const deliveryWorker = openWorker(
-    settings,
-    deliveryQueueName,
-    deliveryConcurrency,
-    ({ deliveryId }: DeliveryJob) => sender.wake(deliveryId),
-    log,
-  );
-  const schedule = startSchedule(deps, scheduledTasks(deps, sender));
+  workers.push(openWorker(settings, deliveryQueueName, () => sender.sweep(), log));
+  const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender));
   return {
     async close() {
-      await Promise.all([schedule, deliveryWorker, ...workers].map((part) => part.close()));
+      await Promise.all([schedule, ...refunds.values(), ...workers].map((part) => part.close()));
       await sender.close();
     },
   };
 }
 
-/** The sweep has a task per processor, so that a queue that hangs delays only its own refunds. */
-export function scheduledTasks(deps: Dependencies, sender: WebhookSender): Task[] {
+/**
+ * Looks for refunds that are due. A worker whose places are filled while more may be due passes the wake-up on to another one. It
+ * takes no further wake-ups until it has caught up: as its places become free, it looks anyway.
+ */
+async function lookOnWakeUp(
+  { queues, log }: Pick<Dependencies, 'queues' | 'log'>,
+  processor: string,
+  work: DueWork,
+  release: () => Promise<void>,
+): Promise<void> {
+  if (!(await work.look())) return;
+  // Not waited for, because the queue may be gone meanwhile.
+  release().then(
+    () => queues.wake(processor),
+    (error: unknown) => log.debug({ err: error, processor }, 'a wake-up could not be passed on'),
+  );
+  await work.untilCaughtUp();
+}
+
+/** What is due is looked for without a queue as well: retries, settlement checks, and what a lost wake-up left. */
+export function scheduledTasks(
+  deps: Dependencies,
+  refunds: ReadonlyMap<string, DueWork>,
+  sender: WebhookSender,
+): Task[] {
   const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS } = deps.settings;
   const retention = {
     expireProcessorEvents,
@@ -78,10 +90,10 @@ export function scheduledTasks(deps: Dependencies, sender: WebhookSender): Task[
     run: (closing) => reconcileDueAccounts(deps, closing),
   };
   return [
-    ...processorNames.map((processor) => ({
-      name: `sweep ${processor}`,
+    ...[...refunds].map(([processor, work]) => ({
+      name: `advance ${processor}`,
       intervalMs: SWEEP_INTERVAL_MS,
-      run: () => sweep(deps, processor),
+      run: async () => void (await work.look()),
     })),
     { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
     {

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
+import { setImmediate } from 'node:timers/promises';
 import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
 import { isDatabaseUnavailable, StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
-import { type SharedStatement, shareStatement } from './shared-statement.ts';
 
 const require = createRequire(import.meta.url);
 
@@ -13,19 +13,6 @@ const bullmq = (): typeof import('bullmq') => require('bullmq');
 
 /** Loaded only with Redis. */
 const ioredis = (): typeof import('ioredis') => require('ioredis');
-
-/**
- * A job is a wake-up call: it names a refund that has a step due, and carries nothing else. PostgreSQL is the truth, so a job
- * may be lost, late or repeated, and the sweep makes new ones from the database.
- */
-export interface RefundJob {
-  refundId: string;
-}
-
-/** The same for a webhook delivery that is due. */
-export interface DeliveryJob {
-  deliveryId: string;
-}
 
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
 
@@ -40,22 +27,28 @@ function queueNames(processors: readonly string[]): string[] {
   return [...processors.map(refundQueueName), deliveryQueueName];
 }
 
-/** Completed jobs are removed; the last failed ones are kept for inspection. */
-const jobOptions: JobsOptions = { attempts: 1, removeOnComplete: true, removeOnFail: { count: 500 } };
+/**
+ * A job is only a wake-up: its worker looks in PostgreSQL for what is due. One waits per queue; one that is added while another is
+ * active follows it. It may be lost, late or repeated, because workers also look by themselves. With a custom job id, new jobs
+ * would be dropped while failed ones are kept for inspection.
+ */
+const wakeUp = {
+  name: 'wake-up',
+  options: {
+    attempts: 1,
+    removeOnComplete: true,
+    removeOnFail: { count: 500 },
+    deduplication: { id: 'wake-up', keepLastIfActive: true },
+  } satisfies JobsOptions,
+};
 
-/** Jobs that may be on their way to a queue at once. Further ones are left to the sweep, which bounds the memory. */
-const maxPending = 2_000;
-
-/** Calls to the queue that may be under way at once. */
-const enqueueLanes = 2;
-
-/** The producing side: used by the API and by the sweep. */
+/** The producing side. */
 export class RefundQueues {
   readonly #settings: QueueSettings;
   readonly #processors: readonly string[];
   readonly #log: Logger;
   readonly #warn: (error: unknown) => void;
-  readonly #producers = new Map<string, Producer>();
+  readonly #wakeUps = new Map<string, () => void>();
   #opened: OpenQueues | null = null;
 
   /** The queues are opened with the first use. */
@@ -63,63 +56,30 @@ export class RefundQueues {
     this.#settings = settings;
     this.#processors = processors;
     this.#log = log;
-    this.#warn = warnSparingly(log, 'the queue is unreachable; the sweep enqueues what is due later');
+    this.#warn = warnSparingly(log, 'the queue is unreachable; workers look for what is due by themselves');
   }
 
-  /**
-   * Enqueues a refund for a worker. It neither waits nor fails: while the queue is unreachable, the sweep enqueues what is due.
-   */
-  enqueue({ id, processor }: { id: string; processor: string }): void {
-    this.#enqueueShared(refundQueueName(processor), id, (ids) => this.enqueueAll(processor, ids));
+  /** Wakes a worker, because refunds of a processor are due. It neither waits nor fails. */
+  wake(processor: string): void {
+    this.#wake(refundQueueName(processor));
   }
 
-  /** The same for a webhook delivery that is due. */
-  enqueueDelivery(deliveryId: string): void {
-    this.#enqueueShared(deliveryQueueName, deliveryId, (ids) => this.enqueueDeliveries(ids));
+  /** The same for webhook deliveries. */
+  wakeSenders(): void {
+    this.#wake(deliveryQueueName);
   }
 
-  /** Jobs of concurrent requests go out in one call. */
-  #enqueueShared(queueName: string, id: string, enqueueAll: (ids: readonly string[]) => Promise<void>): void {
-    let producer = this.#producers.get(queueName);
-    if (producer === undefined) {
-      const enqueue = shareStatement<string, void>(
-        async (ids) => {
-          await enqueueAll(ids);
-          return ids.map(() => undefined);
-        },
-        { lanes: enqueueLanes },
-      );
-      producer = { enqueue, pending: 0 };
-      this.#producers.set(queueName, producer);
+  #wake(name: string): void {
+    let add = this.#wakeUps.get(name);
+    if (add === undefined) {
+      add = shareRuns(async () => {
+        const queue = this.#open().queues.get(name);
+        if (queue === undefined) throw new RangeError(`No queue ${name}`);
+        await queue.add(wakeUp.name, null, wakeUp.options);
+      }, this.#warn);
+      this.#wakeUps.set(name, add);
     }
-    const { enqueue } = producer;
-    if (producer.pending >= maxPending) return;
-    producer.pending += 1;
-    enqueue(id)
-      .catch(this.#warn)
-      .finally(() => {
-        producer.pending -= 1;
-      });
-  }
-
-  /**
-   * Enqueues refunds of one processor.
-   * @throws when the queue does not accept the jobs.
-   */
-  async enqueueAll(processor: string, refundIds: readonly string[]): Promise<void> {
-    const queue = this.#open().queues.get(refundQueueName(processor));
-    if (queue === undefined) throw new RangeError(`No queue for processor ${processor}`);
-    await addJobs(queue, 'advance-refund', refundIds, (refundId): RefundJob => ({ refundId }));
-  }
-
-  /**
-   * Enqueues webhook deliveries.
-   * @throws when the queue does not accept the jobs.
-   */
-  async enqueueDeliveries(deliveryIds: readonly string[]): Promise<void> {
-    const queue = this.#open().queues.get(deliveryQueueName);
-    if (queue === undefined) throw new RangeError(`No queue ${deliveryQueueName}`);
-    await addJobs(queue, deliveryQueueName, deliveryIds, (deliveryId): DeliveryJob => ({ deliveryId }));
+    add();
   }
 
   /** Resolves when the queue's store responds; for readiness. */
@@ -163,33 +123,33 @@ export class RefundQueues {
   }
 }
 
-interface Producer {
-  enqueue: SharedStatement<string, void>;
-  /** Jobs on their way to the queue. */
-  pending: number;
-}
-
 interface OpenQueues {
   /** By name. */
   queues: ReadonlyMap<string, Queue>;
   connection: QueueConnection;
 }
 
-async function addJobs(
-  queue: Queue,
-  name: string,
-  ids: readonly string[],
-  dataOf: (id: string) => RefundJob | DeliveryJob,
-): Promise<void> {
-  await queue.addBulk(
-    ids.map((id) => ({
-      name,
-      data: dataOf(id),
-      // One job per id waits at a time; one that arrives while another runs is run after it. With a custom job id, new
-      // jobs would be dropped while old ones are kept.
-      opts: { ...jobOptions, deduplication: { id, keepLastIfActive: true } },
-    })),
-  );
+/**
+ * Lets calls share runs: those of a moment share one, and those that come during a run share the next one. An idle process so adds
+ * a wake-up at once, and a busy one no more of them than its queue takes.
+ */
+function shareRuns(run: () => Promise<void>, warn: (error: unknown) => void): () => void {
+  let isWanted = false;
+  let isRunning = false;
+  const repeat = async () => {
+    while (isWanted) {
+      await setImmediate();
+      isWanted = false;
+      await run().catch(warn);
+    }
+    isRunning = false;
+  };
+  return () => {
+    isWanted = true;
+    if (isRunning) return;
+    isRunning = true;
+    void repeat();
+  };
 }
 
 /** The consuming side of one queue. `close` waits for running jobs. */
@@ -198,21 +158,20 @@ export interface QueueWorker {
 }
 
 /**
- * Starts a worker on a queue: `handle` is called once per job. The jobs of a worker that died are retaken after the lock
+ * Starts a worker on a queue: `handle` is called for one wake-up at a time. One whose worker died is taken by another after the lock
  * duration and the stalled interval at most.
+ * @param handle gets a function that makes room for another wake-up in the queue, for another worker, before this one has ended.
  */
-export function openWorker<Data extends RefundJob | DeliveryJob>(
+export function openWorker(
   settings: QueueSettings,
   name: string,
-  concurrency: number,
-  handle: (job: Data) => Promise<void>,
+  handle: (release: () => Promise<void>) => Promise<void>,
   log: Logger,
 ): QueueWorker {
   const connection = openConnection(settings, 'worker', log);
   const options: WorkerOptions = {
     ...connection.options,
     ...prefixOf(settings, name),
-    concurrency,
     lockDuration: 15_000,
     stalledInterval: 5_000,
     maxStalledCount: 1_000,
@@ -221,16 +180,16 @@ export function openWorker<Data extends RefundJob | DeliveryJob>(
     // For the chart of the queue board. In PostgreSQL every job would update the same row, which takes longer than all else.
     ...(settings.REDIS_URL === null ? {} : { metrics: { maxDataPoints: 60 } }),
   };
-  const process = async (job: Job<Data>) => {
+  const process = async (job: Job) => {
     try {
-      await handle(job.data);
+      await handle(async () => void (await job.removeDeduplicationKey()));
     } catch (error) {
       // The queue stores the message and stack of what is thrown, and an error of PostgreSQL may quote a whole row.
       throw new Error('The job failed. See the log of its worker.', { cause: error });
     }
   };
   const { Worker } = bullmq();
-  const worker = new Worker<Data>(name, process, options as never, connection.backendFactory as never);
+  const worker = new Worker(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
   return {

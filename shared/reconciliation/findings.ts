@@ -50,7 +50,7 @@ export async function recordDiscrepancy(
     await insertFinding(tx, context, finding, await act(tx, context, discrepancy, current));
     return current;
   });
-  deps.queues.enqueue(refund);
+  deps.queues.wake(refund.processor);
 }
 
 /** Records a finding that changes none of our refunds. */

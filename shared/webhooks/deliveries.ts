@@ -112,7 +112,7 @@ export async function sendTestEvent(
     await auditEndpoint(tx, 'webhook_endpoint.tested', request, now, { delivery: created.id });
     return created;
   });
-  queues.enqueueDelivery(delivery.id);
+  queues.wakeSenders();
   return toPublicDelivery(delivery);
 }
 
@@ -138,7 +138,7 @@ export async function retryDelivery(
     await auditEndpoint(tx, 'webhook_endpoint.delivery_retried', request, now, { delivery: deliveryId });
     return await tx.webhookDelivery.findUniqueOrThrow({ where });
   });
-  queues.enqueueDelivery(deliveryId);
+  queues.wakeSenders();
   return toPublicDelivery(delivery);
 }
 

@@ -44,13 +44,13 @@ export async function measureBacklog(
     await sleep(seconds * rounds * 1000);
     const rate = ((await countCompleted(databaseUrl)) - before) / ((performance.now() - startedAt) / 1000);
     const busy = readBusy();
-    const sweep = await readSweep(databaseUrl);
+    const claim = await readClaim(databaseUrl);
     await Promise.all(workers.map((worker) => worker.stop()));
     say(`${count} workers: ${Math.round(rate)}/s`);
     const possible = (count * concurrency * 1000) / latencyMs;
     lines.push([
       ...[String(count), number(rate), number(possible), number(rate / possible, 2)],
-      ...[number(sweep.mean, 1), number(sweep.max, 1)],
+      ...[number(claim.mean, 1), number(claim.max, 1)],
       `${number(((busy.busy - busyBefore.busy) / (busy.total - busyBefore.total)) * 100)} %`,
     ]);
   }
@@ -59,7 +59,7 @@ export async function measureBacklog(
     'completed/s',
     'possible/s',
     'share',
-    'sweep, mean ms',
+    'claim, mean ms',
     'longest ms',
     'processors busy',
   ];
@@ -75,11 +75,11 @@ async function countCompleted(databaseUrl: string): Promise<number> {
 }
 
 /** The time of the statement that takes what is due. */
-async function readSweep(databaseUrl: string): Promise<{ mean: number | null; max: number | null }> {
+async function readClaim(databaseUrl: string): Promise<{ mean: number | null; max: number | null }> {
   const [row] = await query(
     databaseUrl,
     `select sum(total_exec_time) / sum(calls) as mean, max(max_exec_time) as max
-     from pg_stat_statements where toplevel and query ~* 'take_due_refunds'`,
+     from pg_stat_statements where toplevel and query ~* 'claim_due_refunds'`,
   );
   return row;
 }

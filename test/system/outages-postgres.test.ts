@@ -180,10 +180,10 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
     'does not keep API and worker from starting, and they work once the database is there',
     async () => {
       await worker.close();
-      const { body } = await create(service, await newPayment(service, { processor: 'stripe' }), async);
+      await create(service, await newPayment(service, { processor: 'stripe' }), async);
       await postgres.stop();
       const deps = openDependencies(service.settings, openLog('silent', 'late'));
-      deps.queues.enqueue({ id: body.data.id, processor: 'stripe' });
+      deps.queues.wake('stripe');
       const late = startWorkers(deps);
       // Long enough for each of its parts to have failed once.
       await sleep(1_500);

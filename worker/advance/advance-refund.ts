@@ -17,19 +17,18 @@ import {
 } from './steps.ts';
 import { stepFailed } from './unanswered.ts';
 
-/** Steps that one job takes at most; the sweep enqueues what is still due. */
+/** Steps that are taken at once at most; a worker claims what is still due later. */
 const maxSteps = 8;
 
 /**
- * Takes the steps of a refund that are due: claim, call the processor, record what follows. The job knows only the id and
- * everything is decided from the database, so a duplicate, late or concurrent job is harmless.
- * @throws when the database is unavailable; the sweep makes a new job.
+ * Takes the steps of a refund that are due, from one that was claimed: call the processor, record what follows, claim again.
+ * Everything is decided from the database.
+ * @throws when the database is unavailable; the refund is claimed again once its lease has ended.
  */
-export async function advanceRefund(deps: Dependencies, refundId: string): Promise<void> {
-  for (let step = 0; step < maxSteps; step += 1) {
-    const since = performance.now();
-    const claim = await claimRefund(deps, refundId);
-    if (claim === null || !(await advance(deps, claim, since))) return;
+export async function advanceRefund(deps: Dependencies, claimed: Claim): Promise<void> {
+  let claim: Claim | null = claimed;
+  for (let step = 1; claim !== null && (await advance(deps, claim)); step += 1) {
+    claim = step < maxSteps ? await claimRefund(deps, claimed.refund.id) : null;
   }
 }
 
@@ -38,9 +37,9 @@ export async function advanceRefund(deps: Dependencies, refundId: string): Promi
  * it counts as a failure, is retried more slowly and is flagged in time.
  * @returns true when the next step is due at once.
  */
-async function advance(deps: Dependencies, claim: Claim, since: number): Promise<boolean> {
+async function advance(deps: Dependencies, claim: Claim): Promise<boolean> {
   try {
-    const outcome = await takeStep(deps, claim, since);
+    const outcome = await takeStep(deps, claim);
     return outcome !== null && (await record(deps, claim, outcome));
   } catch (error) {
     if (isDatabaseUnavailable(error)) throw error;
@@ -65,7 +64,7 @@ async function markStale({ db }: Dependencies, refund: Refund): Promise<void> {
 }
 
 /** @returns what follows; null when the lease was lost and there is nothing to record. */
-async function takeStep(deps: Dependencies, claim: Claim, since: number): Promise<StepOutcome | null> {
+async function takeStep(deps: Dependencies, claim: Claim): Promise<StepOutcome | null> {
   const context = { claim, settings: deps.settings, random: deps.random };
   if (claim.step === 'cancel') return cancelledUnsent();
   let processor: Processor;
@@ -75,19 +74,18 @@ async function takeStep(deps: Dependencies, claim: Claim, since: number): Promis
     if (!isUnusableCredentials(error)) throw error;
     return accountUnusable(context, error.message);
   }
-  return await callProcessor({ ...context, deps, processor }, claim.step, since);
+  return await callProcessor({ ...context, deps, processor }, claim.step);
 }
 
 function callProcessor(
   context: StepContext,
   step: Exclude<Claim['step'], 'cancel'>,
-  since: number,
 ): Promise<StepOutcome | null> {
   switch (step) {
     case 'verify':
       return verifyPayment(context);
     case 'send':
-      return sendRefund(context, since);
+      return sendRefund(context);
     case 'look_up':
       return lookUpRefund(context);
     case 'settle':

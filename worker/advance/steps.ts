@@ -48,16 +48,17 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
 /**
  * Sends a refund that is not at the processor. The claim has counted the attempt and marked its outcome as unknown, so no worker sends
  * again without a lookup, even if this one is killed.
- * @param since when the claim was requested, as `performance.now()`: the deadline of the call counts from there, so that a
- * process that was suspended, and may have lost its lease, does not send.
+ *
+ * The deadline of the call counts from the request of the claim, so that a process that was suspended, and may have lost its
+ * lease, does not send.
  */
-export async function sendRefund(context: StepContext, since: number): Promise<StepOutcome | null> {
+export async function sendRefund(context: StepContext): Promise<StepOutcome | null> {
   const { claim, processor, settings } = context;
   const { id, transactionId, amount, currency, reason } = claim.refund;
   const idempotencyKey = `${id}-${claim.work.idempotencyKeyVersion}`;
   const result = await processor.createRefund(
     { refundId: id, transactionId, amount, currency, reason, idempotencyKey },
-    { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since },
+    { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since: claim.since },
   );
   switch (result.kind) {
     case 'accepted':

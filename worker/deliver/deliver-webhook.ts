@@ -24,12 +24,10 @@ export interface WebhookSender {
    */
   start(claims: readonly (readonly DeliveryClaim[])[]): void;
   /**
-   * Starts what may start at the endpoint of a delivery. Everything is decided from the database, so a duplicate, late or
-   * concurrent call is harmless.
-   * @throws when the database is unavailable; the sweep starts what is due later.
+   * Starts what may start at all endpoints: attempts that were requested, retries, and deliveries whose worker died. Everything is
+   * decided from the database, so a duplicate, late or concurrent call is harmless.
+   * @throws when the database is unavailable; a later call starts what is due.
    */
-  wake(deliveryId: string): Promise<void>;
-  /** The same for all endpoints: retries, and deliveries whose worker died. */
   sweep(): Promise<void>;
   /** Resolves when no attempt is under way. */
   untilIdle(): Promise<void>;
@@ -108,7 +106,6 @@ export function openWebhookSender(
   return {
     places,
     start,
-    wake,
     sweep: () => startDue(null, places()),
     untilIdle,
     async close() {

@@ -26,7 +26,7 @@ export async function withDependencies(
   work: (deps: Dependencies, actor: string) => Promise<void>,
 ): Promise<void> {
   const settings = loadServiceSettings();
-  // Silent, because the command reports errors itself and the sweep makes up for an unreachable queue.
+  // Silent, because the command reports errors itself and workers do not depend on the queue.
   const deps = openDependencies({ ...settings, DATABASE_POOL_SIZE: 2 }, openLog('silent', 'admin'));
   try {
     await untilClockStarted(deps);

@@ -29,7 +29,7 @@ const readable: ReadonlySet<string> = new Set([
   '/api/queues/:queueName/:jobId',
 ]);
 
-/** A job is only a wake-up call, so running it again or sooner is harmless. */
+/** A job is only a wake-up, so running it again or sooner is harmless. */
 const operable: ReadonlySet<string> = new Set([
   '/api/queues/:queueName/retry/:queueStatus',
   '/api/queues/:queueName/promote',

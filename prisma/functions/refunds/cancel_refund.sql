@@ -84,7 +84,7 @@ BEGIN
       UPDATE refund AS r SET cancel_key = asked->>'key' WHERE r.id = held.id RETURNING * INTO held;
     END IF;
     IF work.cancel_requested_at IS NULL THEN
-      UPDATE refund_work AS w SET cancel_requested_at = moment, due_at = LEAST(w.due_at, moment), enqueued_at = moment
+      UPDATE refund_work AS w SET cancel_requested_at = moment, due_at = LEAST(w.due_at, moment)
       WHERE w.refund_id = held.id;
       PERFORM move_refunds(jsonb_build_array(jsonb_build_object(
         'refund_id', held.id, 'expected', held.status,

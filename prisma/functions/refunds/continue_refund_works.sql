@@ -20,13 +20,13 @@ BEGIN
         WHEN i.flag ? 'reason' THEN moment
       END AS flagged_at,
       CASE
-        -- A request to cancel that arrived during the lease has set enqueued_at.
-        WHEN needs_resync OR (r.status = 'processing' AND w.enqueued_at IS NOT NULL) THEN moment
+        -- Also for a request to cancel that arrived during the lease.
+        WHEN needs_resync OR (r.status = 'processing' AND w.cancel_requested_at IS NOT NULL AND NOT i.knows_cancel) THEN moment
         ELSE moment + i.due_in_ms * interval '1 millisecond'
       END AS due_at
     FROM jsonb_to_recordset(items) AS i(
       refund_id text, due_in_ms double precision, retrying boolean, consecutive_failures int, is_known boolean,
-      ends_attempt boolean, is_key_spent boolean, ends_cancel boolean, flag jsonb)
+      ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     JOIN refund AS r ON r.id = i.refund_id
     CROSS JOIN LATERAL (
@@ -42,7 +42,6 @@ BEGIN
   )
   UPDATE refund_work AS w SET
     due_at = next.due_at,
-    enqueued_at = NULL,
     leased_until = NULL,
     lease_token = NULL,
     resync_requested_at = CASE WHEN needs_resync THEN w.resync_requested_at END,

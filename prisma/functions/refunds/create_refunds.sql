@@ -119,8 +119,8 @@ BEGIN
     RETURN NEXT;
   END LOOP;
 
-  INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, enqueued_at)
-  SELECT made.id, made.organization_id, made.environment, made.processor, moment, moment
+  INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
+  SELECT made.id, made.organization_id, made.environment, made.processor, moment
   FROM unnest(created) AS made WHERE made.status = 'processing';
 
   INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,

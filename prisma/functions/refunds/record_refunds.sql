@@ -12,6 +12,7 @@
 --   retrying               true starts the time to the retry deadline unless it is running, false clears it, null keeps it
 --   consecutive_failures   null keeps the number
 --   is_known               true once it is known whether the processor has the refund
+--   knows_cancel           true when the claim was made with a requested cancellation
 --   ends_cancel            true when the requested cancellation is over
 --   flag                   {reason, facts} flags the refund, {} ends its flag, null keeps it
 --   unless_resync          true to record nothing when a resync has been requested

@@ -12,8 +12,6 @@ BEGIN
   WHERE id = asked_id AND status <> 'pending'
   ON CONFLICT (refund_id) DO UPDATE SET
     due_at = LEAST(w.due_at, moment),
-    -- During a lease it marks a requested cancellation.
-    enqueued_at = CASE WHEN w.leased_until > moment THEN w.enqueued_at END,
     resync_requested_at = moment;
   RETURN FOUND;
 END

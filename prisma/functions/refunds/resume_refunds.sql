@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION resume_refunds(owner_id text, owner_environment environment, named_processor text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 BEGIN
-  RETURN QUERY UPDATE refund_work AS w SET due_at = service_time(), enqueued_at = NULL
+  RETURN QUERY UPDATE refund_work AS w SET due_at = service_time()
   FROM refund AS r
   WHERE r.id = w.refund_id AND w.organization_id = owner_id AND w.environment = owner_environment
     AND w.processor = named_processor AND w.due_at > service_time()

@@ -251,7 +251,6 @@ CREATE TABLE "refund_work" (
     "environment" "environment" NOT NULL,
     "processor" TEXT NOT NULL,
     "due_at" TIMESTAMPTZ(3),
-    "enqueued_at" TIMESTAMPTZ(3),
     "leased_until" TIMESTAMPTZ(3),
     "lease_token" BIGINT,
     "attempt_number" INTEGER NOT NULL DEFAULT 0,

@@ -48,7 +48,7 @@ export async function approveRefund(
     entry: { type: 'refund.processing', actor, detail: { approved: true } },
   };
   const outcome = await decide(deps, 'refund.approved', move, startWork);
-  if (outcome.kind === 'done') deps.queues.enqueue(outcome.refund);
+  if (outcome.kind === 'done') deps.queues.wake(outcome.refund.processor);
   return outcome;
 }
 

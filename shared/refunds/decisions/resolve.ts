@@ -138,7 +138,7 @@ export async function recheckRefund(
     await audit(tx, deps, refund, { actor, action: 'refund.rechecked' });
     return true;
   });
-  if (requested) deps.queues.enqueue(refund);
+  if (requested) deps.queues.wake(refund.processor);
   return requested;
 }
 

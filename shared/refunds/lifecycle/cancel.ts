@@ -76,7 +76,7 @@ export async function cancelRefund(
   const { outcome, refund } = answer;
   const isReplayed = outcome === 'replayed';
   const kind = outcome === 'replayed' ? kindNow(refund) : outcome;
-  if (kind === 'requested') deps.queues.enqueue(refund);
+  if (kind === 'requested') deps.queues.wake(refund.processor);
   return { kind, refund, isReplayed };
 }
 

@@ -2,6 +2,7 @@ import type { Refund, RefundWork } from '../../platform/database.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { fromRow, refundFrom, workFrom } from '../model/rows.ts';
 import type { RefundDependencies } from './dependencies.ts';
+import type { ClaimRow } from './statements.ts';
 
 /**
  * What a worker does next for a refund; prisma/functions/refunds/next_refund_step.sql decides it.
@@ -27,6 +28,8 @@ export interface Claim {
   step: RefundStep;
   /** When it was claimed, in the database's time. */
   now: Date;
+  /** `performance.now()` before it was claimed; its lease ends no earlier than after its length from then on. */
+  since: number;
   refund: Refund;
   /** Under the new lease; for the step `send`, with the attempt that is about to be made. */
   work: RefundWork;
@@ -41,11 +44,35 @@ export async function claimRefund(
   { statements }: Pick<RefundDependencies, 'statements'>,
   refundId: string,
 ): Promise<Claim | null> {
+  const since = performance.now();
   const row = await statements.claim({ refundId });
-  if (row === null) return null;
+  return row === null ? null : claimFrom(row, since);
+}
+
+/** The longest due refunds of a processor that a worker can take. */
+export interface DueClaims {
+  claims: Claim[];
+  /** True when there may be more of them: as many were looked at as were asked for. Those of throttled accounts are postponed. */
+  isMore: boolean;
+}
+
+/** Claims the longest due refunds of a processor, up to a number, as `claimRefund` does with one. */
+export async function claimDueRefunds(
+  { statements }: Pick<RefundDependencies, 'statements'>,
+  processor: string,
+  most: number,
+): Promise<DueClaims> {
+  const since = performance.now();
+  const rows = await statements.claimDue(processor, most);
+  const claims = rows.flatMap((row) => (row === null ? [] : [claimFrom(row, since)]));
+  return { claims, isMore: rows.length === most };
+}
+
+function claimFrom(row: ClaimRow, since: number): Claim {
   return {
     step: row.step as RefundStep,
     now: new Date(row.now),
+    since,
     refund: refundFrom(row.refund),
     work: workFrom(row.work),
     account: fromRow<AccountName>(row.account),

@@ -49,7 +49,7 @@ const maxDecisions = 5;
 
 /**
  * Creates a refund: checks it against the payment and the policies, replays its key or stores it in one statement, and
- * enqueues it. Nothing has been sent to the processor yet.
+ * wakes a worker. Nothing has been sent to the processor yet.
  * @returns the refund, `processing`, or `pending` when it awaits approval; a replayed one in its current state.
  * @throws ServiceError as in the public contract of a creation. A request that created no refund does not bind its key.
  */
@@ -58,7 +58,8 @@ export async function createRefund(deps: RefundDependencies, request: RefundRequ
     for (let decision = 1; decision <= maxDecisions; decision += 1) {
       const created = await decideAndRecord(deps, request);
       if (created === null) continue;
-      if (!created.isReplayed && created.refund.status === 'processing') deps.queues.enqueue(created.refund);
+      if (!created.isReplayed && created.refund.status === 'processing')
+        deps.queues.wake(created.refund.processor);
       return created;
     }
     throw new ServiceError(

@@ -133,7 +133,7 @@ async function record(
   item: EventItem,
 ): Promise<ReceivedResult['outcome']> {
   const { outcome, to_resync: refundIds } = await statements.receive({ ...item, externalEventId, type });
-  for (const id of refundIds) queues.enqueue({ id, processor });
+  if (refundIds.length > 0) queues.wake(processor);
   return outcome;
 }
 

@@ -39,6 +39,8 @@ export type RecordItem = MoveItem &
     leaseToken: bigint | null;
     endsAttempt: boolean;
     isKeySpent: boolean | undefined;
+    /** Whether the claim was made with a requested cancellation. */
+    knowsCancel: boolean;
     /** Empty ends a flag. */
     flag: Partial<Flag> | undefined;
   };
@@ -76,12 +78,13 @@ export async function recordOutcome(
       ...(place === 0 && attempt !== null ? { detail: { ...move.detail, attempt } } : {}),
       eventId: newId('evt'),
     })),
+    knowsCancel: work.cancelRequestedAt !== null,
     flag: flag === null ? {} : flag,
   });
   if (result === 'recorded' || result === 'due') logOutcome(deps, refund, outcome);
   if (result === 'lost') {
     deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be recorded');
-    deps.queues.enqueue(refund);
+    deps.queues.wake(refund.processor);
   }
   return result;
 }

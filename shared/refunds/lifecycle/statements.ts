@@ -24,6 +24,8 @@ export interface ClaimRow {
 export interface RefundStatements {
   create: SharedStatement<CreationItem, CreationResult>;
   claim: SharedStatement<{ refundId: string }, ClaimRow | null>;
+  /** One row per refund that was looked at; null where its account is throttled. */
+  claimDue: (processor: string, most: number) => Promise<(ClaimRow | null)[]>;
   record: SharedStatement<RecordItem, { outcome: RecordResult }>;
   cancel: (asked: CancelItem) => Promise<CancelResult>;
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
@@ -48,6 +50,11 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
         return claim;
       });
     }),
+    claimDue: async (processor, most) => {
+      const rows = await db.$queryRaw<{ claim: ClaimRow | null }[]>`
+        SELECT claim FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int)`;
+      return rows.map(({ claim }) => claim);
+    },
     record: perItem((items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
     cancel: untilUnlocked(async (asked) => {
       const [row] = await db.$queryRaw<ResultRow[]>`SELECT * FROM cancel_refund(${toItems(asked)}::jsonb)`;

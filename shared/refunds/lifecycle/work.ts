@@ -58,7 +58,7 @@ export async function releaseFlagged(
 ): Promise<void> {
   await db.refundWork.updateMany({
     where: { refundId: work.refundId, leaseToken: work.leaseToken },
-    data: { leasedUntil: null, enqueuedAt: null },
+    data: { leasedUntil: null },
   });
 }
 
@@ -81,9 +81,9 @@ export async function endFlaggedWork(
 /** Makes a refund that has just been approved due. */
 export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at, enqueued_at)
-    SELECT id, organization_id, environment, processor, service_time(), service_time() FROM refund WHERE id = ${id}
-    ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, enqueued_at = excluded.enqueued_at`;
+    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at)
+    SELECT id, organization_id, environment, processor, service_time() FROM refund WHERE id = ${id}
+    ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at`;
 }
 
 /** Ends the work of a refund, and with it any flag. */
@@ -99,7 +99,7 @@ export async function endUnsentWork(tx: DatabaseTransaction, { id }: Pick<Refund
 
 /**
  * Requests that a worker reads a refund again from its processor; see prisma/functions/refunds/request_resync.sql.
- * @param tx the caller's database transaction; the caller enqueues the refund after the commit.
+ * @param tx the caller's database transaction; the caller wakes a worker after the commit.
  * @returns false for a refund that awaits approval: it has never been at the processor.
  */
 export async function requestResync(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<boolean> {

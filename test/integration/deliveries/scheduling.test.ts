@@ -62,8 +62,6 @@ describe('the events of one refund', () => {
       await stage.create();
       const working = stage.work();
       await waitFor('both refunds to be sent', () => receiver.received.length === 2);
-      // Also when a job for a later event comes too early.
-      for (const { id } of await service.deps.db.webhookDelivery.findMany()) await stage.worker.wake(id);
       await stage.sweep();
       expect(stage.leased).toEqual([]);
       const sent = () => receiver.received.map(({ event }) => [event.refundId, event.type]);
@@ -89,7 +87,6 @@ describe('an endpoint that hangs', () => {
     await stage.create();
     const working = stage.work();
     await waitFor('the attempts to start', () => receiver.received.length === 10);
-    for (const { id } of await service.deps.db.webhookDelivery.findMany()) await stage.worker.wake(id);
     await stage.sweep();
     expect(stage.leased).toEqual([]);
     for (const answer of answers.splice(0, 3)) answer();
@@ -207,7 +204,7 @@ test('an attempt that is requested while another one fails is made at once', asy
   const { receiver, deliveries, end } = await holdAttempt();
   const { id } = await onlyOne(deliveries());
   await service.deps.db.webhookDelivery.update({ where: { id }, data: { nextAttemptAt: stage.time.now() } });
-  await stage.worker.wake(id);
+  await stage.worker.sweep();
   expect(receiver.received).toHaveLength(1);
   await end(responses.fail);
   expect(receiver.received).toHaveLength(2);

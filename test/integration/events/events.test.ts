@@ -7,7 +7,7 @@ import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { moveRefund } from '../../../shared/refunds/lifecycle/move.ts';
 import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';

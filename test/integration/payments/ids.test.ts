@@ -6,7 +6,7 @@ import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PolicyInput } from '../../../shared/policies/policy.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest, RequestingKey } from '../../../shared/refunds/lifecycle/decide.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';

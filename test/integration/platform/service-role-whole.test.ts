@@ -3,6 +3,7 @@ import { prepareDatabase } from '../../../prisma/prepare-database.ts';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { openLog } from '../../../shared/platform/log.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { openRefundWork } from '../../../worker/advance/refund-work.ts';
 import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { scheduledTasks } from '../../../worker/start-workers.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -100,7 +101,8 @@ describe.each(queueBackends)(
         expect((await reconcile(service, processor)).run.failure).toBeNull();
       }
       const settings = { ...service.settings, RECONCILIATION_INTERVAL_MS: 1 };
-      const tasks = scheduledTasks({ ...service.deps, settings }, openWebhookSender(service.deps));
+      const refunds = new Map([['stripe', openRefundWork(service.deps, 'stripe')]]);
+      const tasks = scheduledTasks({ ...service.deps, settings }, refunds, openWebhookSender(service.deps));
       expect(tasks.length).toBeGreaterThan(8);
       for (const task of tasks) await task.run(new AbortController().signal);
     });

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { leftToRefund } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { claimRefund } from '../../../shared/refunds/lifecycle/claim.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';

@@ -1,5 +1,4 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import {
   type ProcessorName,
   type ReportedRefund,
@@ -9,6 +8,7 @@ import {
   webhookAbout,
 } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';

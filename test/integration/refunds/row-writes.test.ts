@@ -1,9 +1,9 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
 import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
@@ -52,8 +52,7 @@ function perRefund(before: Written, after: Written) {
 
 /** The whole life of refunds that settle in the processor's answer, with two events and one endpoint that accepts all. */
 async function live(payments: readonly string[]): Promise<void> {
-  const enqueued: string[] = [];
-  vi.spyOn(service.deps.queues, 'enqueue').mockImplementation(({ id }) => void enqueued.push(id));
+  vi.spyOn(service.deps.queues, 'wake').mockImplementation(() => {});
   const sender = openWebhookSender(service.deps);
   const deliver = async () => {
     await createDeliveries(service.deps, sender, new AbortController().signal);
@@ -61,10 +60,13 @@ async function live(payments: readonly string[]): Promise<void> {
   };
   const headers = { prefer: 'respond-async' };
   const bodies = payments.map((transactionId) => ({ transactionId, amount: 100, reason: 'other' }));
-  await Promise.all(bodies.map((body) => service.call('POST', '/v1/refunds', { body, headers })));
+  const answers = await Promise.all(
+    bodies.map((body) => service.call('POST', '/v1/refunds', { body, headers })),
+  );
+  const ids: string[] = answers.map(({ body }) => body.data.id);
   await deliver();
-  await Promise.all(enqueued.map((id) => advanceRefund(service.deps, id)));
-  for (const id of enqueued) {
+  await Promise.all(ids.map((id) => advanceRefund(service.deps, id)));
+  for (const id of ids) {
     const report = reportOf(await rowOf(service, id));
     for (let event = 0; event < 2; event += 1) await webhooks.send('stripe', webhookAbout('stripe', report));
   }

@@ -8,7 +8,7 @@ import { openLog } from '../../../shared/platform/log.ts';
 import { shareStatement } from '../../../shared/platform/shared-statement.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { lockPaymentByName, newPayment } from '../../support/refunds/payments.ts';
 import { recordsOf } from '../../support/refunds/refund-records.ts';

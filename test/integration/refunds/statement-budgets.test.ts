@@ -4,13 +4,13 @@ import { newId } from '../../../shared/platform/ids.ts';
 import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { EventComparisons, receiveWebhook } from '../../../shared/refunds/lifecycle/processor-events.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import {
   type ProcessorName,
   type SignedWebhook,
   webhookAbout,
 } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { agentKey } from '../../support/refunds/refund-requests.ts';
@@ -35,18 +35,16 @@ const service = useService({
 });
 const webhooks = useWebhooks(service);
 
-/** Refunds that are enqueued. */
-const enqueued: string[] = [];
+/** The processors for which a worker was woken. */
+const woken: string[] = [];
 
 beforeEach(async () => {
-  enqueued.length = 0;
-  vi.spyOn(service.deps.queues, 'enqueue').mockImplementation(({ id }) => void enqueued.push(id));
+  vi.spyOn(service.deps.queues, 'wake').mockImplementation((processor) => void woken.push(processor));
   await service.sandbox.settings({ autoSettleMs: null, webhooks: [] });
   // Its use is noted once a minute, which these steps have no part in.
   await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + hour) } });
   // Connected accounts stay connected.
-  for (const processor of ['stripe', 'braintree']) await created(processor);
-  for (const id of enqueued.splice(0)) await advanceRefund(service.deps, id);
+  for (const processor of ['stripe', 'braintree']) await accepted(processor);
 });
 afterEach(() => vi.restoreAllMocks());
 
@@ -215,27 +213,28 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expect((await rowOf(service, id)).status).toBe('completed');
   });
 
-  test('a webhook that agrees with the record: 1, without a call or a job', async () => {
+  test('a webhook that agrees with the record: 1, without a call or a wake-up', async () => {
     const refund = await accepted(processor);
     const calls = watchCalls();
-    enqueued.length = 0;
+    woken.length = 0;
     expectAtMost(await report(processor, refund), 1);
-    expect([calls, enqueued]).toEqual([[], []]);
+    expect([calls, woken]).toEqual([[], []]);
   });
 
   test('a refund from creation to completion, with its webhooks: 12', async () => {
     const transactionId = await newPayment(service, { processor });
+    let id = '';
     const statements = await recording.during(async () => {
-      const id = await create({ processor, transactionId });
+      id = await create({ processor, transactionId });
       await advanceRefund(service.deps, id);
     });
-    const [id = ''] = enqueued.splice(0);
+    woken.length = 0;
     statements.push(...(await report(processor, await rowOf(service, id))));
     const { externalRefundId } = await rowOf(service, id);
     await service.sandbox.driveRefund(externalRefundId ?? '', { status: settled[processor] });
     const processorStatus = settled[processor];
     statements.push(...(await report(processor, { ...(await rowOf(service, id)), processorStatus })));
-    expect(enqueued).toEqual([id]);
+    expect(woken).toEqual([processor]);
     statements.push(...(await recording.during(() => advanceRefund(service.deps, id))));
     expect((await rowOf(service, id)).status).toBe('completed');
     expectAtMost(statements, 12);

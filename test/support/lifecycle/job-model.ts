@@ -20,7 +20,7 @@ export type JobCall = 'send' | 'find' | 'check' | 'ask-cancellation' | 'review';
 const unknownHorizonHours = 24;
 const unavailableHorizonHours = 72;
 
-/** True when the sweep has to enqueue it once all pauses are over. */
+/** True when a worker has to claim it once all pauses are over. */
 export function needsWork({ status, resyncRequested }: ModelRefund): boolean {
   return status === 'processing' || resyncRequested;
 }

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '../../../shared/platform/errors.ts';
-import type { RefundQueues } from '../../../shared/platform/queues.ts';
 import type { Processor } from '../../../shared/processors/contract/processor.ts';
 import { processorNames } from '../../../shared/processors/registry.ts';
 import { approveRefund, rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
-import { sweep } from '../../../worker/schedule/sweep.ts';
+import { openRefundWork } from '../../../worker/advance/refund-work.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { HeldTime } from '../clocks.ts';
 import { webhookAbout } from '../processors/signed-webhooks.ts';
 import type { Webhooks } from '../processors/webhooks.ts';
+import { advanceRefund } from '../refunds/advance-refund.ts';
 import { type Ledger, readLedger } from '../refunds/ledger.ts';
 import { ledgerViolations, orphanViolations } from '../refunds/ledger-rules.ts';
 import { newPayment } from '../refunds/payments.ts';
@@ -165,16 +164,22 @@ export class LifecycleWorld {
     });
   }
 
-  /** Runs the sweep; returns the refunds that it enqueues, in order. */
-  async sweep(): Promise<number[]> {
-    const enqueued = new Set<string>();
-    const enqueueAll: RefundQueues['enqueueAll'] = async (_processor, ids) => {
-      for (const id of ids) enqueued.add(id);
-    };
+  /** A worker looks for what is due and takes its steps; returns the refunds that it claims, in order. */
+  async workOnWhatIsDue(): Promise<number[]> {
     const { deps } = this.#service;
-    const queues: RefundQueues = Object.assign(Object.create(deps.queues), { enqueueAll });
-    for (const processor of processorNames) await sweep({ ...deps, queues }, processor);
-    return [...this.#refunds.keys()].filter((index) => enqueued.has(this.#idOf(index)));
+    const claimed = new Set<unknown>();
+    const claimDue: typeof deps.statements.claimDue = async (processor, most) => {
+      const rows = await deps.statements.claimDue(processor, most);
+      for (const row of rows) claimed.add(row?.refund.id);
+      return rows;
+    };
+    for (const processor of processorNames) {
+      const work = openRefundWork({ ...deps, statements: { ...deps.statements, claimDue } }, processor);
+      await work.look();
+      await work.untilCaughtUp();
+      await work.close();
+    }
+    return [...this.#refunds.keys()].filter((index) => claimed.has(this.#idOf(index)));
   }
 
   /** Moves a refund to a status at the processor. */

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import type { ResolvedStatus } from '../../../shared/refunds/decisions/evidence.ts';
 import { type Resolution, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';
+import { advanceRefund } from './advance-refund.ts';
 import { newPayment } from './payments.ts';
 import { type RefundRecord, rowOf } from './refund-records.ts';
 

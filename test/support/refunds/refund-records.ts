@@ -71,7 +71,7 @@ export async function recordsOf(
 /** Makes a refund due now; whoever holds it goes on holding it. */
 export async function makeDue({ deps }: Pick<TestService, 'deps'>, refundId: string): Promise<void> {
   await deps.db.$executeRaw`
-    UPDATE refund_work SET due_at = service_time(), enqueued_at = NULL WHERE refund_id = ${refundId}`;
+    UPDATE refund_work SET due_at = service_time() WHERE refund_id = ${refundId}`;
 }
 
 /** Waits until the refund has this status. */

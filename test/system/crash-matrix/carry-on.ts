@@ -1,6 +1,5 @@
 import { isDatabaseUnavailable } from '../../../shared/platform/database.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
-import { sweep } from '../../../worker/schedule/sweep.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import type { Mishap } from './combinations.ts';
 import { ProcessKilled } from './killable-process.ts';
 import type { Actor, Situation, Stage } from './stage.ts';
@@ -12,49 +11,43 @@ const patientRounds = 15;
 
 export interface CarryOnOptions {
   mishap?: Mishap;
-  /** Works on every job at the same time. */
+  /** Works on the refund at the same time. */
   rival?: Actor | null;
   rounds?: number;
 }
 
-/**
- * Works on one refund until it has ended: with a job of the queue, or else after the time until the refund is due and the
- * sweep finds it.
- */
+/** Works on one refund until it has ended: on a wake-up, or else after the time until the refund is due. */
 export async function carryOn(stage: Stage, actor: Actor, options: CarryOnOptions = {}): Promise<void> {
   for (let round = 0; round < (options.rounds ?? mostRounds); round += 1) {
     const refund = await stage.situation();
     if (refund === null || refund.isOver) return;
-    if (!stage.wakeUps.has(refund.id)) {
+    if (stage.wakeUp.isSent) {
+      stage.wakeUp.isSent = false;
+      if (options.mishap === 'wake-up lost' && stage.lostWakeUps++ < 2) continue;
+    } else {
       await settleWhenDue(stage, refund);
       await stage.letTimePass(refund.id);
-      await actor.process.run(() => attempt(() => sweep(actor.deps, stage.run.processor)));
     }
-    await deliver(stage, actor, refund.id, options);
+    await work(actor, refund.id, options);
   }
 }
 
-async function deliver(
-  stage: Stage,
+async function work(
   actor: Actor,
   refundId: string,
   { mishap = 'none', rival = null }: CarryOnOptions,
 ): Promise<void> {
-  if (!stage.wakeUps.delete(refundId)) return;
-  if (mishap === 'job lost' && stage.lostJobs < 2) {
-    stage.lostJobs += 1;
-    return;
-  }
-  const work = ({ process, deps }: Actor) => process.run(() => attempt(() => advanceRefund(deps, refundId)));
-  if (rival !== null) return await allOf([work(actor), work(rival)]);
-  await work(actor);
-  if (mishap === 'job twice') await work(actor);
+  const advance = ({ process, deps }: Actor) =>
+    process.run(() => attempt(() => advanceRefund(deps, refundId)));
+  if (rival !== null) return await allOf([advance(actor), advance(rival)]);
+  await advance(actor);
+  if (mishap === 'woken twice') await advance(actor);
 }
 
-/** A job ends when the database fails; the sweep makes another one. */
-async function attempt(job: () => Promise<void>): Promise<void> {
+/** A worker gives up when the database fails; the refund is claimed again later. */
+async function attempt(advance: () => Promise<void>): Promise<void> {
   try {
-    await job();
+    await advance();
   } catch (error) {
     if (!isDatabaseUnavailable(error)) throw error;
   }

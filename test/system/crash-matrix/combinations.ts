@@ -32,18 +32,18 @@ export const answersToReads: readonly Answer[] = [
 export const allAnswers = Object.keys(answers) as Answer[];
 
 /**
- * What happens to jobs and to the process.
+ * What happens to wake-ups and to the process.
  * - `none`: the process is killed at the point.
- * - `job lost`: the same, and the first two jobs are lost, so that the sweep replaces them.
- * - `job twice`: the same, and every job is delivered twice.
- * - `two workers at once`: two processes work on every job; the first to reach the point is killed.
+ * - `wake-up lost`: the same, and the first two wake-ups are lost, so that a worker finds the refund when it looks by itself.
+ * - `woken twice`: the same, and every wake-up comes twice.
+ * - `two workers at once`: two processes work on the refund at once; the first to reach the point is killed.
  * - `stalled and retaken`: the process is frozen at the point, another one takes over after the lease, and the first one
  *   continues: after one job of the other one or, for every second point, when the refund has ended.
  */
 export const mishaps = [
   'none',
-  'job lost',
-  'job twice',
+  'wake-up lost',
+  'woken twice',
   'two workers at once',
   'stalled and retaken',
 ] as const;
@@ -120,7 +120,7 @@ function aroundAttempts(trace: readonly string[]): string[] {
       /^after (attempt|lookup|refund\.failed)/.test(point) ||
       (point === 'after refund.completed' && (settling === -1 || index < settling)),
   );
-  return trace.slice(first, last + 1).filter((point) => !/mark of what is due|enqueueAll/.test(point));
+  return trace.slice(first, last + 1);
 }
 
 /** Chooses `count` items by the seed. */

@@ -34,7 +34,6 @@ const writes = [
   'renewal of the lease',
   'rest of the account',
   'mark of the account',
-  'mark of what is due',
   'place for the payment',
 ];
 
@@ -45,7 +44,7 @@ const reads = ['getPayment', 'findRefund', 'getRefund'];
 /** Calls that change the processor's state; a process may also be killed during one. */
 const calls = ['createRefund', 'cancelRefund'];
 
-const enqueues = ['enqueue', 'enqueueAll'];
+const wakeUps = ['wake-up'];
 
 /**
  * Every point at which a process can be killed or frozen: before and after each effect that is visible outside of it, and
@@ -55,7 +54,7 @@ export const crashPoints: readonly string[] = [
   'before claim',
   ...statements.filter((name) => !name.startsWith('claim')).map((name) => `before ${name}`),
   ...statements.flatMap((name) => [`answer lost of ${name}`, `after ${name}`]),
-  ...[...transactions, ...writes, ...reads, ...calls, ...enqueues].flatMap((name) => [
+  ...[...transactions, ...writes, ...reads, ...calls, ...wakeUps].flatMap((name) => [
     `before ${name}`,
     `after ${name}`,
   ]),

@@ -3,7 +3,7 @@ import { ServiceError } from '../../../shared/platform/errors.ts';
 import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
-import { advanceRefund } from '../../../worker/advance/advance-refund.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
 import type { ProcessorCall } from './killable-dependencies.ts';
@@ -95,7 +95,7 @@ async function advance(stage: Stage, { deps }: Actor): Promise<void> {
   const refund = await stage.situation();
   if (refund === null) return;
   await advanceRefund(deps, refund.id);
-  stage.wakeUps.delete(refund.id);
+  stage.wakeUp.isSent = false;
 }
 
 /** Changes the refund at its processor. */

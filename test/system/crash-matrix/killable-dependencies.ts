@@ -27,8 +27,10 @@ export interface Tampering {
   processor?(processor: Processor): Processor;
 }
 
-/** The ids of refunds with a job in the queue. */
-export type WakeUps = Set<string>;
+/** Whether a worker is to be woken. */
+export interface WakeUp {
+  isSent: boolean;
+}
 
 /**
  * The dependencies of a process that can be killed: the same database, processors and clocks, with a named point before
@@ -37,7 +39,7 @@ export type WakeUps = Set<string>;
 export function killable(
   deps: Dependencies,
   process: KillableProcess,
-  wakeUps: WakeUps,
+  wakeUp: WakeUp,
   tampering: Tampering = {},
 ): Dependencies {
   const tamper = tampering.processor ?? ((processor: Processor) => processor);
@@ -58,7 +60,7 @@ export function killable(
     reads,
     lookups: openLookups(reads),
     statements: openRefundStatements(db, leaseMs(settings)),
-    queues: killableQueues(deps.queues, process, wakeUps),
+    queues: killableQueues(deps.queues, process, wakeUp),
     connections: replacing<ProcessorConnections>(connections, {
       connect: async (account: Parameters<ProcessorConnections['connect']>[0]) =>
         killableProcessor(tamper(await connections.connect(account)), process),
@@ -236,17 +238,12 @@ function onTheWire<T>(process: KillableProcess, work: () => Promise<T>): Promise
   return call;
 }
 
-function killableQueues(queues: RefundQueues, process: KillableProcess, wakeUps: WakeUps): RefundQueues {
+function killableQueues(queues: RefundQueues, process: KillableProcess, wakeUp: WakeUp): RefundQueues {
   return replacing<RefundQueues>(queues, {
-    enqueue: ({ id }: { id: string }) => {
-      process.reachAtOnce('before enqueue');
-      wakeUps.add(id);
-      process.reachAtOnce('after enqueue');
-    },
-    enqueueAll: async (_processor: string, ids: readonly string[]) => {
-      await process.reach('before enqueueAll');
-      for (const id of ids) wakeUps.add(id);
-      await process.reach('after enqueueAll');
+    wake: () => {
+      process.reachAtOnce('before wake-up');
+      wakeUp.isSent = true;
+      process.reachAtOnce('after wake-up');
     },
   });
 }

@@ -158,10 +158,9 @@ async function inLanes<T>(
   work: (lane: Lane, item: T) => Promise<void>,
 ): Promise<void> {
   const waiting = [...items];
-  const wakeUps = new Set<string>();
   const playOneByOne = async (organization: TestOrganization) => {
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) {
-      await work({ service, organization, wakeUps, tampering }, item);
+      await work({ service, organization, tampering }, item);
     }
   };
   await Promise.all(organizations.map(playOneByOne));

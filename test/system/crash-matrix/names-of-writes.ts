@@ -10,7 +10,7 @@ const requestOfResync = 'request of a resync';
 
 /** SQL functions that change data. */
 const functions =
-  /\b(create_refunds|take_due_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refunds|continue_refund_works|join_payments)\(/;
+  /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refunds|continue_refund_works|join_payments)\(/;
 
 /** False for what only reads or locks. */
 export function isWriteStatement({ text }: Prisma.Sql): boolean {
@@ -37,7 +37,6 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/request_resync\(/, () => requestOfResync],
   [/move_refunds\(/, eventTypeIn],
   [/^UPDATE refund_work SET leased_until = /, () => 'renewal of the lease'],
-  [/take_due_refunds\(/, () => 'mark of what is due'],
   [/^UPDATE payment SET fetched_at = NULL/, () => 'the mark of a stale payment'],
   [/join_payments\(/, () => 'place for the payment'],
   [/continue_refund_works\(/, () => 'end of the work'],

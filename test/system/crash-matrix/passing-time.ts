@@ -6,7 +6,7 @@ import type { Database } from '../../../shared/platform/database.ts';
  */
 export const settleDelayMs = 60_000;
 
-/** More than the time after which the sweep wakes a refund once more. */
+/** More than a step takes in real time, which counts towards the settle delay as well. */
 const marginMs = 6_000;
 
 /** Milliseconds until a refund is due and every lease on it has ended. */
@@ -33,7 +33,7 @@ export async function letTimePass(db: Database, refundId: string, passedMs: numb
         AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
     )
     UPDATE refund_work SET
-      leased_until = leased_until - time, due_at = due_at - time, enqueued_at = enqueued_at - time,
+      leased_until = leased_until - time, due_at = due_at - time,
       attempt_started_at = attempt_started_at - time, unknown_since = unknown_since - time, retrying_since = retrying_since - time,
       resync_requested_at = resync_requested_at - time, cancel_requested_at = cancel_requested_at - time,
       flagged_at = flagged_at - time

@@ -56,7 +56,7 @@ export const plantedBugs: readonly PlantedBug[] = [
 
 function withoutLease(text: string): string {
   return text
-    .replace('AND (w.leased_until IS NULL OR w.leased_until <= moment)', '')
+    .replace('AND (locked.leased_until IS NULL OR locked.leased_until <= moment)', '')
     .replace(' SKIP LOCKED', '');
 }
 

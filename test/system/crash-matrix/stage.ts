@@ -7,7 +7,7 @@ import { type RefundRecord, recordsOf } from '../../support/refunds/refund-recor
 import type { TestOrganization, TestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { answers, type Run } from './combinations.ts';
-import { killable, type ProcessorCall, type Tampering, type WakeUps } from './killable-dependencies.ts';
+import { killable, type ProcessorCall, type Tampering, type WakeUp } from './killable-dependencies.ts';
 import { type Breakpoint, KillableProcess } from './killable-process.ts';
 import { letTimePass, settleDelayMs, timeUntilDueMs } from './passing-time.ts';
 import { replacing } from './replacing.ts';
@@ -22,8 +22,6 @@ export interface Actor {
 export interface Lane {
   service: TestService;
   organization: TestOrganization;
-  /** Shared by all lanes, because a sweep wakes the refunds of all. */
-  wakeUps: WakeUps;
   tampering: Tampering;
 }
 
@@ -72,21 +70,20 @@ export class Stage {
   readonly organization: TestOrganization;
   readonly run: Run;
   readonly transactionId: string;
-  readonly wakeUps: WakeUps;
+  readonly wakeUp: WakeUp = { isSent: false };
   readonly #actors: Actor[] = [];
   readonly #tampering: Tampering;
   #isLate = false;
   #late: LateAnswer | null = null;
   #hurriedCall: ProcessorCall | null = null;
-  lostJobs = 0;
+  lostWakeUps = 0;
   rounds = 0;
   /** True when a client got a confirmed cancellation. */
   isConfirmedCancelled = false;
 
-  constructor({ service, organization, wakeUps, tampering }: Lane, run: Run, transactionId: string) {
+  constructor({ service, organization, tampering }: Lane, run: Run, transactionId: string) {
     this.service = service;
     this.organization = organization;
-    this.wakeUps = wakeUps;
     this.run = run;
     this.transactionId = transactionId;
     this.#tampering = tampering;
@@ -106,7 +103,7 @@ export class Stage {
       ...this.#tampering,
       processor: (connected: Processor) => this.#hurried(processor(connected)),
     };
-    const actor = { process, deps: killable(deps, process, this.wakeUps, tampering) };
+    const actor = { process, deps: killable(deps, process, this.wakeUp, tampering) };
     this.#actors.push(actor);
     return actor;
   }

@@ -100,10 +100,10 @@ describe('npm run bench', () => {
   test.each(['1', '2', '4'])(
     'prints what %s workers complete of a backlog, beside the possible',
     (workers) => {
-      const [completed, possible, , sweep] = numbersOf(workers);
+      const [completed, possible, , claim] = numbersOf(workers);
       expect(completed).toBeGreaterThan(0);
       expect(possible).toBe(Math.round((Number(workers) * 50) / 0.3));
-      expect(sweep).toBeGreaterThan(0);
+      expect(claim).toBeGreaterThan(0);
     },
   );
 });

@@ -24,7 +24,7 @@ describe.skipIf(chromiumPath === null)('in a browser', () => {
   });
 
   test('all pages comply with the content policy, and jobs can be retried', async () => {
-    const { id } = await failedJob(board, 'ref_pressed');
+    const { id } = await failedJob(board);
     const browser = await openBrowser(chromiumPath ?? '', profile('browser'));
     try {
       const page = await browser.newPage();
@@ -36,11 +36,11 @@ describe.skipIf(chromiumPath === null)('in a browser', () => {
       };
       await open('', 'refunds-braintree');
       await open('/job-schedulers', 'All queues');
-      await open(`/queue/refunds-stripe/${id}`, 'advance-refund');
-      await open('/queue/refunds-stripe?status=failed', 'advance-refund');
+      await open(`/queue/refunds-stripe/${id}`, 'wake-up');
+      await open('/queue/refunds-stripe?status=failed', 'wake-up');
       await retry.click();
       await page.getByRole('button', { name: /confirm/i }).click();
-      await waitFor('the job to be done', () => board.done.includes('ref_pressed'));
+      await waitFor('the job to be done', () => board.countDone() === 1);
       expect(complaints).toEqual([]);
     } finally {
       await browser.close();

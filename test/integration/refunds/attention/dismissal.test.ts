@@ -3,8 +3,8 @@ import { newId } from '../../../../shared/platform/ids.ts';
 import { dismissFlag } from '../../../../shared/refunds/decisions/resolve.ts';
 import { flagExtraRefund } from '../../../../shared/refunds/lifecycle/flag.ts';
 import type { Flag } from '../../../../shared/refunds/model/flags.ts';
-import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { auditOf } from '../../../support/audit-log.ts';
+import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,

@@ -2,10 +2,10 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
 import { recheckRefund } from '../../../../shared/refunds/decisions/resolve.ts';
-import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { auditOf } from '../../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../../support/processes/admin-cli.ts';
 import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
+import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,

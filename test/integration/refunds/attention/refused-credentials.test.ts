@@ -2,8 +2,8 @@ import { afterEach, expect, test } from 'vitest';
 import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
 import { markPaymentStale } from '../../../../shared/payments/payment.ts';
 import { markMisconfigured } from '../../../../shared/processors/accounts/connections.ts';
-import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
+import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,

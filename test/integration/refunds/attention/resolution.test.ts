@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { dismissFlag } from '../../../../shared/refunds/decisions/resolve.ts';
 import { flagOf } from '../../../../shared/refunds/model/flags.ts';
-import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { stripeClient } from '../../../sandbox/clients.ts';
 import { auditOf } from '../../../support/audit-log.ts';
+import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,

@@ -32,7 +32,7 @@ async function completedRefund(processor: string) {
   return await untilStatus(service, body.data.id, 'completed');
 }
 
-/** Requests a resync without waking a worker: the sweep has to find it. */
+/** Requests a resync without waking a worker, which has to find it. */
 async function askForReview({ deps }: TestService, id: string): Promise<void> {
   await requestResync(deps.db, { id });
 }

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
-import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
 import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
+import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { lockPaymentByName, newPayment } from '../../../support/refunds/payments.ts';
 import { makeDue, rowOf } from '../../../support/refunds/refund-records.ts';

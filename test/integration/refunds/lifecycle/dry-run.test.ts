@@ -95,29 +95,24 @@ describe('a dry run', () => {
         return transactionId;
       },
     ],
-  ])(
-    'of a payment that is %s writes nothing, enqueues nothing and sends nothing',
-    async (_state, prepare) => {
-      await usePolicies({ velocity: { perDay: { count: 1_000 } }, enforce: { api: true } });
-      const key = await agentKey(service, { maxPerDay: 100_000 });
-      const transactionId = await prepare();
-      await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + 3_600_000) } });
-      const sent = await service.sandbox.refunds({ transactionId });
-      const enqueue = vi.spyOn(service.deps.queues, 'enqueue');
-      const statements = await recording.during(async () => {
-        const headers = { 'idempotency-key': `dry-${transactionId}` };
-        const { body } = await dryRun({ transactionId }, { key: key.plaintext, headers });
-        expect(body.data.wouldCreate).toBe(true);
-      });
-      expect(statements.length).toBeGreaterThan(0);
-      expect(statements.filter((statement) => !/^\s*SELECT/i.test(statement))).toEqual([]);
-      expect(statements.filter((statement) => /create_refunds|FOR UPDATE|_lock/i.test(statement))).toEqual(
-        [],
-      );
-      expect(enqueue).not.toHaveBeenCalled();
-      expect(await service.sandbox.refunds({ transactionId })).toEqual(sent);
-    },
-  );
+  ])('of a payment that is %s writes nothing, wakes no worker and sends nothing', async (_state, prepare) => {
+    await usePolicies({ velocity: { perDay: { count: 1_000 } }, enforce: { api: true } });
+    const key = await agentKey(service, { maxPerDay: 100_000 });
+    const transactionId = await prepare();
+    await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + 3_600_000) } });
+    const sent = await service.sandbox.refunds({ transactionId });
+    const wake = vi.spyOn(service.deps.queues, 'wake');
+    const statements = await recording.during(async () => {
+      const headers = { 'idempotency-key': `dry-${transactionId}` };
+      const { body } = await dryRun({ transactionId }, { key: key.plaintext, headers });
+      expect(body.data.wouldCreate).toBe(true);
+    });
+    expect(statements.length).toBeGreaterThan(0);
+    expect(statements.filter((statement) => !/^\s*SELECT/i.test(statement))).toEqual([]);
+    expect(statements.filter((statement) => /create_refunds|FOR UPDATE|_lock/i.test(statement))).toEqual([]);
+    expect(wake).not.toHaveBeenCalled();
+    expect(await service.sandbox.refunds({ transactionId })).toEqual(sent);
+  });
 
   test('counts refunds made elsewhere since the payment was stored', async () => {
     const transactionId = await newPayment(service);

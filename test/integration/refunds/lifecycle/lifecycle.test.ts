@@ -254,15 +254,11 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     expect(headers['preference-applied']).toBe('wait=10');
   });
 
-  test('a sweep enqueues a refund whose job was lost', async () => {
-    const enqueue = vi.spyOn(service.deps.queues, 'enqueue').mockImplementationOnce(() => {});
-    onTestFinished(() => enqueue.mockRestore());
+  test('a worker finds a refund whose wake-up was lost', async () => {
+    const wake = vi.spyOn(service.deps.queues, 'wake').mockImplementationOnce(() => {});
+    onTestFinished(() => wake.mockRestore());
     const { body } = await create(await payment('stripe'), {}, async);
-    await service.deps.db.refundWork.updateMany({
-      where: { refundId: body.data.id },
-      data: { enqueuedAt: null },
-    });
-    expect(enqueue).toHaveBeenCalled();
+    expect(wake).toHaveBeenCalled();
     await untilStatus(service, body.data.id, 'completed');
   });
 

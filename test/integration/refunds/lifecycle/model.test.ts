@@ -7,7 +7,7 @@ import {
   type LifecycleRun,
   lateFailureOf,
   lifecycleCommands,
-  sweepEverything,
+  workOnEverything,
 } from '../../../support/lifecycle/commands.ts';
 import { approvalAbove, type LifecycleModel, newModel } from '../../../support/lifecycle/model.ts';
 import { LifecycleWorld } from '../../../support/lifecycle/world.ts';
@@ -56,13 +56,13 @@ async function becomeQuiet(model: LifecycleModel, run: LifecycleRun): Promise<vo
       refund.there = 'succeeded';
       await run.world.drive(index, 'succeeded');
     }
-    await sweepEverything.run(model, run);
+    await workOnEverything.run(model, run);
   }
   for (const [index, { status }] of model.refunds.entries()) {
     const hasEnded = status === 'pending' || isTerminal(status);
     expect(hasEnded, `refund ${index} has ended, and is ${status}`).toBe(true);
   }
-  await inTurn([lateFailureOf(0), sweepEverything], model, run);
+  await inTurn([lateFailureOf(0), workOnEverything], model, run);
   await run.world.expectInvariants();
 }
 

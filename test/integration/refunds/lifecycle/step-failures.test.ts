@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Dependencies } from '../../../../shared/dependencies.ts';
 import type { Processor } from '../../../../shared/processors/contract/processor.ts';
 import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
-import { advanceRefund } from '../../../../worker/advance/advance-refund.ts';
+import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';

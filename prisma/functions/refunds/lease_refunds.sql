@@ -1,0 +1,71 @@
+-- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need. The
+-- caller has locked their refund_work rows in an earlier statement. A refund whose account is throttled is postponed instead: its
+-- claim is null.
+--
+-- A claim to send counts the attempt and marks its outcome as unknown before the caller makes the call, so that a worker may
+-- die at any point. The record of its outcome adds it to the timeline. A claim also takes over a requested resync: the next step
+-- reads the refund. If the refund is not known to be at the processor, its outcome is unknown from then on, until a lookup
+-- settles it.
+--
+-- step, decided from the stored rows alone:
+--   verify               the payment is not known yet: read it
+--   send                 not at the processor: submit the refund
+--   look_up              may be at the processor: look it up first
+--   settle               at the processor: read whether it has settled
+--   cancel_at_processor  at the processor, cancellation requested
+--   cancel               not at the processor, cancellation requested
+--   review               ended here: read whether the processor agrees
+CREATE OR REPLACE FUNCTION lease_refunds(held text[], moment timestamptz, lease_ms int)
+RETURNS TABLE (refund_id text, claim json)
+LANGUAGE plpgsql
+-- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
+-- An equality with an array cannot be the order of a join either, for which a whole index of due work would be read.
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
+AS $$
+#variable_conflict use_column
+BEGIN
+  RETURN QUERY WITH known AS MATERIALIZED (
+    SELECT h.refund_id, r, a.account, a.throttled_until,
+      next_refund_step(r, work.w, p.amount IS NOT NULL) AS step
+    FROM unnest(held) AS h(refund_id)
+    CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
+    JOIN refund AS r ON r.id = h.refund_id
+    JOIN payment AS p ON p.id = r.payment_id
+    JOIN LATERAL (
+      SELECT to_json(named) AS account, named.throttled_until FROM (
+        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until
+        FROM processor_account AS a
+        WHERE a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
+      ) AS named
+    ) AS a ON true
+  ), postponed AS (
+    -- Spread over half a second, because all of them wait for the same moment.
+    UPDATE refund_work AS w
+    SET due_at = known.throttled_until + random() * interval '500 milliseconds'
+    FROM known WHERE w.refund_id = ANY (ARRAY[known.refund_id]) AND known.step <> 'cancel' AND known.throttled_until > moment
+  ), taken AS MATERIALIZED (
+    SELECT * FROM known WHERE known.step = 'cancel' OR known.throttled_until IS NULL OR known.throttled_until <= moment
+  ), leased AS (
+    UPDATE refund_work AS w SET
+      leased_until = moment + lease_ms * interval '1 millisecond',
+      lease_token = nextval('lease_token'),
+      resync_requested_at = NULL,
+      attempt_number = w.attempt_number + (step = 'send')::int,
+      attempt_started_at = CASE WHEN step = 'send' THEN moment ELSE w.attempt_started_at END,
+      idempotency_key_version = w.idempotency_key_version + (step = 'send' AND w.is_key_spent)::int,
+      is_key_spent = step <> 'send' AND w.is_key_spent,
+      unknown_since = CASE
+        WHEN step = 'send' THEN moment
+        WHEN step = 'look_up' AND w.resync_requested_at IS NOT NULL THEN moment
+        ELSE w.unknown_since END
+    FROM taken WHERE w.refund_id = ANY (ARRAY[taken.refund_id])
+    RETURNING w
+  )
+  SELECT known.refund_id, CASE WHEN (leased.w).refund_id IS NOT NULL THEN json_build_object('step', step, 'now', moment, 'refund', r,
+    'work', leased.w, 'account', account) END
+  FROM known
+  LEFT JOIN leased ON (leased.w).refund_id = known.refund_id;
+END
+$$;

@@ -1,0 +1,118 @@
+import { afterEach, expect, test, vi } from 'vitest';
+import { type Claim, claimDueRefunds, claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
+import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
+import { accept, refundOfNewPayment } from '../../../support/faults/refunds.ts';
+import { useService } from '../../../support/use-service.ts';
+
+const service = useService({
+  workers: 0,
+  // One connection, so that the session whose reads are counted is the one that counts.
+  settings: { DATABASE_POOL_SIZE: 1 },
+});
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  // Keeps them out of the next test.
+  await service.deps.db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
+});
+
+/** Creates refunds that are due; returns their ids. */
+async function dueRefunds(processor: string, count: number): Promise<string[]> {
+  vi.spyOn(service.deps.queues, 'wake').mockImplementation(() => {});
+  const ids: string[] = [];
+  for (let index = 0; index < count; index += 1) ids.push(await accept(service, processor));
+  return ids;
+}
+
+async function claimDue(most: number): Promise<Claim[]> {
+  return (await claimDueRefunds(service.deps, 'stripe', most)).claims;
+}
+
+const idsOf = (claims: readonly Claim[]) => claims.map(({ refund }) => refund.id);
+
+test('concurrent workers claim every refund that is due once', async () => {
+  const due = await dueRefunds('stripe', 12);
+  const claims = await Promise.all(Array.from({ length: 5 }, () => claimDue(5)));
+  expect(idsOf(claims.flat()).toSorted()).toEqual(due.toSorted());
+  expect(await claimDueRefunds(service.deps, 'stripe', 5)).toEqual({ claims: [], isMore: false });
+});
+
+test('refunds of a throttled account are postponed, and more may be due behind them', async () => {
+  const other = await service.addOrganization('Other');
+  await dueRefunds('stripe', 3);
+  const where = { organizationId: service.organization.id };
+  await service.deps.db.processorAccount.updateMany({
+    where,
+    data: { throttledUntil: new Date('2100-01-01') },
+  });
+  const { body } = await service.call('POST', '/v1/refunds', {
+    key: other.keys.test.plaintext,
+    body: await refundOfNewPayment(service, 'stripe'),
+    headers: { prefer: 'respond-async' },
+  });
+  expect(await claimDueRefunds(service.deps, 'stripe', 3)).toEqual({ claims: [], isMore: true });
+  const { claims, isMore } = await claimDueRefunds(service.deps, 'stripe', 3);
+  expect([idsOf(claims), isMore]).toEqual([[body.data.id], false]);
+  await service.deps.db.processorAccount.updateMany({ where, data: { throttledUntil: null } });
+});
+
+test('a backlog does not delay a resync that is due earlier', async () => {
+  const { db } = service.deps;
+  const [id = '', ...backlog] = await dueRefunds('stripe', 4);
+  await db.refund.update({ where: { id }, data: { status: 'cancelled' } });
+  await requestResync(db, { id });
+  await db.refundWork.update({ where: { refundId: id }, data: { dueAt: new Date(Date.now() - 120_000) } });
+  expect(idsOf(await claimDue(2))).toEqual([id, backlog[0]]);
+});
+
+test('a backlog is claimed in batches and recorded by key, although it was planned when next to nothing was due', async () => {
+  const { db } = service.deps;
+  const [model = ''] = await dueRefunds('stripe', 1);
+  await db.refundWork.deleteMany({ where: { refundId: { not: model } } });
+  await db.$executeRaw`
+    INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      initiated_by, requester, created_at, updated_at)
+    SELECT 'ref_waiting' || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
+      'processing', 'api', requester, service_time(), service_time()
+    FROM refund, generate_series(1, 7000) AS n WHERE refund.id = ${model}`;
+  // As in an outage: the plan is from before, when next to nothing was due.
+  await service.ownerDb.$executeRaw`VACUUM (FULL, ANALYZE) refund_work`;
+  for (let rounds = 1; rounds <= 10; rounds += 1) await postpone(await claimDue(100), 0);
+  await postpone([await claimRefund(service.deps, model)], 0);
+  await db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
+  await db.$executeRaw`
+    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
+    SELECT id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_waiting%'`;
+  const claimed: Claim[] = [];
+  for (let batch = 1; batch <= 3; batch += 1) {
+    const before = await rowsRead();
+    claimed.push(...(await claimDue(100)));
+    // Three for each, and those that are under a lease.
+    expect((await rowsRead()) - before).toBeLessThan(900);
+  }
+  expect(new Set(idsOf(claimed)).size).toBe(300);
+  const before = await rowsRead();
+  await postpone(claimed.slice(0, 100), 60_000);
+  expect((await rowsRead()) - before).toBeLessThan(1_500);
+});
+
+/** Records that nothing came of claims, which are due again later. */
+async function postpone(claims: readonly (Claim | null)[], dueInMs: number): Promise<void> {
+  const items = claims.map((claim) => ({
+    ...{ refund_id: claim?.refund.id, lease_token: Number(claim?.work.leaseToken), expected: 'processing' },
+    ...{ entries: [], change: {}, due_in_ms: dueInMs, is_known: true, ends_attempt: true },
+  }));
+  const results = await service.deps.db.$queryRaw<{ outcome: string }[]>`
+    SELECT outcome FROM record_refunds(${JSON.stringify(items)}::jsonb)`;
+  for (const { outcome } of results) expect(outcome).toBe(dueInMs === 0 ? 'due' : 'recorded');
+}
+
+/** How many rows of work were read in the table, and entries in its indexes. */
+async function rowsRead(): Promise<number> {
+  const { db } = service.deps;
+  await db.$queryRaw`SELECT pg_stat_force_next_flush()::text`;
+  const [row] = await db.$queryRaw<{ count: bigint }[]>`
+    SELECT (seq_tup_read + (SELECT sum(idx_tup_read) FROM pg_stat_user_indexes AS i WHERE i.relid = t.relid))::bigint AS count
+    FROM pg_stat_user_tables AS t WHERE relname = 'refund_work'`;
+  return Number(row?.count);
+}

@@ -1,0 +1,148 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { startWorkers } from '../../../../worker/start-workers.ts';
+import { accept, untilCompleted } from '../../../support/faults/refunds.ts';
+import { expectInvariants } from '../../../support/refunds/invariants.ts';
+import { queueBackends } from '../../../support/stores/backends.ts';
+import { useService } from '../../../support/use-service.ts';
+import { waitFor } from '../../../support/wait-for.ts';
+
+const hour = 3_600_000;
+
+describe.each(queueBackends)('with the queue on $name', (backend) => {
+  // Workers look by themselves as they start, and after an hour.
+  const service = useService({
+    backend,
+    workers: 0,
+    settings: { WORKER_CONCURRENCY: 2, SWEEP_INTERVAL_MS: hour, SETTLEMENT_BASE_MS: hour },
+    overrides: { random: () => 0 },
+  });
+  beforeEach(() => service.sandbox.settings({ autoSettleMs: 0 }));
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await expectInvariants(service);
+  });
+
+  /** Starts workers of separate processes, which have looked once. */
+  async function startIdle(count: number): Promise<{ close(): Promise<void> }> {
+    const looks = vi.spyOn(service.deps.statements, 'claimDue');
+    const workers = Array.from({ length: count }, () => startWorkers(service.deps));
+    await waitFor('the first looks', () => looks.mock.settledResults.length >= 2 * count);
+    looks.mockRestore();
+    return { close: async () => void (await Promise.all(workers.map((worker) => worker.close()))) };
+  }
+
+  /** Holds all calls that send a refund. */
+  function holdSending(): { underWay(): number; release(): void } {
+    const { connections } = service.deps;
+    const connect = connections.connect.bind(connections);
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let underWay = 0;
+    vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
+      const processor = await connect(account);
+      const createRefund: typeof processor.createRefund = async (...given) => {
+        underWay += 1;
+        await held;
+        return await processor.createRefund(...given);
+      };
+      return Object.assign(Object.create(processor), { createRefund });
+    });
+    return { underWay: () => underWay, release };
+  }
+
+  test('a hundred wake-ups of a moment are one job, and later ones none while it waits', async () => {
+    const queue = service.deps.queues.map((each) => each).find(({ name }) => name === 'refunds-stripe');
+    if (queue === undefined) throw new Error('There is no queue.');
+    const add = vi.spyOn(queue, 'add');
+    for (let count = 0; count < 100; count += 1) service.deps.queues.wake('stripe');
+    await waitFor('the job', () => add.mock.settledResults[0]?.type === 'fulfilled');
+    service.deps.queues.wake('stripe');
+    await waitFor('the second call', () => add.mock.settledResults[1]?.type === 'fulfilled');
+    expect(add).toHaveBeenCalledTimes(2);
+    expect(await queue.getJobCounts('waiting', 'active', 'delayed')).toEqual({
+      waiting: 1,
+      active: 0,
+      delayed: 0,
+    });
+  });
+
+  test('a wake-up has a refund sent, also one that comes while the worker looks', async () => {
+    const worker = await startIdle(1);
+    const { statements } = service.deps;
+    const claimDue = statements.claimDue.bind(statements);
+    const ids: string[] = [];
+    vi.spyOn(statements, 'claimDue').mockImplementationOnce(async (...asked) => {
+      const rows = await claimDue(...asked);
+      // Too late for this look.
+      ids.push(await accept(service, 'stripe'));
+      return rows;
+    });
+    ids.push(await accept(service, 'stripe'));
+    await waitFor('both to be created', () => ids.length === 2);
+    await untilCompleted(service, ids);
+    await worker.close();
+  });
+
+  test('a backlog is shared by all workers, which take the rest as their places become free', async () => {
+    const held = holdSending();
+    const worker = await startIdle(3);
+    const ids = await Promise.all(Array.from({ length: 9 }, () => accept(service, 'stripe')));
+    await waitFor('all places to be taken', () => held.underWay() === 6);
+    held.release();
+    await untilCompleted(service, ids);
+    expect(held.underWay()).toBe(9);
+    await worker.close();
+  });
+
+  test('a worker that has caught up takes wake-ups again', async () => {
+    const worker = await startIdle(1);
+    await untilCompleted(
+      service,
+      await Promise.all(Array.from({ length: 5 }, () => accept(service, 'stripe'))),
+    );
+    await untilCompleted(service, [await accept(service, 'stripe')]);
+    await worker.close();
+  });
+});
+
+describe('without wake-ups', () => {
+  const service = useService({ workers: 0, settings: { SWEEP_INTERVAL_MS: 20 } });
+  beforeEach(async () => {
+    vi.spyOn(service.deps.queues, 'wake').mockImplementation(() => {});
+    await service.sandbox.settings({ autoSettleMs: 0 });
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await expectInvariants(service);
+  });
+
+  test('workers find the refunds of one processor while those of another cannot be claimed', async () => {
+    const { statements } = service.deps;
+    let release = (_rows: []) => {};
+    const held = new Promise<[]>((resolve) => {
+      release = resolve;
+    });
+    const { claimDue } = statements;
+    const looks = vi.spyOn(statements, 'claimDue');
+    looks.mockImplementation((processor, most) =>
+      processor === 'stripe' ? held : claimDue(processor, most),
+    );
+    await accept(service, 'stripe');
+    const worker = service.startWorker();
+    await untilCompleted(service, [await accept(service, 'braintree'), await accept(service, 'braintree')]);
+    expect(looks.mock.calls.filter(([processor]) => processor === 'stripe')).toHaveLength(1);
+    release([]);
+    await worker.close();
+  });
+
+  test('workers go on after a look that failed', async () => {
+    const looks = vi.spyOn(service.deps.statements, 'claimDue');
+    looks.mockRejectedValueOnce(new Error('gone')).mockRejectedValueOnce(new Error('gone'));
+    const id = await accept(service, 'stripe');
+    const worker = service.startWorker();
+    await untilCompleted(service, [id]);
+    await worker.close();
+  });
+});

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import { type DueWork, openDueWork } from '../../../worker/schedule/due-work.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+/** Work that lasts until the test ends it, with `places` of 2. */
+class Scene {
+  readonly due: string[] = [];
+  /** What each look asked for. */
+  readonly asked: number[] = [];
+  readonly underWay = new Map<string, (error?: Error) => void>();
+  readonly warnings: unknown[] = [];
+  /** What the next look waits for. */
+  hold = async (): Promise<void> => {};
+  readonly work: DueWork = openDueWork<string>({
+    places: 2,
+    claimDue: async (most) => {
+      this.asked.push(most);
+      const found = this.due.splice(0, most);
+      await this.hold();
+      const claims = found.filter((name) => name !== 'throttled');
+      return { claims, isMore: found.length === most };
+    },
+    work: (name) =>
+      new Promise((resolve, reject) => {
+        this.underWay.set(name, (error) => {
+          this.underWay.delete(name);
+          if (error === undefined) resolve();
+          else reject(error);
+        });
+      }),
+    warn: (error) => this.warnings.push(error),
+  });
+
+  async end(name: string, error?: Error): Promise<void> {
+    this.underWay.get(name)?.(error);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  get names(): string[] {
+    return [...this.underWay.keys()];
+  }
+}
+
+describe('what is due', () => {
+  test('is started as far as there are places, and the rest as they become free', async () => {
+    const scene = new Scene();
+    scene.due.push('a', 'b', 'c');
+    expect(await scene.work.look()).toBe(true);
+    expect(scene.names).toEqual(['a', 'b']);
+    expect(await scene.work.look()).toBe(true);
+    await scene.end('a');
+    await waitFor('the rest', () => scene.names.includes('c'));
+    expect(scene.names).toEqual(['b', 'c']);
+    expect(scene.asked).toEqual([2, 1]);
+  });
+
+  test('is not looked for when a place becomes free after all of it was found', async () => {
+    const scene = new Scene();
+    scene.due.push('a');
+    expect(await scene.work.look()).toBe(false);
+    await scene.end('a');
+    expect(scene.asked).toEqual([2]);
+  });
+
+  test('is looked for again at once when what was found was postponed', async () => {
+    const scene = new Scene();
+    scene.due.push('throttled', 'throttled', 'a');
+    expect(await scene.work.look()).toBe(false);
+    expect(scene.names).toEqual(['a']);
+    expect(scene.asked).toEqual([2, 2]);
+  });
+
+  test('is looked for once more after calls during a look', async () => {
+    const scene = new Scene();
+    let release = () => {};
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    scene.hold = () => held;
+    const looks = [scene.work.look()];
+    await waitFor('the look', () => scene.asked.length === 1);
+    scene.due.push('late');
+    looks.push(scene.work.look(), scene.work.look());
+    release();
+    expect(await Promise.all(looks)).toEqual([false, false, false]);
+    expect(scene.names).toEqual(['late']);
+    expect(scene.asked).toEqual([2, 2]);
+  });
+
+  test('gets the place of work that failed, which is reported', async () => {
+    const scene = new Scene();
+    scene.due.push('a', 'b', 'c');
+    await scene.work.look();
+    const error = new Error('It failed.');
+    await scene.end('a', error);
+    await waitFor('the rest', () => scene.names.includes('c'));
+    expect(scene.warnings).toEqual([error]);
+  });
+});
+
+test('a look that fails is an error of its callers, and the next one is made', async () => {
+  const scene = new Scene();
+  scene.due.push('a');
+  scene.hold = async () => {
+    throw new Error('gone');
+  };
+  await expect(scene.work.look()).rejects.toThrow('gone');
+  scene.hold = async () => {};
+  scene.due.push('b');
+  expect(await scene.work.look()).toBe(false);
+  expect(scene.names).toEqual(['b']);
+});
+
+test('it is caught up once a look finds less than it asked for, and when it closes', async () => {
+  const scene = new Scene();
+  await scene.work.untilCaughtUp();
+  scene.due.push('a', 'b');
+  await scene.work.look();
+  const ends: string[] = [];
+  const waiting = scene.work.untilCaughtUp().then(() => ends.push('caught up'));
+  await scene.end('b', undefined);
+  await waiting;
+  scene.due.push('c');
+  await scene.work.look();
+  const waitingAgain = scene.work.untilCaughtUp().then(() => ends.push('closed'));
+  const closed = scene.work.close().then(() => ends.push('idle'));
+  await waitingAgain;
+  expect(ends).toEqual(['caught up', 'closed']);
+  await scene.end('a');
+  await scene.end('c');
+  await closed;
+  expect(await scene.work.look()).toBe(true);
+  expect(scene.asked).toEqual([2, 1, 1]);
+});

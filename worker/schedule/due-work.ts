@@ -1,0 +1,74 @@
+import { shareStatement } from '../../shared/platform/shared-statement.ts';
+
+/** Work that is due, and how to do it. */
+export interface DueWorkSource<Claim> {
+  /** How much is done at once at most. */
+  places: number;
+  /** Claims what is due, up to a number. `isMore` says whether there may be more of it. */
+  claimDue(most: number): Promise<{ claims: readonly Claim[]; isMore: boolean }>;
+  /** Does what was claimed. */
+  work(claim: Claim): Promise<void>;
+  /** Reports what failed, whether looking or working. */
+  warn(error: unknown): void;
+}
+
+/** Keeps the places of a worker filled with what is due. */
+export interface DueWork {
+  /**
+   * Starts what is due and has a place. A call that comes while another looks leads to another look at once.
+   * @returns false when nothing more is due; true when something may be left without a place.
+   * @throws when what is due cannot be claimed.
+   */
+  look(): Promise<boolean>;
+  /** Resolves when a look finds nothing more that is due, or with the closing. */
+  untilCaughtUp(): Promise<void>;
+  /** Starts nothing more, and waits for what is under way. */
+  close(): Promise<void>;
+}
+
+/** Looks again by itself whenever a place becomes free, as long as more may be due. */
+export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSource<Claim>): DueWork {
+  const underWay = new Set<Promise<void>>();
+  let isMore = false;
+  let isClosing = false;
+  let caughtUp: (() => void)[] = [];
+
+  const fill = async () => {
+    while (!isClosing && underWay.size < places) {
+      const found = await claimDue(places - underWay.size);
+      for (const claim of found.claims) start(claim);
+      isMore = found.isMore;
+      if (!isMore) return endWaiting();
+    }
+    isMore = true;
+  };
+  const endWaiting = () => {
+    const waiting = caughtUp;
+    caughtUp = [];
+    for (const resolve of waiting) resolve();
+  };
+  const look = shareStatement(async (calls: readonly true[]) => {
+    await fill();
+    return calls.map(() => isMore);
+  });
+  const start = (claim: Claim) => {
+    const ending = work(claim)
+      .catch(warn)
+      .then(() => {
+        underWay.delete(ending);
+        if (isMore && !isClosing) look(true).catch(warn);
+      });
+    underWay.add(ending);
+  };
+  return {
+    look: () => look(true),
+    untilCaughtUp: async () => {
+      if (isMore && !isClosing) await new Promise<void>((resolve) => caughtUp.push(resolve));
+    },
+    async close() {
+      isClosing = true;
+      endWaiting();
+      await Promise.all(underWay);
+    },
+  };
+}
