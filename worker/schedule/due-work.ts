@@ -68,6 +68,8 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
     async close() {
       isClosing = true;
       endWaiting();
+      // Comes after a look that is under way, which may still start something.
+      await look(true).catch(warn);
       await Promise.all(underWay);
     },
   };

@@ -111,6 +111,28 @@ test('a look that fails is an error of its callers, and the next one is made', a
   expect(scene.names).toEqual(['b']);
 });
 
+test('closing waits for what a look under way still starts', async () => {
+  const scene = new Scene();
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  scene.hold = () => held;
+  scene.due.push('a');
+  const looked = scene.work.look();
+  await waitFor('the look', () => scene.asked.length === 1);
+  let isClosed = false;
+  const closed = scene.work.close().then(() => {
+    isClosed = true;
+  });
+  release();
+  await looked;
+  await waitFor('the work', () => scene.names.includes('a'));
+  expect(isClosed).toBe(false);
+  await scene.end('a');
+  await closed;
+});
+
 test('it is caught up once a look finds less than it asked for, and when it closes', async () => {
   const scene = new Scene();
   await scene.work.untilCaughtUp();
