@@ -56,7 +56,7 @@ describe.each(states)('no statement depends on statistics: %s', (state) => {
     const before = await calls(databaseUrl());
     expect(await excessOf(service, steps)).toEqual([]);
     const uncalled = [...(await calls(databaseUrl()))].filter(([name, count]) => count === before.get(name));
-    // The tests of the sweep count what the sweep reads; the trigger refuses what no step does.
+    // The tests of due refunds count what claiming a backlog reads; the trigger refuses what no step does.
     const others = uncalled.map(([name]) => name).filter((name) => !name.endsWith('_due_refunds'));
     expect(others).toEqual(['refuse_change_of_history']);
   });
