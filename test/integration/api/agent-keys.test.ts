@@ -234,8 +234,3 @@ test('keys that were not made for agents are neither listed nor changed nor revo
   }
   expect(await service.deps.db.apiKey.findUnique({ where: { id } })).toEqual(before);
 });
-
-test('an agent key cannot manage keys', async () => {
-  const { key } = (await create()).body.data;
-  expect((await create({}, key)).body.error.code).toBe('insufficient_scope');
-});

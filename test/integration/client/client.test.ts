@@ -46,15 +46,6 @@ describe('the client', () => {
     expect(await client.refunds.cancel(id)).toMatchObject({ id, status: 'cancelled' });
   });
 
-  test('lists refunds by its filters', async () => {
-    const { id } = await create();
-    const [newest] = await client.refunds.list({ limit: 1 });
-    expect(newest?.id).toBe(id);
-    const cancelled = await client.refunds.list({ status: 'cancelled', processor: 'stripe' });
-    expect(cancelled.length).toBeGreaterThan(0);
-    expect(cancelled.every(({ status }) => status === 'cancelled')).toBe(true);
-  });
-
   test('checks a payment against the policies', async () => {
     const transactionId = await newPayment(service);
     expect(await client.policies.check({ transactionId })).toMatchObject({

@@ -1,26 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { RefundClient } from '../../../shared/client/index.ts';
 import { useDeployment } from '../../support/faults/use-deployment.ts';
-import { connectClient } from '../../support/http/connect-client.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const valid = { amount: 1_000, reason: 'other' } as const;
-
-describe('retries against the service', () => {
-  const service = useService({ workers: 0, settings: { RATE_LIMIT_PER_SECOND: 4, CREATE_WAIT_MS: 0 } });
-
-  test('carry out every request although the rate is limited', async () => {
-    const client = await connectClient(service, { maxRetries: 20 });
-    const asked = await Promise.all(Array.from({ length: 8 }, () => newPayment(service)));
-    const created = await Promise.all(
-      asked.map((transactionId) => client.refunds.create({ ...valid, transactionId })),
-    );
-    expect(created.map(({ transactionId }) => transactionId)).toEqual(asked);
-    expect(await service.deps.db.refund.count()).toBe(asked.length);
-  });
-});
 
 describe('an API that dies after the commit', () => {
   const deployment = useDeployment({ settings: { CREATE_WAIT_MS: 30_000 } });

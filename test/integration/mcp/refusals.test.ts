@@ -1,9 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { AgentLimits } from '../../../shared/organizations/agent-limits.ts';
 import { type ApiKeyScope, apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
-import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { connectOverHttp } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
@@ -54,36 +52,6 @@ describe('a key', () => {
     expect(await countRefunds()).toBe(0);
     const having = await agents.connect({ scopes: [scopeOf[tool]] });
     expect((await having.call(tool, callsOf(refundId)[tool])).isError).toBe(false);
-  });
-
-  test.each(tools)('that is stopped gets an error from %s at once', async (tool) => {
-    const refundId = await newRefund();
-    const agent = await agents.connect();
-    await changeApiKey(service.deps, { keyId: agent.keyId, actor: 'test', change: { isStopped: true } });
-    const refused = await agent.call(tool, callsOf(refundId)[tool]);
-    expect(refused).toMatchObject({ isError: true, content: { code: 'insufficient_scope' } });
-    expect(refused.content.message).toBe(
-      'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
-    );
-    expect(await countRefunds()).toBe(0);
-  });
-
-  test.each([
-    ['expires', { expiresAt: new Date(0) }],
-    ['is revoked', { revokedAt: new Date(0) }],
-  ])('that %s is refused with 401 at once', async (_what, data) => {
-    const agent = await agents.connect();
-    await service.deps.db.apiKey.update({ where: { id: agent.keyId }, data });
-    await expect(agent.call('create_refund', callsOf('').create_refund)).rejects.toMatchObject({
-      status: 401,
-      message: expect.stringContaining('Send a valid API key'),
-    });
-    expect(await countRefunds()).toBe(0);
-  });
-
-  test('that is unknown cannot connect', async () => {
-    const unknown = `svc_test_${'0'.repeat(32)}`;
-    await expect(connectOverHttp(agents.origin(), unknown)).rejects.toMatchObject({ status: 401 });
   });
 });
 
@@ -173,17 +141,6 @@ test('a dry run changes nothing, and answers the same again', async () => {
   expect(after.content).toMatchObject({ wouldCreate: false, status: null, error: null });
 });
 
-test('a dry run for an unknown payment answers the error of the creation', async () => {
-  const agent = await agents.connect();
-  const { isError, content } = await agent.call('create_refund', {
-    ...callsOf('').create_refund,
-    transactionId: 'ch_missing',
-    dryRun: true,
-  });
-  expect(isError).toBe(false);
-  expect(content).toMatchObject({ wouldCreate: false, error: { code: 'processor_error' }, maxAmount: 0 });
-});
-
 describe('refunds of others', () => {
   let foreign: string[];
   beforeAll(async () => {
@@ -231,37 +188,20 @@ describe('invalid arguments are refused with every problem', () => {
       {},
       /^transactionId: is required; amount: is required; reason: is required$/,
     ],
-    ['text for an amount', 'create_refund', { amount: '1000' }, amountMessage],
-    ['a fraction', 'create_refund', { amount: 10.5 }, amountMessage],
-    ['a negative amount', 'create_refund', { amount: -1 }, amountMessage],
     ['text for a dry run', 'create_refund', { dryRun: 'yes' }, 'dryRun: must be true or false'],
-    ['null', 'create_refund', { amount: null }, amountMessage],
-    ['an unknown reason', 'create_refund', { reason: 'because' }, /^reason: must be one of: product_not_rec/],
-    ['a list', 'create_refund', { transactionId: ['ch_1'] }, 'transactionId: must be a string'],
-    ['a long id', 'create_refund', { transactionId: 'x'.repeat(300) }, /at most 255 characters$/],
     [
       'a long key',
       'create_refund',
       { idempotencyKey: 'x'.repeat(256) },
       /^idempotencyKey: must be 1 to 255 visible/,
     ],
-    ['an empty key', 'create_refund', { idempotencyKey: '' }, /^idempotencyKey: must be 1 to 255 visible/],
-    [
-      'much metadata',
-      'create_refund',
-      { metadata: { a: 'x'.repeat(20_000) } },
-      /^metadata: must have at most 16384 b/,
-    ],
-    ['text for metadata', 'create_refund', { metadata: 'ticket' }, 'metadata: must be an object'],
     [
       'an unknown argument',
       'create_refund',
       { currencyCode: 'usd' },
       /^currencyCode: unknown field\. The fields are: transactionId, amount, reason, currency, .*\.$/,
     ],
-    ['an unknown currency', 'create_refund', { currency: 'abc' }, 'currency: must be an ISO 4217 currency'],
     ['a number for an id', 'get_refund', { refundId: 1 }, 'refundId: must be a string'],
-    ['no id', 'cancel_refund', {}, 'refundId: is required'],
     ['a long list', 'list_refunds', { limit: 101 }, 'limit: must be at most 100'],
     [
       'an unknown filter',
@@ -291,28 +231,11 @@ describe('invalid arguments are refused with every problem', () => {
     expect(await countRefunds()).toBe(0);
   });
 
-  test('arguments over 64 KiB get 413', async () => {
-    const agent = await agents.connect();
-    const metadata = { a: 'x'.repeat(70_000) };
-    await expect(
-      agent.call('create_refund', { ...callsOf('').create_refund, metadata }),
-    ).rejects.toMatchObject({ status: 413, message: expect.stringContaining('must be at most 64 KiB') });
-  });
-
   test('an amount that cannot be stored exactly gets 400', async () => {
     const agent = await agents.connect();
     await expect(
       agent.call('create_refund', { ...callsOf('').create_refund, amount: 2 ** 60 }),
     ).rejects.toMatchObject({ status: 400, message: expect.stringContaining('cannot be stored exactly') });
-  });
-
-  test('a call of an unknown tool gets the names of the tools', async () => {
-    const agent = await agents.connect();
-    await expect(agent.call('refund_everything')).rejects.toMatchObject({
-      code: -32602,
-      message:
-        'Unknown tool. The tools are: create_refund, get_refund, cancel_refund, list_refunds, check_policy.',
-    });
   });
 
   test('arguments that are no object get an error of the protocol', async () => {

@@ -201,16 +201,6 @@ describe('a retry while the endpoint is disabled', () => {
     });
     expect(await rowOf(stored.id)).toMatchObject({ status: 'failed', nextAttemptAt: null });
   });
-
-  test('leaves nothing pending, however they fall', async () => {
-    for (let round = 0; round < 10; round += 1) {
-      await call('PATCH', '', { status: 'enabled' });
-      const stored = await storeDelivery(service, id);
-      const [retry] = await Promise.all([call('POST', `/deliveries/${stored.id}/retry`), disable()]);
-      expect([200, 400]).toContain(retry.status);
-      expect(await rowOf(stored.id)).toMatchObject({ status: 'failed', nextAttemptAt: null });
-    }
-  });
 });
 
 describe('a replay', () => {

@@ -110,27 +110,6 @@ describe('a repeated request whose first process died', () => {
     expect([carriedOut?.status, carriedOut?.body.data.id]).toEqual([200, refund?.id]);
     for (const answer of answers) if (answer !== carriedOut) expectReplayOf(answer, refund?.id);
   });
-
-  test('before the commit leaves the key free for another request', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const process = await beginElsewhere(key, transactionId);
-    await process.die();
-    const answer = await create(key, transactionId, 1_001);
-    expect([answer.status, answer.headers['idempotent-replayed']]).toEqual([200, undefined]);
-  });
-
-  test('after the commit is refused when it differs', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const process = await beginElsewhere(key, transactionId);
-    await process.commit();
-    await process.die();
-    // The second one would be refused anyway, as it exceeds the payment.
-    for (const amount of [1_001, 10_001]) {
-      const answer = await create(key, transactionId, amount);
-      expect([answer.status, answer.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
-    }
-    expect(await refundsOf(transactionId)).toHaveLength(1);
-  });
 });
 
 describe('a request with the key of one that is being carried out', () => {
