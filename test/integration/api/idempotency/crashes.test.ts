@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { Processor } from '../../../../shared/processors/contract/processor.ts';
+import { toItems } from '../../../../shared/refunds/model/rows.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import type { ApiAnswer } from '../../../support/service.ts';
@@ -56,11 +57,10 @@ async function beginElsewhere(key: string, transactionId: string): Promise<Other
   opened.push(client);
   const { promise: began, resolve } = deferred<string>();
   vi.spyOn(service.deps.statements, 'create').mockImplementationOnce(async (item) => {
-    const items = JSON.stringify([item], (_name, value) =>
-      typeof value === 'bigint' ? Number(value) : value,
-    );
     await client.query('BEGIN');
-    const { rows } = await client.query('SELECT outcome, refund FROM create_refunds($1::jsonb)', [items]);
+    const { rows } = await client.query('SELECT outcome, refund FROM create_refunds($1::jsonb)', [
+      toItems([item]),
+    ]);
     expect(rows).toMatchObject([{ outcome: 'created' }]);
     resolve(rows[0].refund.id);
     return await new Promise(() => {});
