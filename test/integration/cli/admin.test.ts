@@ -190,13 +190,6 @@ describe('policies', () => {
     expect(onlyLine(twice.stderr)).toMatch(/occurs twice/);
   });
 
-  test('rejects an unknown field with its place in the file and changes nothing', async () => {
-    const before = await service.deps.db.policy.findMany();
-    const refused = await setFrom('{"policies": [{"name": "A", "priority": 1, "widnow": 1}]}');
-    expect(onlyLine(refused.stderr)).toMatch(/^policies\.0\.widnow: /);
-    expect(await service.deps.db.policy.findMany()).toEqual(before);
-  });
-
   test('keeps the policies of one file when several are set concurrently', async () => {
     const { id: organizationId } = service.organization;
     const files = ['A', 'B', 'C'].map((name) => ({

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import {
   completedRefund,
   leftToRefund,
@@ -108,29 +108,6 @@ describe('reconciliation run', () => {
     expect(stderr).toMatch(/^Reconciliation is incomplete\. Run it again\.$/m);
     await throttle(null);
     expect((await rowOf(service, id)).status).toBe('completed');
-  });
-
-  test('exits with 1 while another run of the account is under way', async () => {
-    const account = await service.deps.db.processorAccount.findFirstOrThrow({
-      where: { organizationId: service.organization.id, environment: 'test', processor: 'stripe' },
-    });
-    const data = {
-      id: 'rec_under_way',
-      accountId: account.id,
-      windowStart: new Date(0),
-      windowEnd: new Date(),
-      actor: 'worker',
-      startedAt: new Date(),
-      claimedUntil: new Date(Date.now() + 60_000),
-    };
-    await service.deps.db.reconciliationRun.create({ data });
-    const { code, stderr } = await run(...stripeTest);
-    expect(code).toBe(1);
-    expect(onlyLine(stderr)).toContain('already being reconciled');
-    await service.deps.db.reconciliationRun.update({
-      where: { id: data.id },
-      data: { finishedAt: new Date() },
-    });
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { createUser } from '../../../shared/people/members/users.ts';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { approveRefund, rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -48,17 +48,6 @@ describe('a refund that awaits approval', () => {
     expect(refund.status).toBe('pending');
   });
 
-  test('is sent once when several people approve it at the same time', async () => {
-    const { deps } = service;
-    const outcomes = await Promise.all(
-      ['a', 'b', 'c', 'd'].map((name) => approveRefund(deps, refund, `cli:${name}`)),
-    );
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', ...Array(3).fill('not-pending')]);
-    await untilStatus(service, refund.id, 'completed');
-    expect(await movedFor(refund)).toBe(1);
-    expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.approved' }]);
-  });
-
   test('is never sent once it was rejected, gives its amount back, and stores the reason', async () => {
     const reason = 'The customer wants an exchange';
     const rejected = await admin(['refund', 'reject', refund.id, '--reason', reason]);
@@ -96,19 +85,6 @@ describe('a refund that awaits approval', () => {
     await service.deps.db.$executeRaw`
       UPDATE api_key SET created_by = 'test' WHERE id = ${service.organization.keys.test.id}`;
     expect((await admin(['refund', 'reject', refund.id, '--reason', 'Done'])).code).toBe(0);
-  });
-
-  test('is either approved or rejected, never both', async () => {
-    const { deps } = service;
-    const outcomes = await Promise.all([
-      approveRefund(deps, refund, 'cli:a'),
-      rejectRefund(deps, refund, 'cli:b', 'no'),
-    ]);
-    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['done', 'not-pending']);
-    const [approval] = outcomes;
-    await untilStatus(service, refund.id, approval.kind === 'done' ? 'completed' : 'cancelled');
-    expect(await movedFor(refund)).toBe(approval.kind === 'done' ? 1 : 0);
-    expect(await auditOf(service, refund.id)).toHaveLength(1);
   });
 
   test('is on the list of what needs attention', async () => {

@@ -5,7 +5,6 @@ import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { sendHeld } from '../../support/dashboard/held-request.ts';
 import { newPerson, type TestPerson } from '../../support/people.ts';
-import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -155,35 +154,6 @@ describe('signing in', () => {
     expect(visitor.cookie).toBe('');
   });
 
-  test('locks after five failures, except in a browser that the user has used before', async () => {
-    const person = await addPerson();
-    const known = await ready(person);
-    await known.post('/dashboard/sign-out');
-    const other = new DashboardVisitor(service);
-    for (let failure = 0; failure < 5; failure += 1) await other.signIn(person.email, wrong);
-    const page = await other.signIn(person.email, person.password);
-    expect(page.status).toBe(401);
-    expect(page.text).toMatch(/Try again in \d+ seconds/);
-    expect((await known.signIn(person.email, person.password)).status).toBe(303);
-  });
-
-  test('is refused when the password changes meanwhile', async () => {
-    const { userId, email, password } = await addPerson();
-    const visitor = new DashboardVisitor(service);
-    await withClient(service.databaseUrl, async (client) => {
-      await client.query('BEGIN');
-      await client.query(`UPDATE "user" SET password_hash = 'another' WHERE id = $1`, [userId]);
-      const answering = visitor.signIn(email, password);
-      await waitForLock(client);
-      await client.query('COMMIT');
-      const page = await answering;
-      expect(page.status).toBe(401);
-      expect(page.text).toContain('The password was just changed, or the user was disabled. Sign in again.');
-    });
-    expect(visitor.cookie).toBe('');
-    expect(await service.deps.db.session.count({ where: { userId } })).toBe(0);
-  });
-
   test.each(['cross-site', 'same-site', 'none'])('is refused to a %s form', async (site) => {
     const { email, password } = await addPerson();
     const visitor = new DashboardVisitor(service);
@@ -329,24 +299,5 @@ describe('a form whose body is delayed', () => {
     );
     expect(answer.statusCode).toBe(403);
     expect(await service.deps.db.apiKey.count()).toBe(before);
-  });
-
-  test.each([
-    ['end the other sessions', () => `${you}/sessions/end-others`],
-    ['end a session', (id: string) => `${you}/sessions/${id}/end`],
-    ['change the password', () => `${you}/password`],
-  ] as const)('cannot %s of the user when its own session has ended meanwhile', async (_, urlOf) => {
-    const person = await addPerson();
-    const [lost, mine] = [await signedIn(person), await ready(person)];
-    const { id } = await service.deps.db.session.findFirstOrThrow({
-      where: { userId: person.userId },
-      orderBy: { id: 'desc' },
-    });
-    const fields = { current: person.password, next: newPassword };
-    const form = { method: 'POST', url: urlOf(id), fields } as const;
-    const answer = await sendHeld(service, lost, form, () => mine.post(`${you}/sessions/end-others`));
-    expect(answer.statusCode).toBe(403);
-    expect((await mine.get(you)).status).toBe(200);
-    await signedIn(person);
   });
 });

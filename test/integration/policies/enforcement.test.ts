@@ -1,10 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 
@@ -138,21 +136,5 @@ describe('a policy that requires approval', () => {
     });
     expect(cancelled.body.data.updatedAt >= body.data.updatedAt).toBe(true);
     expect((await create(transactionId, 10_000)).status).toBe(200);
-  });
-
-  test('sends an approved refund once', async () => {
-    await storePolicies(service, { approvalAbove: { api: 0 } });
-    const transactionId = await payment();
-    const { body } = await create(transactionId, 1_000);
-    const pending = await service.deps.db.refund.findUniqueOrThrow({ where: { id: body.data.id } });
-    const approvals = await Promise.all(
-      [1, 2, 3].map(() => approveRefund(service.deps, pending, 'operator:test')),
-    );
-    expect(approvals.map(({ kind }) => kind).toSorted()).toEqual(['done', 'not-pending', 'not-pending']);
-    await waitFor('the refund to complete', async () => {
-      const { body: latest } = await service.call('GET', `/v1/refunds/${body.data.id}`);
-      return latest.data.status === 'completed';
-    });
-    expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
   });
 });

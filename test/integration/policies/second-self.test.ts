@@ -162,15 +162,6 @@ describe.each(ways)('a refund that was requested %s', (_way, ask) => {
   });
 });
 
-test('a key that the second account creates approves nothing of the admin', async () => {
-  const self = await inviteSecondSelf(ada);
-  const refundId = await askWithKey(ada);
-  const { plaintext: key } = await keyOf(self);
-  const { status, body } = await service.call('POST', `/v1/refunds/${refundId}/approve`, { key });
-  expect([status, body.error.code]).toEqual([403, 'insufficient_scope']);
-  expect(body.error.message).toContain('with a key that another person created, or in the dashboard');
-});
-
 describe('the rule about invitations', () => {
   const age = (email: string, days: number) => service.deps.db.$executeRaw`
     UPDATE invitation SET accepted_at = accepted_at - make_interval(days => ${days}),

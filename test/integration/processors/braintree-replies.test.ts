@@ -60,49 +60,6 @@ describe('Braintree on the wire', () => {
     expect(await braintree.createRefund(submission, options)).toMatchObject({ kind: 'unknown' });
   });
 
-  test.each([
-    ['91506', 'unavailable', 'unsettled'],
-    ['91574', 'unavailable', 'unsettled'],
-    ['91512', 'rejected', 'already_refunded'],
-    ['91521', 'rejected', 'amount_too_large'],
-    ['91505', 'rejected', '91505'],
-    ['915231', 'misconfigured', '915231'],
-    ['915233', 'unknown', '915233'],
-  ])('classifies a refusal with %s as %s', async (code, kind, failureCode) => {
-    const { url } = await answerWrites((response) =>
-      xml(
-        response,
-        422,
-        `<api-error-response><errors><errors type="array"/><transaction><errors type="array"><error><code>${code}</code>` +
-          '<attribute type="symbol">base</attribute><message>No.</message></error></errors></transaction></errors>' +
-          '<message>No.</message></api-error-response>',
-      ),
-    );
-    const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
-    expect(answer).toMatchObject({ kind, failure: { code: failureCode } });
-  });
-
-  test('explains a declined settlement with the code of the settlement', async () => {
-    const credit = creditXml({
-      status: 'settlement_declined',
-      ...{ 'processor-response-code': '1002', 'processor-response-text': 'Approved' },
-      ...{
-        'processor-settlement-response-code': '4004',
-        'processor-settlement-response-text': 'Already Refunded',
-      },
-    });
-    const { url } = await answerWrites((response) =>
-      xml(
-        response,
-        422,
-        '<api-error-response><errors><errors type="array"/></errors>' +
-          `<message>Settlement declined.</message>${credit}</api-error-response>`,
-      ),
-    );
-    const answer = await connect('braintree', braintreeCredentials, url).createRefund(submission, options);
-    expect(answer).toEqual({ kind: 'rejected', failure: { code: '4004', message: 'Already Refunded' } });
-  });
-
   test('refunds in the next attempt when a void comes too late', async () => {
     const { url, seen } = await answerWrites(
       (response) =>

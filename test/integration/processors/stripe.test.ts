@@ -107,17 +107,6 @@ describe('Stripe on the wire', () => {
     expect(`${answer.failure.code}${answer.failure.message}`).not.toMatch(/\p{Surrogate}/u);
   });
 
-  test('classifies a broken connection as unknown and does not repeat the request', async () => {
-    const { url, seen } = await serve((_, response) => {
-      response.socket?.resetAndDestroy();
-    });
-    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
-      kind: 'unknown',
-      replied: false,
-    });
-    expect(seen).toHaveLength(1);
-  });
-
   test('classifies a connection that was never made as unavailable', async () => {
     // An address that is reserved for documentation, so that nothing answers there.
     const stripe = connect('stripe', stripeCredentials, 'http://192.0.2.1:9');

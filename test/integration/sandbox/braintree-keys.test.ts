@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
-import { braintreeClient } from '../../sandbox/clients.ts';
 import { codesOf, typeOf, useBraintreeSandbox } from '../../support/processors/braintree-sandbox.ts';
 
-const { sandbox, control, transactions, sale, moved, refunded } = useBraintreeSandbox();
+const { control, transactions, sale, moved, refunded } = useBraintreeSandbox();
 
 describe('Braintree API request keys', () => {
   const once = (id: string, amount = '10.00') =>
@@ -67,15 +66,5 @@ describe('the Braintree search', () => {
     const orderId = copied.orderId ?? '';
     expect((await idsFor(orderId)).sort()).toEqual([copied.id, 'searched'].sort());
     expect(await idsFor(orderId, true)).toEqual([copied.id]);
-  });
-
-  test('returns the transactions in its second step', async () => {
-    await refunded('streamed', { amount: '1.00', orderId: 'ref_streamed' });
-    await refunded('streamed', { amount: '2.00', orderId: 'ref_streamed' });
-    const { gateway } = braintreeClient(sandbox.url);
-    const stream = gateway.transaction.search((search) => search.orderId().is('ref_streamed'));
-    const amounts: string[] = [];
-    for await (const found of stream as AsyncIterable<{ amount: string }>) amounts.push(found.amount);
-    expect(amounts.sort()).toEqual(['1.00', '2.00']);
   });
 });

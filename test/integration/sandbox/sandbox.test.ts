@@ -107,13 +107,6 @@ describe('the control API', () => {
     );
   });
 
-  test('keeps test and live apart, and uses test by default', async () => {
-    await stripeClient(sandbox.url, 'sk_live_1').refunds.create({ charge: 'ch_onlyLive' });
-    const filter = { processor: 'stripe', transactionId: 'ch_onlyLive' };
-    expect(await control.refunds(filter)).toEqual([]);
-    expect(await control.refunds({ ...filter, environment: 'live' })).toHaveLength(1);
-  });
-
   test('changes only the settings that are given', async () => {
     expect(await control.settings({ latencyMs: 60 })).toEqual({
       autoSettleMs: null,

@@ -1,5 +1,4 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
 import type { Refund } from '../../../../shared/platform/database.ts';
 import { setPolicies } from '../../../../shared/policies/stored-policies.ts';
 import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
@@ -129,24 +128,6 @@ describe('a refund that awaits approval', () => {
     const second = await requestedBy(person);
     expect((await decide(second, 'reject', { rejectReason: 'A mistake of mine' })).status).toBe(303);
     expect((await rowOf(service, second.id)).status).toBe('cancelled');
-  });
-
-  test('is not approved by the person whose API key requested it, who may reject it', async () => {
-    const admin = await signInMember(service, 'admin');
-    const { plaintext: key } = await createApiKey(service.deps, {
-      organizationId: service.organization.id,
-      environment: 'test',
-      actor: `user:${admin.userId}`,
-    });
-    const body = { transactionId: await newPayment(service), amount: 6_000, reason: 'other' };
-    const { data } = (await service.call('POST', '/v1/refunds', { body, key })).body;
-    const page = await admin.visitor.get(pageOf(data));
-    expect(new Set(offered(page.text))).toEqual(new Set(['reject']));
-    expect(page.text).toContain('An API key of yours requested this refund');
-    expect((await admin.visitor.post(`${pageOf(data)}/approve`)).status).toBe(403);
-    expect((await rowOf(service, data.id)).status).toBe('pending');
-    await person.visitor.get(pageOf(data));
-    expect((await person.visitor.post(`${pageOf(data)}/approve`)).status).toBe(303);
   });
 
   test('is not approved while it is flagged for another refund under its name', async () => {

@@ -122,15 +122,6 @@ describe('processor accounts', () => {
     expect(await accountOf('stripe')).toEqual(before);
   });
 
-  test('send live credentials over https only', async () => {
-    const { status, text } = await admin.visitor.post(`${accounts.replace('/test/', '/live/')}/stripe`, {
-      secretKey: 'sk_live_Secret1',
-      apiBase: 'http://processor.example',
-    });
-    expect(status).toBe(400);
-    expect(text).toContain('Live credentials are sent over https only.');
-  });
-
   test('respond with 404 for an unknown processor', async () => {
     expect((await admin.visitor.get(`${accounts}/paypal`)).status).toBe(404);
     expect((await admin.visitor.post(`${accounts}/constructor/test`)).status).toBe(404);
@@ -158,19 +149,6 @@ describe.each(processors)('testing the connection to %s', (processor) => {
     await arm('error-403');
     expect((await testNow(processor)).text).toContain('rejected the credentials.');
     expect((await accountOf(processor)).misconfiguredAt).not.toBeNull();
-    expect((await testNow(processor)).text).toContain(connected);
-  });
-
-  test('reports unknown credentials without showing them', async () => {
-    const unknown =
-      processor === 'stripe' ? { secretKey: 'sk_test_invalidKey' } : { privateKey: 'an-invalid-private-key' };
-    await store(processor, { ...credentialsOf(processor), ...unknown });
-    const { text } = await testNow(processor);
-    expect(text).toContain('rejected the credentials.');
-    for (const secret of ['sk_test_invalidKey', '***', 'an-invalid-private-key']) {
-      expect(text).not.toContain(secret);
-    }
-    await store(processor, credentialsOf(processor));
     expect((await testNow(processor)).text).toContain(connected);
   });
 
