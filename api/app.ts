@@ -6,6 +6,7 @@ import { handOverUnknown, type SecondApp } from './hand-over.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, requestChecks } from './http/http-app.ts';
+import { operationRoutes } from './http/operation.ts';
 import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
 import { refuseUnknownParameters } from './http/query-parameters.ts';
 import { limitKeys } from './http/rate-limit.ts';
@@ -17,22 +18,9 @@ import { jsonSecurityHeaders } from './http/security-headers.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { VerifiedSenders } from './http/verified-senders.ts';
 import { mcpRoute } from './mcp/route.ts';
-import { changeAgentKeyRoute } from './routes/agent-keys/change.ts';
-import { createAgentKeyRoute } from './routes/agent-keys/create.ts';
-import { listAgentKeysRoute } from './routes/agent-keys/list.ts';
-import { revokeAgentKeyRoute } from './routes/agent-keys/revoke.ts';
-import { listEventsRoute } from './routes/events/list.ts';
-import { refundEventsRoute } from './routes/events/refund-events.ts';
 import { healthRoutes } from './routes/health.ts';
-import { checkPolicyRoute } from './routes/policies/check.ts';
+import { operations } from './routes/operations.ts';
 import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
-import { approveRefundRoute } from './routes/refunds/approve.ts';
-import { cancelRefundRoute } from './routes/refunds/cancel.ts';
-import { createRefundRoute } from './routes/refunds/create.ts';
-import { getRefundRoute } from './routes/refunds/get.ts';
-import { listRefundsRoute } from './routes/refunds/list.ts';
-import { rejectRefundRoute } from './routes/refunds/reject.ts';
-import { webhookEndpointRoutes } from './routes/webhook-endpoints/webhook-endpoint-routes.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {
@@ -110,18 +98,5 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
   await app.register(mcpRoute);
   await app.register(checkScopes);
   await app.register(refuseUnknownParameters);
-  await app.register(createRefundRoute);
-  await app.register(getRefundRoute);
-  await app.register(listRefundsRoute);
-  await app.register(cancelRefundRoute);
-  await app.register(approveRefundRoute);
-  await app.register(rejectRefundRoute);
-  await app.register(refundEventsRoute);
-  await app.register(listEventsRoute);
-  await app.register(checkPolicyRoute);
-  await app.register(createAgentKeyRoute);
-  await app.register(listAgentKeysRoute);
-  await app.register(changeAgentKeyRoute);
-  await app.register(revokeAgentKeyRoute);
-  await app.register(webhookEndpointRoutes);
+  await app.register(operationRoutes, { operations });
 }

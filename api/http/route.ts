@@ -94,22 +94,7 @@ export const errorSchema = z
     examples: [errorExample('not_found')],
   });
 
-/** Errors that any authenticated route may send. */
-const always: readonly ErrorCode[] = [
-  'validation_error',
-  'invalid_api_key',
-  'insufficient_scope',
-  'rate_limited',
-  'internal_error',
-  'service_unavailable',
-];
-
-/** The error responses of a route: the given codes and those that any route may send. */
-export function errorResponses(...specific: ErrorCode[]): Record<number, JsonResponse<typeof errorSchema>> {
-  return responsesOf([...specific, ...always]);
-}
-
-/** The error responses with exactly these codes. */
+/** The error responses with these codes. */
 export function responsesOf(codes: readonly ErrorCode[]): Record<number, JsonResponse<typeof errorSchema>> {
   const statuses = new Set(codes.map((code) => errorCatalogue[code].status));
   return Object.fromEntries(

@@ -3,7 +3,8 @@ import type { ApiKey } from '../../../shared/platform/database.ts';
 import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
 import type { InitiatedBy } from '../../../shared/refunds/model/reasons.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
-import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { operation } from '../../http/operation.ts';
+import { dataResponse } from '../../http/route.ts';
 import { amountSchema, objectError, transactionIdSchema } from '../refunds/refund-schema.ts';
 
 export const checkPolicySchema = z
@@ -48,31 +49,19 @@ export const policyCheckSchema = z
     ],
   });
 
-/** `POST /v1/policies/check`: whether a payment may be refunded; nothing is changed. */
-export const checkPolicyRoute = routePlugin(
-  { name: 'check-policy', dependencies: ['authenticate'] },
-  async (app) => {
-    app.post(
-      '/v1/policies/check',
-      {
-        schema: {
-          operationId: 'checkPolicy',
-          summary: 'Check refund eligibility',
-          description:
-            "Evaluates the organization's policies. An ineligible payment also gets a 200 response.",
-          tags: ['Policies'],
-          security: [{ apiKey: ['policies:read'] }],
-          body: checkPolicySchema,
-          response: {
-            200: dataResponse('The result, also for an ineligible payment.', policyCheckSchema),
-            ...errorResponses('payload_too_large', 'unsupported_media_type', 'processor_error'),
-          },
-        },
-      },
-      async ({ deps, apiKey, body }) => ({ data: await checkPolicy(deps, apiKey, body, 'api') }),
-    );
-  },
-);
+export const checkPolicyOperation = operation({
+  id: 'checkPolicy',
+  method: 'POST',
+  path: '/v1/policies/check',
+  scope: 'policies:read',
+  tag: 'Policies',
+  summary: 'Check refund eligibility',
+  description: "Evaluates the organization's policies. An ineligible payment also gets a 200 response.",
+  body: checkPolicySchema,
+  response: dataResponse('The result, also for an ineligible payment.', policyCheckSchema),
+  errors: ['processor_error'],
+  run: async (deps, { apiKey, body }) => ({ data: await checkPolicy(deps, apiKey, body, 'api') }),
+});
 
 /** What the policies, and the limits of the key, say about a payment. */
 export async function checkPolicy(

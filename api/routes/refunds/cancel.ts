@@ -7,64 +7,39 @@ import {
 } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { type RefundReads, readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
-import { ignoredBody } from '../../http/body.ts';
-import {
-  idempotentHeadersSchema,
-  readIdempotencyKey,
-  readWaitPreference,
-} from '../../http/request-headers.ts';
-import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { operation } from '../../http/operation.ts';
+import { idempotentHeadersSchema } from '../../http/request-headers.ts';
+import { dataResponse } from '../../http/route.ts';
 import { exampleRefund, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
-/** `POST /v1/refunds/:id/cancel`: cancels a refund. A body is ignored. */
-export const cancelRefundRoute = routePlugin(
-  { name: 'cancel-refund', dependencies: ['authenticate'] },
-  async (app) => {
-    const { deps } = app;
-    await app.register(ignoredBody);
-    app.post(
-      '/v1/refunds/:id/cancel',
-      {
-        schema: {
-          operationId: 'cancelRefund',
-          summary: 'Cancel a refund',
-          description:
-            'A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to ' +
-            'confirm the cancellation; until then the refund stays as it is. An agent key may cancel only refunds that it ' +
-            'requested. A body is ignored.',
-          tags: ['Refunds'],
-          security: [{ apiKey: ['refunds:write'] }],
-          headers: idempotentHeadersSchema,
-          params: refundParamsSchema,
-          response: {
-            200: dataResponse(
-              'The refund is cancelled: the processor confirmed it, or never received the refund.',
-              refundSchema,
-              { ...exampleRefund, status: 'cancelled', updatedAt: '2026-11-20T09:30:02.000Z' },
-            ),
-            ...errorResponses(
-              'not_found',
-              'refund_not_cancellable',
-              'payload_too_large',
-              'idempotency_key_reused',
-            ),
-          },
-        },
-      },
-      async (request, reply) => {
-        const { CANCEL_WAIT_MS, MAX_WAIT_MS } = deps.settings;
-        const { waitMs, applied } = readWaitPreference(request.headers.prefer, CANCEL_WAIT_MS, MAX_WAIT_MS);
-        const { apiKey, params } = request;
-        const asked = await cancellationBy(deps.refundReads, apiKey, params.id, readIdempotencyKey(request));
-        const verdict = await cancelAndWait(request.deps, asked, waitMs);
-        if (verdict.isReplayed) reply.header('idempotent-replayed', 'true');
-        if (applied !== null) reply.header('preference-applied', applied);
-        if (verdict.kind === 'cancelled') return { data: toPublicRefund(verdict.refund) };
-        throw cancellationRefused(verdict);
-      },
-    );
+export const cancelRefundOperation = operation({
+  id: 'cancelRefund',
+  method: 'POST',
+  path: '/v1/refunds/:id/cancel',
+  scope: 'refunds:write',
+  tag: 'Refunds',
+  summary: 'Cancel a refund',
+  description:
+    'A refund that was not sent to the processor yet is cancelled immediately. Otherwise the processor has to ' +
+    'confirm the cancellation; until then the refund stays as it is. An agent key may cancel only refunds that it ' +
+    'requested. A body is ignored.',
+  headers: idempotentHeadersSchema,
+  params: refundParamsSchema,
+  response: dataResponse(
+    'The refund is cancelled: the processor confirmed it, or never received the refund.',
+    refundSchema,
+    { ...exampleRefund, status: 'cancelled', updatedAt: '2026-11-20T09:30:02.000Z' },
+  ),
+  errors: ['refund_not_cancellable'],
+  async run(deps, { apiKey, params, idempotencyKey, waitMs, setHeader }) {
+    const longestMs = waitMs(deps.settings.CANCEL_WAIT_MS);
+    const asked = await cancellationBy(deps.refundReads, apiKey, params.id, idempotencyKey());
+    const verdict = await cancelAndWait(deps, asked, longestMs);
+    if (verdict.isReplayed) setHeader('idempotent-replayed', 'true');
+    if (verdict.kind === 'cancelled') return { data: toPublicRefund(verdict.refund) };
+    throw cancellationRefused(verdict);
   },
-);
+});
 
 /**
  * The request of a key to cancel a refund. The limits of an agent key say what it may refund, not whose refunds it may

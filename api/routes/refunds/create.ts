@@ -16,13 +16,9 @@ import {
 import { nothingLeft } from '../../../shared/refunds/model/refusals.ts';
 import type { WatchedRefund } from '../../../shared/refunds/queries/refund-watcher.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
-import {
-  fingerprintOf,
-  idempotentHeadersSchema,
-  readIdempotencyKey,
-  readWaitPreference,
-} from '../../http/request-headers.ts';
-import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { operation } from '../../http/operation.ts';
+import { fingerprintOf, idempotentHeadersSchema } from '../../http/request-headers.ts';
+import { dataResponse } from '../../http/route.ts';
 import { dryRunSchema, exampleDryRun, exampleRefusedDryRun } from './dry-run-schema.ts';
 import { checkMetadata } from './metadata-schema.ts';
 import {
@@ -92,59 +88,36 @@ createdResponse.content['application/json'].examples = {
   refusedDryRun: { value: { data: exampleRefusedDryRun } },
 };
 
-/** `POST /v1/refunds`: accepts a refund and waits briefly for the processor's decision. */
-export const createRefundRoute = routePlugin(
-  { name: 'create-refund', dependencies: ['authenticate'] },
-  async (app) => {
-    const { deps } = app;
-    app.post(
-      '/v1/refunds',
-      {
-        schema: {
-          operationId: 'createRefund',
-          summary: 'Create a refund',
-          description:
-            'Responds when the processor has accepted or rejected the refund, or after a few seconds, in which case the ' +
-            'refund is recorded and processed later. A rejected refund stays on record as failed; `Location` names it. ' +
-            'With `dryRun` it responds at once with what the creation would come to, and creates nothing.',
-          tags: ['Refunds'],
-          security: [{ apiKey: ['refunds:write'] }],
-          headers: idempotentHeadersSchema,
-          body: createRefundSchema,
-          response: {
-            200: createdResponse,
-            ...errorResponses(
-              'policy_denied',
-              'refund_already_processed',
-              'payload_too_large',
-              'unsupported_media_type',
-              'idempotency_key_reused',
-              'processor_error',
-            ),
-          },
-        },
-      },
-      async (request, reply) => {
-        const { dryRun = false, ...content } = request.body;
-        const key = readIdempotencyKey(request);
-        const idempotency = key === null ? null : { key, fingerprint: fingerprintOfCreation(content) };
-        const asked = requestedBy(request.apiKey, 'api', content, idempotency);
-        if (dryRun) return { data: await dryRunRefund(request.deps, asked) };
-        const { CREATE_WAIT_MS, MAX_WAIT_MS } = deps.settings;
-        const preference = readWaitPreference(request.headers.prefer, CREATE_WAIT_MS, MAX_WAIT_MS);
-        const created = await createRefund(request.deps, asked);
-        if (created.isReplayed) reply.header('idempotent-replayed', 'true');
-        if (preference.applied !== null) reply.header('preference-applied', preference.applied);
-        const answer = await outcomeOfCreation(request.deps, created, preference.waitMs);
-        if (answer instanceof ServiceError) {
-          reply.header('location', `/v1/refunds/${created.refund.id}`);
-          throw answer;
-        }
-        return { data: answer };
-      },
-    );
+export const createRefundOperation = operation({
+  id: 'createRefund',
+  method: 'POST',
+  path: '/v1/refunds',
+  scope: 'refunds:write',
+  tag: 'Refunds',
+  summary: 'Create a refund',
+  description:
+    'Responds when the processor has accepted or rejected the refund, or after a few seconds, in which case the ' +
+    'refund is recorded and processed later. A rejected refund stays on record as failed; `Location` names it. ' +
+    'With `dryRun` it responds at once with what the creation would come to, and creates nothing.',
+  headers: idempotentHeadersSchema,
+  body: createRefundSchema,
+  response: createdResponse,
+  errors: ['policy_denied', 'refund_already_processed', 'processor_error'],
+  async run(deps, { apiKey, body: { dryRun = false, ...content }, idempotencyKey, waitMs, setHeader }) {
+    const key = idempotencyKey();
+    const idempotency = key === null ? null : { key, fingerprint: fingerprintOfCreation(content) };
+    const asked = requestedBy(apiKey, 'api', content, idempotency);
+    if (dryRun) return { data: await dryRunRefund(deps, asked) };
+    const created = await createRefund(deps, asked);
+    if (created.isReplayed) setHeader('idempotent-replayed', 'true');
+    const answer = await outcomeOfCreation(deps, created, waitMs(deps.settings.CREATE_WAIT_MS));
+    if (answer instanceof ServiceError) {
+      setHeader('location', `/v1/refunds/${created.refund.id}`);
+      throw answer;
+    }
+    return { data: answer };
   },
-);
+});
 
 export type RefundContent = Omit<z.output<typeof createRefundSchema>, 'dryRun'>;
 

@@ -10,9 +10,10 @@ import {
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import { readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
+import { operation } from '../../http/operation.ts';
 import { onlyOnce } from '../../http/query-parameters.ts';
-import { readWaitPreference, waitingHeadersSchema } from '../../http/request-headers.ts';
-import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { waitingHeadersSchema } from '../../http/request-headers.ts';
+import { dataResponse } from '../../http/route.ts';
 import { exampleRefund, failureSchema, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
 const includable: readonly string[] = ['failure', 'cancellable'];
@@ -51,38 +52,23 @@ const detailedRefundSchema = refundSchema
     examples: [exampleRefund, { ...exampleRefund, failure: null, cancellable: false }],
   });
 
-/** `GET /v1/refunds/:id`: a refund, with `Prefer: wait=N` once its status has changed. */
-export const getRefundRoute = routePlugin(
-  { name: 'get-refund', dependencies: ['authenticate'] },
-  async (app) => {
-    const { deps } = app;
-    app.get(
-      '/v1/refunds/:id',
-      {
-        schema: {
-          operationId: 'getRefund',
-          summary: 'Get a refund',
-          description: 'With `Prefer: wait=N` it responds when the status changes, or after N seconds.',
-          tags: ['Refunds'],
-          security: [{ apiKey: ['refunds:read'] }],
-          headers: waitingHeadersSchema,
-          params: refundParamsSchema,
-          querystring: getRefundQuerySchema,
-          response: {
-            200: dataResponse('The refund.', detailedRefundSchema),
-            ...errorResponses('not_found'),
-          },
-        },
-      },
-      async (request, reply) => {
-        const refund = await readRefund(deps.refundReads, request.apiKey, request.params.id);
-        const { waitMs, applied } = readWaitPreference(request.headers.prefer, 0, deps.settings.MAX_WAIT_MS);
-        if (applied !== null) reply.header('preference-applied', applied);
-        return { data: withIncluded(await whenChanged(request.deps, refund, waitMs), request.query.include) };
-      },
-    );
+export const getRefundOperation = operation({
+  id: 'getRefund',
+  method: 'GET',
+  path: '/v1/refunds/:id',
+  scope: 'refunds:read',
+  tag: 'Refunds',
+  summary: 'Get a refund',
+  description: 'With `Prefer: wait=N` it responds when the status changes, or after N seconds.',
+  headers: waitingHeadersSchema,
+  params: refundParamsSchema,
+  query: getRefundQuerySchema,
+  response: dataResponse('The refund.', detailedRefundSchema),
+  async run(deps, { apiKey, params, query, waitMs }) {
+    const refund = await readRefund(deps.refundReads, apiKey, params.id);
+    return { data: withIncluded(await whenChanged(deps, refund, waitMs(0)), query.include) };
   },
-);
+});
 
 type DetailedRefund = PublicRefund & { failure?: RefundFailure | null; cancellable?: boolean };
 

@@ -4,8 +4,9 @@ import { initiators, refundReasons } from '../../../shared/refunds/model/reasons
 import { metadataLimits, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { refundStatuses } from '../../../shared/refunds/model/states.ts';
 import { listRefunds } from '../../../shared/refunds/queries/find-refunds.ts';
+import { operation } from '../../http/operation.ts';
 import { offsetNumber, onlyOnce, optionalWholeNumber, wholeNumber } from '../../http/query-parameters.ts';
-import { dataResponse, errorResponses, routePlugin } from '../../http/route.ts';
+import { dataResponse } from '../../http/route.ts';
 import { exampleRefund, refundSchema } from './refund-schema.ts';
 
 /** Visible ASCII characters, as in every name and id of a processor. */
@@ -114,33 +115,20 @@ function gatherMetadata(query: unknown): unknown {
   ]);
 }
 
-/** `GET /v1/refunds`: the caller's refunds, newest first. */
-export const listRefundsRoute = routePlugin(
-  { name: 'list-refunds', dependencies: ['authenticate'] },
-  async (app) => {
-    const { deps } = app;
-    app.get(
-      '/v1/refunds',
-      {
-        schema: {
-          operationId: 'listRefunds',
-          summary: 'List refunds',
-          description:
-            'Newest first. All filters that are given have to match. A page with fewer refunds than `limit` is the last one; ' +
-            'continue with `after` set to the id of the last refund.',
-          tags: ['Refunds'],
-          security: [{ apiKey: ['refunds:read'] }],
-          querystring: z.preprocess(gatherMetadata, listRefundsQuerySchema.strict()),
-          response: {
-            200: dataResponse('One page of refunds.', z.array(refundSchema)),
-            ...errorResponses(),
-          },
-        },
-      },
-      async (request) => {
-        const refunds = await listRefunds(deps.refundReads, request.apiKey, request.query);
-        return { data: refunds.map(toPublicRefund) };
-      },
-    );
+export const listRefundsOperation = operation({
+  id: 'listRefunds',
+  method: 'GET',
+  path: '/v1/refunds',
+  scope: 'refunds:read',
+  tag: 'Refunds',
+  summary: 'List refunds',
+  description:
+    'Newest first. All filters that are given have to match. A page with fewer refunds than `limit` is the last one; ' +
+    'continue with `after` set to the id of the last refund.',
+  query: z.preprocess(gatherMetadata, listRefundsQuerySchema.strict()),
+  response: dataResponse('One page of refunds.', z.array(refundSchema)),
+  async run(deps, { apiKey, query }) {
+    const refunds = await listRefunds(deps.refundReads, apiKey, query);
+    return { data: refunds.map(toPublicRefund) };
   },
-);
+});
