@@ -8,12 +8,10 @@ import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, requestChecks } from './http/http-app.ts';
 import { operationRoutes } from './http/operation.ts';
 import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
-import { refuseUnknownParameters } from './http/query-parameters.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
 import { type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
-import { checkScopes } from './http/scopes.ts';
 import { jsonSecurityHeaders } from './http/security-headers.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { VerifiedSenders } from './http/verified-senders.ts';
@@ -94,9 +92,7 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
     classOfCallers: clients,
     ownerOf: ({ apiKey }) => `${apiKey.organizationId}/${apiKey.environment}`,
   });
-  // Before the scopes are checked: its tools do that themselves, and answer as the protocol demands.
+  // Its tools check the scopes themselves, and answer as the protocol demands.
   await app.register(mcpRoute);
-  await app.register(checkScopes);
-  await app.register(refuseUnknownParameters);
   await app.register(operationRoutes, { operations });
 }

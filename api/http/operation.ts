@@ -5,6 +5,7 @@ import type { ApiKey } from '../../shared/platform/database.ts';
 import type { ErrorCode } from '../../shared/platform/errors.ts';
 import { ignoredBody, optionalJsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
+import { onlyDeclared } from './query-parameters.ts';
 import {
   idempotentHeadersSchema,
   readIdempotencyKey,
@@ -12,6 +13,7 @@ import {
   type waitingHeadersSchema,
 } from './request-headers.ts';
 import { type Api, type JsonResponse, responsesOf, routePlugin } from './route.ts';
+import { checkScope } from './scopes.ts';
 
 /** An operation of the public API. Its route and its entry in the OpenAPI document follow from this. */
 export interface Operation<
@@ -73,16 +75,17 @@ export function operation<
 
 /** A route for each operation. */
 export const operationRoutes = routePlugin<{ operations: readonly Operation[] }>(
-  { name: 'operations', dependencies: ['authenticate', 'check-scopes', 'refuse-unknown-parameters'] },
+  { name: 'operations', dependencies: ['authenticate', 'limit-keys'] },
   async (app, { operations }) => {
     for (const one of operations) await app.register(async (scope: Api) => await addRoute(scope, one));
   },
 );
 
-/** @param app for this route alone, because parsers of bodies apply to all its routes. */
+/** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
 async function addRoute(app: Api, operation: Operation): Promise<void> {
   const { id, method, path, scope, tag, params, query, headers, summary, description } = operation;
   const body = typeof operation.body === 'function' ? operation.body(app.deps) : operation.body;
+  checkScope(app, scope);
   if (body === undefined && method !== 'GET') await app.register(ignoredBody);
   if (body?.isOptional()) await app.register(optionalJsonBody);
   app.route({
@@ -90,7 +93,11 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
     url: path,
     schema: {
       ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: [scope] }] },
-      ...{ headers, params, querystring: query, body },
+      // A part that is present but undefined would get a warning.
+      ...(headers && { headers }),
+      ...(params && { params }),
+      ...(body && { body }),
+      querystring: onlyDeclared(query),
       response: { 200: operation.response, ...responsesOf(errorsOf(operation)) },
     },
     handler: async (request, reply) => await operation.run(request.deps, callOf(request, reply)),

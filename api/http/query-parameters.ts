@@ -1,20 +1,10 @@
-import fp from 'fastify-plugin';
 import { z } from 'zod';
 
-/**
- * Refuses query parameters that a route of this instance does not declare: with a filter that is ignored, a client would get
- * other results than it expects. A schema that is not a plain object has to be strict itself.
- */
-export const refuseUnknownParameters = fp(
-  async (app) => {
-    app.addHook('onRoute', (route) => {
-      const { querystring = z.object({}) } = route.schema ?? {};
-      const strict = querystring instanceof z.ZodObject ? querystring.strict() : querystring;
-      route.schema = Object.assign(route.schema ?? {}, { querystring: strict });
-    });
-  },
-  { name: 'refuse-unknown-parameters' },
-);
+/** Refuses parameters that are not declared: with a filter that is ignored, a client would get other results than it expects. */
+export function onlyDeclared(query: z.ZodType = z.object({})): z.ZodType {
+  // Any other schema has to be strict itself.
+  return query instanceof z.ZodObject ? query.strict() : query;
+}
 
 /** The message for a parameter that is repeated, which arrives as a list. */
 export const onlyOnce = 'must be given once';

@@ -4,13 +4,11 @@ import type { Logger } from '../../shared/platform/log.ts';
 import { version } from '../../shared/platform/version.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
-import { requireScopes } from '../http/scopes.ts';
+import { requireScope } from '../http/scopes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
-import { cancelRefundTool } from './tools/cancel-refund.ts';
 import { checkPolicyTool } from './tools/check-policy.ts';
 import { createRefundTool } from './tools/create-refund.ts';
-import { getRefundTool } from './tools/get-refund.ts';
-import { listRefundsTool } from './tools/list-refunds.ts';
+import { cancelRefundTool, getRefundTool, listRefundsTool } from './tools/refund-tools.ts';
 import type { Tool } from './tools/tool.ts';
 
 const tools = [createRefundTool, getRefundTool, cancelRefundTool, listRefundsTool, checkPolicyTool];
@@ -74,7 +72,7 @@ function unknownTool(): ProtocolError {
 /** The result as structured content and, for clients without it, the same as text. Errors have `code` and `message`. */
 async function callTool(deps: ApiDependencies, { key, log }: Caller, tool: Tool, given: unknown) {
   try {
-    requireScopes(key, [tool.scope]);
+    requireScope(key, tool.scope);
     return resultOf(await tool.run(deps, key, readArguments(tool, given)));
   } catch (cause) {
     const refusal = toServiceError(cause);

@@ -59,13 +59,14 @@ const revokedSchema = z
   .object({ id: z.string(), deleted: z.literal(true) })
   .meta({ examples: [{ id: exampleAgentKey.id, deleted: true }] });
 
+const agentKeys = { tag: 'Agent keys', scope: 'keys:manage' } as const;
+
 export const agentKeyOperations = [
   operation({
+    ...agentKeys,
     id: 'createAgentKey',
     method: 'POST',
     path: '/v1/agent-keys',
-    scope: 'keys:manage',
-    tag: 'Agent keys',
     summary: 'Create an agent key',
     description:
       'Creates an API key for an agent, in the organization and environment of the calling key. The person behind the ' +
@@ -89,11 +90,10 @@ export const agentKeyOperations = [
   }),
 
   operation({
+    ...agentKeys,
     id: 'listAgentKeys',
     method: 'GET',
     path: '/v1/agent-keys',
-    scope: 'keys:manage',
-    tag: 'Agent keys',
     summary: 'List agent keys',
     description:
       "The agent keys in the calling key's organization and environment that are not revoked, newest first.",
@@ -106,11 +106,10 @@ export const agentKeyOperations = [
   }),
 
   operation({
+    ...agentKeys,
     id: 'changeAgentKey',
     method: 'PATCH',
     path: '/v1/agent-keys/:id',
-    scope: 'keys:manage',
-    tag: 'Agent keys',
     summary: 'Change an agent key',
     description:
       'Takes effect with the next request of the agent. What is left out stays as it is; `limits` replaces all limits.',
@@ -130,11 +129,10 @@ export const agentKeyOperations = [
   }),
 
   operation({
+    ...agentKeys,
     id: 'revokeAgentKey',
     method: 'DELETE',
     path: '/v1/agent-keys/:id',
-    scope: 'keys:manage',
-    tag: 'Agent keys',
     summary: 'Revoke an agent key',
     description: "Requests with the key fail from the next one on. This can't be undone.",
     params: agentKeyParamsSchema,

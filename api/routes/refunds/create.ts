@@ -18,7 +18,7 @@ import type { WatchedRefund } from '../../../shared/refunds/queries/refund-watch
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { operation } from '../../http/operation.ts';
 import { fingerprintOf, idempotentHeadersSchema } from '../../http/request-headers.ts';
-import { dataResponse } from '../../http/route.ts';
+import { jsonResponse } from '../../http/route.ts';
 import { dryRunSchema, exampleDryRun, exampleRefusedDryRun } from './dry-run-schema.ts';
 import { checkMetadata } from './metadata-schema.ts';
 import {
@@ -77,16 +77,16 @@ export const createRefundSchema = z
     ],
   });
 
-const createdResponse = dataResponse(
+const createdResponse = jsonResponse(
   'The refund as created; `externalRefundId` is null until the processor has one. For a dry run, what the creation would ' +
     'come to.',
-  z.union([refundSchema, dryRunSchema]),
+  z.object({ data: z.union([refundSchema, dryRunSchema]) }),
+  {
+    refund: { value: { data: exampleRefund } },
+    dryRun: { value: { data: exampleDryRun } },
+    refusedDryRun: { value: { data: exampleRefusedDryRun } },
+  },
 );
-createdResponse.content['application/json'].examples = {
-  refund: { value: { data: exampleRefund } },
-  dryRun: { value: { data: exampleDryRun } },
-  refusedDryRun: { value: { data: exampleRefusedDryRun } },
-};
 
 export const createRefundOperation = operation({
   id: 'createRefund',

@@ -11,7 +11,7 @@ import { offsetNumber, wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse } from '../../http/route.ts';
 import { objectError, required } from '../refunds/refund-schema.ts';
 import { deliveryParamsSchema, deliverySchema, deliveryStatusSchema } from './delivery-schema.ts';
-import { endpointRequest } from './endpoint-operations.ts';
+import { endpointRequest, webhooks } from './endpoint-operations.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
 
 const listDeliveriesQuerySchema = z.object({
@@ -46,11 +46,10 @@ const replayedSchema = z
 /** What is sent to an endpoint. */
 export const deliveryOperations = [
   operation({
+    ...webhooks,
     id: 'testWebhookEndpoint',
     method: 'POST',
     path: '/v1/webhook-endpoints/:id/test',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Send a test event',
     description:
       'Sends an event of the type `webhook.test` now, also if the filter of the endpoint leaves the type out. Its delivery is in the list of ' +
@@ -61,11 +60,10 @@ export const deliveryOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'listWebhookDeliveries',
     method: 'GET',
     path: '/v1/webhook-endpoints/:id/deliveries',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'List deliveries',
     description:
       'What was sent to the endpoint and what is pending, newest first, with every attempt. A page with fewer deliveries ' +
@@ -79,11 +77,10 @@ export const deliveryOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'retryWebhookDelivery',
     method: 'POST',
     path: '/v1/webhook-endpoints/:id/deliveries/:deliveryId/retry',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Retry a delivery',
     description:
       'Attempts the delivery now, in place of the scheduled attempt; also one that succeeded or failed. While an attempt is ' +
@@ -97,11 +94,10 @@ export const deliveryOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'replayWebhookDeliveries',
     method: 'POST',
     path: '/v1/webhook-endpoints/:id/replay',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Replay deliveries',
     description:
       'Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. At most ' +

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { ApiKey } from '../../../shared/platform/database.ts';
 import { type EndpointRequest, findEndpoint, toPublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
 import {
   changeEndpoint,
@@ -9,24 +8,17 @@ import {
   maxEndpoints,
   rotateSecret,
 } from '../../../shared/webhooks/manage-endpoints.ts';
-import { operation } from '../../http/operation.ts';
+import { type Call, operation } from '../../http/operation.ts';
 import { dataResponse } from '../../http/route.ts';
 import { objectError } from '../refunds/refund-schema.ts';
 import {
   changeEndpointSchema,
   createEndpointSchema,
+  deletedEndpointSchema,
   endpointParamsSchema,
   endpointSchema,
   endpointWithSecretSchema,
-  exampleEndpoint,
 } from './endpoint-schema.ts';
-
-const deletedSchema = z
-  .object({
-    id: z.string().meta({ description: 'The id of the endpoint.' }),
-    deleted: z.literal(true).meta({ description: 'Always true.' }),
-  })
-  .meta({ id: 'DeletedWebhookEndpoint', examples: [{ id: exampleEndpoint.id, deleted: true }] });
 
 const daySeconds = 86_400;
 const weekSeconds = 7 * daySeconds;
@@ -47,26 +39,23 @@ const rotateSecretSchema = z
   )
   .meta({ examples: [{ overlapSeconds: 3600 }] });
 
-/** The endpoint that a request names, with the owner and the actor of its key. */
+/** The endpoint that a call names, with the owner and the actor of its key. */
 export function endpointRequest({
   apiKey: { organizationId, environment },
   actor,
   params,
-}: {
-  apiKey: Pick<ApiKey, 'organizationId' | 'environment'>;
-  actor: string;
-  params: { id: string };
-}): EndpointRequest {
+}: Call<{ id: string }>): EndpointRequest {
   return { organizationId, environment, endpointId: params.id, actor };
 }
 
+export const webhooks = { tag: 'Webhooks', scope: 'webhooks:manage' } as const;
+
 export const endpointOperations = [
   operation({
+    ...webhooks,
     id: 'createWebhookEndpoint',
     method: 'POST',
     path: '/v1/webhook-endpoints',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Create a webhook endpoint',
     description:
       'Sends the events that happen from now on to a URL, signed with the secret in the response. An organization has at ' +
@@ -81,11 +70,10 @@ export const endpointOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'listWebhookEndpoints',
     method: 'GET',
     path: '/v1/webhook-endpoints',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'List webhook endpoints',
     description: 'All endpoints of the environment, newest first, without their secrets.',
     response: dataResponse('The endpoints.', z.array(endpointSchema)),
@@ -96,11 +84,10 @@ export const endpointOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'getWebhookEndpoint',
     method: 'GET',
     path: '/v1/webhook-endpoints/:id',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Get a webhook endpoint',
     description: 'The endpoint without its secret.',
     params: endpointParamsSchema,
@@ -111,11 +98,10 @@ export const endpointOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'changeWebhookEndpoint',
     method: 'PATCH',
     path: '/v1/webhook-endpoints/:id',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Change a webhook endpoint',
     description:
       'Changes the given fields. Disabling ends the pending deliveries as `failed`; events that happen while the endpoint ' +
@@ -129,15 +115,14 @@ export const endpointOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'deleteWebhookEndpoint',
     method: 'DELETE',
     path: '/v1/webhook-endpoints/:id',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Delete a webhook endpoint',
     description: 'Nothing more is sent to the endpoint, also not what is pending. A body is ignored.',
     params: endpointParamsSchema,
-    response: dataResponse('The endpoint is deleted.', deletedSchema),
+    response: dataResponse('The endpoint is deleted.', deletedEndpointSchema),
     async run(deps, call) {
       await deleteEndpoint(deps, endpointRequest(call));
       return { data: { id: call.params.id, deleted: true as const } };
@@ -145,11 +130,10 @@ export const endpointOperations = [
   }),
 
   operation({
+    ...webhooks,
     id: 'rotateWebhookSecret',
     method: 'POST',
     path: '/v1/webhook-endpoints/:id/rotate-secret',
-    scope: 'webhooks:manage',
-    tag: 'Webhooks',
     summary: 'Rotate the secret of a webhook endpoint',
     description:
       'Until the overlap ends, each request carries a signature by the new secret and by every secret that was valid before, ' +

@@ -57,6 +57,13 @@ export const endpointWithSecretSchema = endpointFields
     examples: [{ ...exampleEndpoint, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' }],
   });
 
+export const deletedEndpointSchema = z
+  .object({
+    id: z.string().meta({ description: 'The id of the endpoint.' }),
+    deleted: z.literal(true).meta({ description: 'Always true.' }),
+  })
+  .meta({ id: 'DeletedWebhookEndpoint', examples: [{ id: exampleEndpoint.id, deleted: true }] });
+
 const urlInput = (isProduction: boolean) =>
   z
     .string({ error: required('must be a string') })
