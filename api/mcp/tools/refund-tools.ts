@@ -4,18 +4,15 @@ import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { listRefunds, readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { cancellationBy, cancellationRefused } from '../../routes/refunds/cancel.ts';
 import { listRefundsQuerySchema, scalarMeta } from '../../routes/refunds/list.ts';
-import { objectError, refundSchema, required } from '../../routes/refunds/refund-schema.ts';
+import { jsonObject, refundSchema, required } from '../../routes/refunds/refund-schema.ts';
 import { defineTool } from './tool.ts';
 
 /** The arguments of a tool for one refund. */
-const refundIdInput = z.strictObject(
-  {
-    refundId: z
-      .string({ error: required('must be a string') })
-      .meta({ description: "The refund's id, which begins with ref_." }),
-  },
-  { error: objectError },
-);
+const refundIdInput = jsonObject({
+  refundId: z
+    .string({ error: required('must be a string') })
+    .meta({ description: "The refund's id, which begins with ref_." }),
+});
 
 const refundOutput = z.object({ refund: refundSchema });
 
@@ -56,21 +53,18 @@ export const cancelRefundTool = defineTool({
 });
 
 /** The filters of the API. In a query string everything is text, and metadata is written in another way. */
-const filters = z.strictObject(
-  {
-    ...listRefundsQuerySchema.shape,
-    metadata: z
-      .record(z.string(), z.string({ error: 'must be a string, number or boolean' }).meta(scalarMeta), {
-        error: 'must be an object',
-      })
-      .optional()
-      .meta({
-        description: 'Only refunds with these values in the first level of their metadata. Compared as text.',
-        examples: [{ ticket: 'T-1001' }],
-      }),
-  },
-  { error: objectError },
-);
+const filters = jsonObject({
+  ...listRefundsQuerySchema.shape,
+  metadata: z
+    .record(z.string(), z.string({ error: 'must be a string, number or boolean' }).meta(scalarMeta), {
+      error: 'must be an object',
+    })
+    .optional()
+    .meta({
+      description: 'Only refunds with these values in the first level of their metadata. Compared as text.',
+      examples: [{ ticket: 'T-1001' }],
+    }),
+});
 
 export const listRefundsTool = defineTool({
   name: 'list_refunds',

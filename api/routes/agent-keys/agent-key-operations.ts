@@ -6,7 +6,7 @@ import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import type { Clock } from '../../../shared/platform/clock.ts';
 import { operation } from '../../http/operation.ts';
 import { dataResponse } from '../../http/route.ts';
-import { objectError } from '../refunds/refund-schema.ts';
+import { jsonObject } from '../refunds/refund-schema.ts';
 import {
   agentKeyParamsSchema,
   agentKeySchema,
@@ -17,36 +17,26 @@ import {
   toPublicAgentKey,
 } from './agent-key-schema.ts';
 
-const changeAgentKeySchema = z
-  .strictObject(
-    {
-      name: keyNameSchema.optional(),
-      limits: limitsSchema.optional(),
-      status: z
-        .enum(['active', 'stopped'], { error: 'must be one of: active, stopped' })
-        .optional()
-        .meta({ description: '`stopped` refuses all requests with the key until it is `active` again.' }),
-    },
-    { error: objectError },
-  )
-  .meta({ examples: [{ status: 'stopped' }] });
+const changeAgentKeySchema = jsonObject({
+  name: keyNameSchema.optional(),
+  limits: limitsSchema.optional(),
+  status: z
+    .enum(['active', 'stopped'], { error: 'must be one of: active, stopped' })
+    .optional()
+    .meta({ description: '`stopped` refuses all requests with the key until it is `active` again.' }),
+}).meta({ examples: [{ status: 'stopped' }] });
 
 const createAgentKeySchema = (clock: Clock) =>
-  z
-    .strictObject(
-      {
-        name: keyNameSchema,
-        limits: limitsSchema,
-        scopes: z
-          .array(z.enum(agentScopes, { error: `must be one of: ${agentScopes.join(', ')}` }))
-          .min(1, { error: 'must contain at least one scope' })
-          .optional()
-          .meta({ description: 'What the key may do; all of these by default.' }),
-        expiresAt: expiresAtSchema(clock),
-      },
-      { error: objectError },
-    )
-    .meta({ examples: [{ name: exampleAgentKey.name, limits: exampleAgentKey.limits }] });
+  jsonObject({
+    name: keyNameSchema,
+    limits: limitsSchema,
+    scopes: z
+      .array(z.enum(agentScopes, { error: `must be one of: ${agentScopes.join(', ')}` }))
+      .min(1, { error: 'must contain at least one scope' })
+      .optional()
+      .meta({ description: 'What the key may do; all of these by default.' }),
+    expiresAt: expiresAtSchema(clock),
+  }).meta({ examples: [{ name: exampleAgentKey.name, limits: exampleAgentKey.limits }] });
 
 const createdSchema = agentKeySchema
   .extend({ key: z.string().meta({ description: 'The API key itself. It is shown only here.' }) })

@@ -5,14 +5,12 @@ import type { InitiatedBy } from '../../../shared/refunds/model/reasons.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { operation } from '../../http/operation.ts';
 import { dataResponse } from '../../http/route.ts';
-import { amountSchema, objectError, transactionIdSchema } from '../refunds/refund-schema.ts';
+import { amountSchema, jsonObject, transactionIdSchema } from '../refunds/refund-schema.ts';
 
-export const checkPolicySchema = z
-  .strictObject(
-    { transactionId: transactionIdSchema, amount: amountSchema.optional() },
-    { error: objectError },
-  )
-  .meta({ examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
+export const checkPolicySchema = jsonObject({
+  transactionId: transactionIdSchema,
+  amount: amountSchema.optional(),
+}).meta({ examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
 export const policyCheckSchema = z
   .object({

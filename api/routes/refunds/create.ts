@@ -25,57 +25,52 @@ import {
   amountSchema,
   checkedBy,
   exampleRefund,
-  objectError,
+  jsonObject,
   refundSchema,
   required,
   transactionIdSchema,
 } from './refund-schema.ts';
 
-export const createRefundSchema = z
-  .strictObject(
+export const createRefundSchema = jsonObject({
+  transactionId: transactionIdSchema,
+  amount: amountSchema,
+  reason: z
+    .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
+    .meta({ description: 'Why the payment is refunded.' }),
+  currency: z
+    .string({ error: 'must be a string' })
+    .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
+    .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' })
+    .default('usd')
+    .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
+  processor: z
+    .enum(processorNames, { error: `must be one of: ${processorNames.join(', ')}` })
+    .optional()
+    .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
+  metadata: z
+    .record(z.string(), z.unknown(), { error: 'must be an object' })
+    .superRefine(checkedBy(checkMetadata))
+    .nullable()
+    .optional()
+    .meta({
+      description:
+        `Stored with the refund: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
+        `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
+      examples: [{ ticket: 'T-1001' }],
+    }),
+  dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
+    description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
+  }),
+}).meta({
+  examples: [
     {
-      transactionId: transactionIdSchema,
-      amount: amountSchema,
-      reason: z
-        .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
-        .meta({ description: 'Why the payment is refunded.' }),
-      currency: z
-        .string({ error: 'must be a string' })
-        .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
-        .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' })
-        .default('usd')
-        .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
-      processor: z
-        .enum(processorNames, { error: `must be one of: ${processorNames.join(', ')}` })
-        .optional()
-        .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
-      metadata: z
-        .record(z.string(), z.unknown(), { error: 'must be an object' })
-        .superRefine(checkedBy(checkMetadata))
-        .nullable()
-        .optional()
-        .meta({
-          description:
-            `Stored with the refund: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
-            `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
-          examples: [{ ticket: 'T-1001' }],
-        }),
-      dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
-        description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
-      }),
+      transactionId: 'ch_3QfX2eLkdIwHu7ix',
+      amount: 1500,
+      reason: 'product_defective',
+      metadata: { ticket: 'T-1001' },
     },
-    { error: objectError },
-  )
-  .meta({
-    examples: [
-      {
-        transactionId: 'ch_3QfX2eLkdIwHu7ix',
-        amount: 1500,
-        reason: 'product_defective',
-        metadata: { ticket: 'T-1001' },
-      },
-    ],
-  });
+  ],
+});
 
 const createdResponse = jsonResponse(
   'The refund as created; `externalRefundId` is null until the processor has one. For a dry run, what the creation would ' +

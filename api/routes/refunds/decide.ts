@@ -12,20 +12,15 @@ import { type PublicRefund, toPublicRefund } from '../../../shared/refunds/model
 import { type RefundReads, readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import { operation } from '../../http/operation.ts';
 import { dataResponse } from '../../http/route.ts';
-import { checkedBy, objectError, refundParamsSchema, refundSchema } from './refund-schema.ts';
+import { checkedBy, jsonObject, refundParamsSchema, refundSchema } from './refund-schema.ts';
 
-const rejectRefundSchema = z
-  .strictObject(
-    {
-      reason: z
-        .string({ error: 'must be a string' })
-        .superRefine(checkedBy(checkGivenReason))
-        .nullish()
-        .meta({ description: 'Up to 500 characters, for the timeline and the audit log.' }),
-    },
-    { error: objectError },
-  )
-  .meta({ examples: [{ reason: 'The customer wants an exchange.' }] });
+const rejectRefundSchema = jsonObject({
+  reason: z
+    .string({ error: 'must be a string' })
+    .superRefine(checkedBy(checkGivenReason))
+    .nullish()
+    .meta({ description: 'Up to 500 characters, for the timeline and the audit log.' }),
+}).meta({ examples: [{ reason: 'The customer wants an exchange.' }] });
 
 /** Decide about a refund that awaits approval. */
 export const decisionOperations = [

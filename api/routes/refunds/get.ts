@@ -1,12 +1,6 @@
 import { z } from 'zod';
 import { canBeCancelled } from '../../../shared/refunds/lifecycle/cancel.ts';
-import {
-  type PublicRefund,
-  type RefundDetails,
-  type RefundFailure,
-  toFailure,
-  toPublicRefund,
-} from '../../../shared/refunds/model/refund.ts';
+import { type RefundDetails, toFailure, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
 import { isTerminal } from '../../../shared/refunds/model/states.ts';
 import { readRefund } from '../../../shared/refunds/queries/find-refunds.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
@@ -70,9 +64,10 @@ export const getRefundOperation = operation({
   },
 });
 
-type DetailedRefund = PublicRefund & { failure?: RefundFailure | null; cancellable?: boolean };
-
-function withIncluded(refund: RefundDetails, included: readonly string[] = []): DetailedRefund {
+function withIncluded(
+  refund: RefundDetails,
+  included: readonly string[] = [],
+): z.output<typeof detailedRefundSchema> {
   return {
     ...toPublicRefund(refund),
     ...(included.includes('failure')

@@ -20,8 +20,10 @@ export const exampleRefund: PublicRefund = {
   updatedAt: '2026-11-20T09:30:00.000Z',
 };
 
-/** The message for a body that is invalid as a whole. */
-export const objectError = 'must be a JSON object';
+/** An object in a body, without other fields. */
+export function jsonObject<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, { error: 'must be a JSON object' });
+}
 
 export const refundSchema = z
   .object({

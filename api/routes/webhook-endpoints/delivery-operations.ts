@@ -9,7 +9,7 @@ import {
 import { operation } from '../../http/operation.ts';
 import { offsetNumber, wholeNumber } from '../../http/query-parameters.ts';
 import { dataResponse } from '../../http/route.ts';
-import { objectError, required } from '../refunds/refund-schema.ts';
+import { jsonObject, required } from '../refunds/refund-schema.ts';
 import { deliveryParamsSchema, deliverySchema, deliveryStatusSchema } from './delivery-schema.ts';
 import { endpointRequest, webhooks } from './endpoint-operations.ts';
 import { endpointParamsSchema } from './endpoint-schema.ts';
@@ -24,20 +24,13 @@ const timeError = 'must be a time in ISO 8601, such as 2026-11-20T09:30:00Z';
 
 const yearOf = (text: string) => new Date(text).getUTCFullYear();
 
-const replaySchema = z
-  .strictObject(
-    {
-      since: z.iso
-        .datetime({ offset: true, error: required(timeError) })
-        .refine((text) => yearOf(text) >= 1970 && yearOf(text) <= 9999, { error: timeError })
-        .meta({ description: 'Deliveries created at this time or later.' }),
-      status: deliveryStatusSchema
-        .default('failed')
-        .meta({ description: 'Only deliveries with this status.' }),
-    },
-    { error: objectError },
-  )
-  .meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
+const replaySchema = jsonObject({
+  since: z.iso
+    .datetime({ offset: true, error: required(timeError) })
+    .refine((text) => yearOf(text) >= 1970 && yearOf(text) <= 9999, { error: timeError })
+    .meta({ description: 'Deliveries created at this time or later.' }),
+  status: deliveryStatusSchema.default('failed').meta({ description: 'Only deliveries with this status.' }),
+}).meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
 
 const replayedSchema = z
   .object({ count: z.int().min(0).meta({ description: 'How many deliveries are attempted again.' }) })

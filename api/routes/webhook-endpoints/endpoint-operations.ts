@@ -10,7 +10,7 @@ import {
 } from '../../../shared/webhooks/manage-endpoints.ts';
 import { type Call, operation } from '../../http/operation.ts';
 import { dataResponse } from '../../http/route.ts';
-import { objectError } from '../refunds/refund-schema.ts';
+import { jsonObject } from '../refunds/refund-schema.ts';
 import {
   changeEndpointSchema,
   createEndpointSchema,
@@ -25,19 +25,14 @@ const weekSeconds = 7 * daySeconds;
 
 const overlapMessage = `must be a whole number of seconds from 0 to ${weekSeconds} (seven days)`;
 
-const rotateSecretSchema = z
-  .strictObject(
-    {
-      overlapSeconds: z
-        .int({ error: overlapMessage })
-        .min(0, { error: overlapMessage })
-        .max(weekSeconds, { error: overlapMessage })
-        .default(daySeconds)
-        .meta({ description: 'How long the earlier secrets sign as well; 0 ends them at once.' }),
-    },
-    { error: objectError },
-  )
-  .meta({ examples: [{ overlapSeconds: 3600 }] });
+const rotateSecretSchema = jsonObject({
+  overlapSeconds: z
+    .int({ error: overlapMessage })
+    .min(0, { error: overlapMessage })
+    .max(weekSeconds, { error: overlapMessage })
+    .default(daySeconds)
+    .meta({ description: 'How long the earlier secrets sign as well; 0 ends them at once.' }),
+}).meta({ examples: [{ overlapSeconds: 3600 }] });
 
 /** The endpoint that a call names, with the owner and the actor of its key. */
 export function endpointRequest({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isStorable, unstorableMessage } from '../../../shared/platform/json.ts';
 import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../shared/webhooks/endpoint.ts';
 import { checkEndpointUrl } from '../../../shared/webhooks/endpoint-url.ts';
-import { checkedBy, objectError, required } from '../refunds/refund-schema.ts';
+import { checkedBy, jsonObject, required } from '../refunds/refund-schema.ts';
 
 export const exampleEndpoint: PublicEndpoint = {
   id: 'we_01kahw4c0af8ktq9m1rj6z2e5n',
@@ -98,36 +98,26 @@ const descriptionInput = z
 
 /** @param isProduction as `checkEndpointUrl`. */
 export function createEndpointSchema(isProduction: boolean) {
-  return z
-    .strictObject(
-      {
-        url: urlInput(isProduction),
-        events: eventsInput.default(['*']),
-        description: descriptionInput.default(null),
-      },
-      { error: objectError },
-    )
-    .meta({
-      examples: [{ url: exampleEndpoint.url, events: exampleEndpoint.events, description: 'Order service' }],
-    });
+  return jsonObject({
+    url: urlInput(isProduction),
+    events: eventsInput.default(['*']),
+    description: descriptionInput.default(null),
+  }).meta({
+    examples: [{ url: exampleEndpoint.url, events: exampleEndpoint.events, description: 'Order service' }],
+  });
 }
 
 /** @param isProduction as `checkEndpointUrl`. */
 export function changeEndpointSchema(isProduction: boolean) {
-  return z
-    .strictObject(
-      {
-        url: urlInput(isProduction).optional(),
-        events: eventsInput.optional(),
-        description: descriptionInput.optional(),
-        status: z
-          .enum(['enabled', 'disabled'], { error: 'must be one of: enabled, disabled' })
-          .optional()
-          .meta({ description: 'Disabling ends the pending deliveries.' }),
-      },
-      { error: objectError },
-    )
-    .meta({ examples: [{ events: ['*'], status: 'enabled' }] });
+  return jsonObject({
+    url: urlInput(isProduction).optional(),
+    events: eventsInput.optional(),
+    description: descriptionInput.optional(),
+    status: z
+      .enum(['enabled', 'disabled'], { error: 'must be one of: enabled, disabled' })
+      .optional()
+      .meta({ description: 'Disabling ends the pending deliveries.' }),
+  }).meta({ examples: [{ events: ['*'], status: 'enabled' }] });
 }
 
 export const endpointParamsSchema = z.object({

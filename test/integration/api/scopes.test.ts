@@ -1,7 +1,5 @@
-import Fastify, { type InjectOptions } from 'fastify';
-import fp from 'fastify-plugin';
+import type { InjectOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { checkScopes } from '../../../api/http/scopes.ts';
 import { type ApiKeyScope, apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
@@ -110,16 +108,6 @@ test('a key has every scope but those for approving and managing keys by default
   const { key } = await createApiKey(service.deps, owner);
   const rest = apiKeyScopes.filter((scope) => !key.scopes.includes(scope));
   expect(rest).toEqual(['refunds:approve', 'keys:manage']);
-});
-
-test('a route that does not name its scopes cannot be registered', async () => {
-  const app = Fastify();
-  for (const name of ['authenticate', 'limit-keys']) await app.register(fp(async () => {}, { name }));
-  await app.register(checkScopes);
-  expect(() => app.get('/v1/new', () => 'open to every key')).toThrow(
-    'GET /v1/new does not name the scopes that it requires',
-  );
-  await app.close();
 });
 
 describe('the rate limit', () => {
