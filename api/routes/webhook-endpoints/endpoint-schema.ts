@@ -4,7 +4,7 @@ import { disabledReasons, endpointEvents, type PublicEndpoint } from '../../../s
 import { checkEndpointUrl } from '../../../shared/webhooks/endpoint-url.ts';
 import { checkedBy, jsonObject, required } from '../refunds/refund-schema.ts';
 
-export const exampleEndpoint: PublicEndpoint = {
+const exampleEndpoint: PublicEndpoint = {
   id: 'we_01kahw4c0af8ktq9m1rj6z2e5n',
   url: 'https://example.com/webhooks/refunds',
   events: ['refund.completed', 'refund.failed'],
