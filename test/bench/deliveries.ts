@@ -12,8 +12,8 @@ import type { Results, Row } from './results.ts';
 /** The endpoints whose deliveries count. Another one accepts events at first, and later does not respond. */
 const healthyEndpoints = 49;
 
-/** Attempts that the worker makes at once: `mostPerEndpoint` in worker/deliver/statements.ts for each endpoint. */
-const concurrency = healthyEndpoints * 10;
+/** Attempts that the worker makes at once: `mostPlaces` in worker/deliver/deliver-webhook.ts. */
+const concurrency = 1_000;
 
 /** Each goes to every endpoint. */
 const eventsPerSecond = 20;

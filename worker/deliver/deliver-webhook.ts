@@ -36,7 +36,7 @@ export interface WebhookSender {
 }
 
 /** Attempts of a process at once. */
-const mostPlaces = 500;
+const mostPlaces = 1_000;
 
 /** Places that endpoints whose attempts end leave to other endpoints. */
 const reservedPlaces = 100;

@@ -53,7 +53,7 @@ const leaseMs = attemptTimeoutMs + 15_000;
 const mostTurns = 3;
 
 /** Attempts for one endpoint that may be under way at once, in all workers. */
-const mostPerEndpoint = 10;
+const mostPerEndpoint = 25;
 
 /** Few while it fails, because each attempt may last until the timeout. */
 const perEndpoint = Prisma.sql`CASE WHEN w.failing_since IS NULL THEN ${mostPerEndpoint}::int ELSE 5 END`;

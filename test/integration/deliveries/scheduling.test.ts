@@ -80,24 +80,24 @@ describe('the events of one refund', () => {
 });
 
 describe('an endpoint that hangs', () => {
-  test('has at most 10 attempts under way, and each that ends lets the next one start', async () => {
+  test('has at most 25 attempts under way, and each that ends lets the next one start', async () => {
     const answers: (() => void)[] = [];
     const { receiver } = await register((response) => answers.push(() => responses.accept(response)));
-    await recordRefunds(service, 30);
+    await recordRefunds(service, 45);
     await stage.create();
     const working = stage.work();
-    await waitFor('the attempts to start', () => receiver.received.length === 10);
+    await waitFor('the attempts to start', () => receiver.received.length === 25);
     await stage.sweep();
     expect(stage.leased).toEqual([]);
     for (const answer of answers.splice(0, 3)) answer();
-    await waitFor('three more', () => receiver.received.length === 13);
+    await waitFor('three more', () => receiver.received.length === 28);
     await waitFor('the rest', () => {
       for (const answer of answers.splice(0)) answer();
-      return receiver.received.length === 30;
+      return receiver.received.length === 45;
     });
     for (const answer of answers.splice(0)) answer();
     await working;
-    expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(30);
+    expect(new Set(receiver.received.map(({ event }) => event.id)).size).toBe(45);
   });
 
   test('has at most 5 attempts under way once it fails', async () => {
@@ -214,7 +214,7 @@ test('an attempt that is requested while another one fails is made at once', asy
 test('a disabled endpoint stays disabled when its pending deliveries cannot be ended', async () => {
   const warn = vi.spyOn(service.deps.log, 'warn');
   const { deliveries, now } = await register(responses.gone);
-  await recordRefunds(service, 25);
+  await recordRefunds(service, 40);
   await stage.create();
   await withClient(service.databaseUrl, async (client) => {
     // Fails as a statement does that takes too long.
@@ -252,14 +252,14 @@ test('a sweep starts as many deliveries as there are places, in turns of one per
   await stage.create(0);
   expect(stage.leased).toEqual([]);
   await stage.sweep();
-  expect(stage.leased).toHaveLength(500);
+  expect(stage.leased).toHaveLength(1_000);
   const found = await service.deps.db.webhookDelivery.groupBy({
     by: ['endpointId'],
     where: { id: { in: stage.leased.flat().map(({ deliveryId }) => deliveryId) } },
     _count: true,
   });
   expect(found.map(({ _count }) => _count).toSorted((a, b) => a - b)).toEqual([
-    ...Array<number>(40).fill(8),
-    ...Array<number>(20).fill(9),
+    ...Array<number>(20).fill(16),
+    ...Array<number>(40).fill(17),
   ]);
 });

@@ -41,7 +41,7 @@ export function useDeliveryStage(): DeliveryStage {
     (opened) => opened.close(),
   );
   const leased: DeliveryClaim[][] = [];
-  const create = (places = 500) =>
+  const create = (places = 1_000) =>
     createDeliveries(
       service.deps,
       { places: () => places, start: (claims) => void leased.push(...claims.map((each) => [...each])) },
@@ -62,7 +62,7 @@ export function useDeliveryStage(): DeliveryStage {
     impatient,
     create,
     async sweep() {
-      for (const claim of await claimDue(service.deps.db, null, 500)) leased.push([claim]);
+      for (const claim of await claimDue(service.deps.db, null, 1_000)) leased.push([claim]);
     },
     async work(by = worker) {
       by.start(leased.splice(0));
