@@ -130,15 +130,14 @@ export async function createDeliveriesBetween(
         WHERE organization_id = event.organization_id AND environment = event.environment AND status = 'enabled'
           AND (event.type = ANY (events) OR '*' = ANY (events))
         OFFSET 0) AS w
+    ), free AS MATERIALIZED (
+      SELECT w.id, ${perEndpoint} - ${underWay} AS places
+      FROM clock, (SELECT DISTINCT endpoint_id AS id, failing_since FROM addressed) AS w
     ), placed AS (
       SELECT *, row_number() OVER (PARTITION BY endpoint_id ORDER BY is_behind, turn, position) AS place FROM addressed
     ), startable AS (
-      SELECT w.*, NOT is_behind AND turn <= ${mostTurns} AND CASE
-        WHEN place <= ${mostPerEndpoint} THEN place <= ${perEndpoint} - (
-          SELECT count(*) FROM webhook_delivery AS busy
-          WHERE busy.endpoint_id = w.endpoint_id AND busy.next_attempt_at IS NOT NULL AND busy.leased_until > w.moment)
-        ELSE false END AS may_start
-      FROM placed AS w
+      SELECT w.*, NOT is_behind AND turn <= ${mostTurns} AND place <= free.places AS may_start
+      FROM placed AS w JOIN free ON free.id = w.endpoint_id
     ), chosen AS (
       SELECT *, CASE WHEN may_start AND row_number() OVER (ORDER BY NOT may_start, place, position) <= ${most}
         THEN moment + turn * ${leaseMs} * interval '1 millisecond' END AS lease_end
