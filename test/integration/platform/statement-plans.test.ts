@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
-import { fillOrganization } from '../../support/plans/full-organization.ts';
+import { fillOrganization, keepStatistics } from '../../support/plans/full-organization.ts';
 import { count, type Step, stepsOf } from '../../support/plans/steps.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
@@ -43,6 +43,7 @@ describe.each(states)('no statement depends on statistics: %s', (state) => {
       agentLimits: { currency: 'usd', maxPerDay: 1_000_000n },
     });
     steps = stepsOf(service, endpointId, agentKey);
+    await keepStatistics(databaseUrl());
     if (state === 'analyzed while empty') {
       await service.ownerDb.$executeRaw`ANALYZE`;
       for (let round = 0; round < 6; round += 1) {

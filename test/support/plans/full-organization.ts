@@ -2,9 +2,27 @@ import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
 
+const filledTables = [
+  'refund',
+  'refund_work',
+  'refund_event',
+  'payment',
+  'payment_name',
+  'webhook_delivery',
+  'processor_event',
+];
+
+/** Nothing analyzes the tables that are filled from now on. Discards the plans that sessions keep, so it comes before them. */
+export async function keepStatistics(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    for (const table of filledTables)
+      await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
+  });
+}
+
 /**
  * Fills the service's organization with refunds that are all due, as many payments and deliveries to an endpoint, and what retention
- * deletes, without statistics: nothing analyzes these tables from then on.
+ * deletes.
  */
 export async function fillOrganization(
   service: TestService,
@@ -13,17 +31,6 @@ export async function fillOrganization(
 ): Promise<void> {
   const { id: organizationId } = service.organization;
   await withClient(service.databaseUrl, async (client) => {
-    for (const table of [
-      'refund',
-      'refund_work',
-      'refund_event',
-      'payment',
-      'payment_name',
-      'webhook_delivery',
-      'processor_event',
-    ]) {
-      await client.query(`alter table ${table} set (autovacuum_enabled = off)`);
-    }
     await fillLifelikeRefunds(client, {
       organizationId,
       environment: 'test',
