@@ -100,15 +100,23 @@ export function stepFailed(context: OutcomeContext): StepOutcome {
   }
 }
 
-/** A refund at the processor whose state could not be read. Only the flag, in time, adds a timeline entry. */
+/** A refund whose state at the processor could not be read, in any status. Only the flag, in time, adds a timeline entry. */
 export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): StepOutcome {
+  const { status } = context.claim.refund;
+  const isEnded = status !== 'processing';
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   const unread = stillUnknown(context, failure);
   return {
     moves:
       unread.flag === undefined
         ? []
-        : [{ to: 'processing', type: 'settlement.flagged', detail: { flag: unread.flag } }],
+        : [
+            {
+              to: status,
+              type: isEnded ? 'review.flagged' : 'settlement.flagged',
+              detail: { flag: unread.flag },
+            },
+          ],
     dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
     consecutiveFailures,
     ...unread,
@@ -150,6 +158,6 @@ function stillUnknown(
   const { retryingSince, flaggedAt } = claim.work;
   const troubledMs = claim.now.getTime() - (retryingSince ?? claim.now).getTime();
   if (troubledMs < settings.FLAG_UNKNOWN_AFTER_MS || flaggedAt !== null) return { retrying: true };
-  const reason = claim.refund.externalRefundId === null ? 'outcome_unknown' : 'no_answer';
+  const reason = claim.work.unknownSince === null ? 'no_answer' : 'outcome_unknown';
   return { retrying: true, flag: { reason, facts: { message: failure.message } } };
 }

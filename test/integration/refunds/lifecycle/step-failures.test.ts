@@ -38,6 +38,19 @@ test('counts, retries and flags a step that fails on our side, and keeps its out
   expect(await timelineOf(service, id)).toEqual(['refund.created', 'attempt.unknown', 'lookup.unanswered']);
 });
 
+test('counts, retries and flags a review that fails on our side, and keeps the status', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  expect((await service.call('POST', `/v1/refunds/${id}/cancel`)).status).toBe(200);
+  await requestResync(service.deps.db, { id });
+  await advanceRefund(brokenWorker(), id);
+  const { status, work } = await rowOf(service, id);
+  expect({ status, work }).toMatchObject({
+    status: 'cancelled',
+    work: { consecutiveFailures: 1, leasedUntil: null, flagReason: 'no_answer' },
+  });
+  expect(await timelineOf(service, id)).toEqual(['refund.created', 'refund.cancelled', 'review.flagged']);
+});
+
 test('records no outcome of a worker that has lost its lease, and looks the refund up instead', async () => {
   const { id, transactionId } = await createdRefund(service, 'stripe');
   const { statements } = service.deps;
