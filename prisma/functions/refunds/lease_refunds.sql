@@ -1,6 +1,6 @@
 -- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need. The
--- caller has locked their refund_work rows in an earlier statement. A refund whose account is throttled is postponed instead: its
--- claim is null.
+-- caller has locked their refund_work rows in an earlier statement. The claim is null for a refund whose account is throttled,
+-- which stays due.
 --
 -- A claim to send counts the attempt and marks its outcome as unknown before the caller makes the call, so that a worker may
 -- die at any point. The record of its outcome adds it to the timeline. A claim also takes over a requested resync: the next step
@@ -40,11 +40,6 @@ BEGIN
         WHERE a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
       ) AS named
     ) AS a ON true
-  ), postponed AS (
-    -- Spread over half a second, because all of them wait for the same moment.
-    UPDATE refund_work AS w
-    SET due_at = known.throttled_until + random() * interval '500 milliseconds'
-    FROM known WHERE w.refund_id = ANY (ARRAY[known.refund_id]) AND known.step <> 'cancel' AND known.throttled_until > moment
   ), taken AS MATERIALIZED (
     SELECT * FROM known WHERE known.step = 'cancel' OR known.throttled_until IS NULL OR known.throttled_until <= moment
   ), leased AS (

@@ -52,7 +52,7 @@ export async function claimRefund(
 /** The longest due refunds of a processor that a worker can take. */
 export interface DueClaims {
   claims: Claim[];
-  /** True when there may be more of them: as many were looked at as were asked for. Those of throttled accounts are postponed. */
+  /** True when there may be more of them: as many were looked at as were asked for. */
   isMore: boolean;
 }
 
