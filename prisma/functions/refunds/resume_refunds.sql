@@ -3,14 +3,19 @@
 -- too early is harmless. Refunds under a lease are left out. Returns the ids of those that became due.
 CREATE OR REPLACE FUNCTION resume_refunds(owner_id text, owner_environment environment, named_processor text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz := service_time();
 BEGIN
-  RETURN QUERY UPDATE refund_work AS w SET due_at = service_time()
-  FROM refund AS r
-  WHERE r.id = w.refund_id AND w.organization_id = owner_id AND w.environment = owner_environment
-    AND w.processor = named_processor AND w.due_at > service_time()
-    AND (r.status <> 'processing' OR r.external_refund_id IS NULL
-      OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
-    AND (w.leased_until IS NULL OR w.leased_until <= service_time())
-  RETURNING w.refund_id;
+  RETURN QUERY UPDATE refund_work AS resumed SET due_at = moment
+  WHERE resumed.refund_id = ANY (ARRAY(
+    SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
+    WHERE w.organization_id = owner_id AND w.environment = owner_environment
+      AND w.processor = named_processor AND w.due_at > moment
+      AND (r.status <> 'processing' OR r.external_refund_id IS NULL
+        OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
+      AND (w.leased_until IS NULL OR w.leased_until <= moment)
+    -- Every statement locks in this order.
+    ORDER BY w.refund_id FOR UPDATE OF w))
+  RETURNING resumed.refund_id;
 END
 $$;

@@ -30,7 +30,7 @@ export async function renewLease(
  * Claims a flagged refund in any status for a person's decision. From then on, results of earlier claims are rejected, and
  * no worker claims it until the decision is recorded or the lease expires. The due time does not change.
  * @param flaggedAt the time of the flag that the person has seen.
- * @returns null when another lease is active or the flag has changed.
+ * @returns null when another lease is active, or the flag or the status has changed.
  */
 export async function claimFlagged(
   { db, settings }: LeaseDependencies,
@@ -38,14 +38,13 @@ export async function claimFlagged(
   flaggedAt: Date,
 ): Promise<FlaggedClaim | null> {
   const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date }[]>`
-    WITH claimed AS (
-      UPDATE refund_work SET
-        leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
-      WHERE refund_id = ${refund.id} AND flagged_at = ${flaggedAt}
-        AND (leased_until IS NULL OR leased_until <= service_time())
-      RETURNING *)
-    SELECT to_jsonb(claimed) AS work, to_jsonb(refund) AS refund, service_time() AS now
-    FROM claimed JOIN refund ON refund.id = claimed.refund_id AND refund.status = ${refund.status}::refund_status`;
+    UPDATE refund_work AS w SET
+      leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
+    FROM refund AS r
+    WHERE w.refund_id = ${refund.id} AND w.flagged_at = ${flaggedAt}
+      AND (w.leased_until IS NULL OR w.leased_until <= service_time())
+      AND r.id = ${refund.id} AND r.status = ${refund.status}::refund_status
+    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, service_time() AS now`;
   return row === undefined
     ? null
     : { refund: refundFrom(row.refund), work: workFrom(row.work), now: row.now };
