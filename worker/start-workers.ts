@@ -45,6 +45,7 @@ export function startWorkers(deps: Dependencies): QueueWorker {
   const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender));
   return {
     async close() {
+      sender.stopClaiming();
       await Promise.all([schedule, ...refunds.values(), ...workers].map((part) => part.close()));
       await sender.close();
     },

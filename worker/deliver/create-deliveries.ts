@@ -8,7 +8,7 @@ const mostPositions = 200n;
 /** Makes the deliveries of all new events, and starts those that may start. Several workers may do so at the same time. */
 export async function createDeliveries(
   { db }: Pick<PlatformDependencies, 'db'>,
-  sender: Pick<WebhookSender, 'places' | 'start'>,
+  sender: Pick<WebhookSender, 'startUpTo'>,
   closing: AbortSignal,
 ): Promise<void> {
   let before = -1n;
@@ -21,7 +21,7 @@ export async function createDeliveries(
     // Where it is as it was, another worker is making them.
     if (reached >= settled || reached === before) return;
     const upto = settled - reached > mostPositions ? reached + mostPositions : settled;
-    sender.start(await createDeliveriesBetween(db, { reached, upto, most: sender.places() }));
+    await sender.startUpTo((most) => createDeliveriesBetween(db, { reached, upto, most }));
     if (upto === settled) return;
     before = reached;
   }

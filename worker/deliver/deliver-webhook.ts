@@ -1,3 +1,4 @@
+import pLimit from 'p-limit';
 import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
 import { warnSparingly } from '../../shared/platform/log.ts';
 import { shareStatement } from '../../shared/platform/shared-statement.ts';
@@ -11,18 +12,18 @@ import {
   type DeliveryClaim,
   type RecordedDelivery,
   recordAttempts,
+  releaseDeliveries,
 } from './statements.ts';
 import { openTransport, type Reply, type Transport } from './transport.ts';
 
 /** Delivers webhooks. */
 export interface WebhookSender {
-  /** Attempts that may be started now. Each waits for an endpoint most of the time, and a hanging one for long. */
-  places(): number;
   /**
-   * Makes the attempts of claims. Those of one list are made one after the other, as long as their endpoint is enabled. As they end,
-   * what may start at their endpoints is started as well.
+   * Claims deliveries and makes their attempts. Those of one list are made one after the other, as long as their endpoint is enabled. As
+   * they end, what may start at their endpoints is started as well.
+   * @param claim gets how many attempts may be started now. Each waits for an endpoint most of the time, and a hanging one for long.
    */
-  start(claims: readonly (readonly DeliveryClaim[])[]): void;
+  startUpTo(claim: (most: number) => Promise<readonly (readonly DeliveryClaim[])[]>): Promise<void>;
   /**
    * Starts what may start at all endpoints: attempts that were requested, retries, and deliveries whose worker died. Everything is
    * decided from the database, so a duplicate, late or concurrent call is harmless.
@@ -31,7 +32,9 @@ export interface WebhookSender {
   sweep(): Promise<void>;
   /** Resolves when no attempt is under way. */
   untilIdle(): Promise<void>;
-  /** Starts nothing more, and waits for the attempts under way. */
+  /** Claims nothing more, and gives back what is claimed and not sent. */
+  stopClaiming(): void;
+  /** Waits for the attempts under way. Comes after the end of all calls. */
   close(): Promise<void>;
 }
 
@@ -53,16 +56,20 @@ export function openWebhookSender(
   const underWay = new Set<Promise<void>>();
   let taken = 0;
   let isClosing = false;
-  const places = () => (isClosing ? 0 : mostPlaces - taken);
+  // One at a time, because a claim takes places only once its statement has ended.
+  const claiming = pLimit(1);
+  const startUpTo = (claim: (most: number) => Promise<readonly (readonly DeliveryClaim[])[]>, reserved = 0) =>
+    claiming(async () => {
+      if (!isClosing) start(await claim(Math.max(0, mostPlaces - taken - reserved)));
+    });
 
   const record = shareStatement((results: readonly AttemptResult[]) => recordAll(deps, results), {
     gatherMs,
   });
-  const startDue = async (deliveryIds: readonly string[] | null, most: number) => {
-    if (most > 0) start((await claimDue(deps.db, deliveryIds, most)).map((claim) => [claim]));
-  };
+  const dueOf = (deliveryIds: readonly string[] | null) => async (most: number) =>
+    most === 0 ? [] : (await claimDue(deps.db, deliveryIds, most)).map((claim) => [claim]);
   const wake = shareStatement(async (deliveryIds: readonly string[]) => {
-    await startDue(deliveryIds, places() - reservedPlaces);
+    await startUpTo(dueOf(deliveryIds), reservedPlaces);
     return deliveryIds.map(() => undefined);
   });
 
@@ -78,25 +85,29 @@ export function openWebhookSender(
   };
   const attemptInOrder = async (claims: readonly DeliveryClaim[]) => {
     const since = performance.now();
-    let left = claims.length;
+    const unsent = [...claims];
     try {
-      for (const [place, claim] of claims.entries()) {
-        const mayContinue = await attempt(claim, place === 0 ? 0 : Math.round(performance.now() - since));
-        left -= 1;
-        taken -= 1;
+      for (const claim of claims) {
+        if (isClosing && unsent.length < claims.length) return;
+        const waitedMs = unsent.length === claims.length ? 0 : Math.round(performance.now() - since);
+        unsent.shift();
+        const mayContinue = await attempt(claim, waitedMs).finally(() => {
+          taken -= 1;
+        });
         if (!mayContinue) return;
-        if (!isClosing) await wake(claim.deliveryId);
+        await wake(claim.deliveryId).catch(warn);
       }
-    } catch (error) {
-      warn(error);
     } finally {
-      taken -= left;
+      taken -= unsent.length;
+      if (unsent.length > 0) await releaseDeliveries(deps.db, unsent);
     }
   };
-  const start: WebhookSender['start'] = (claims) => {
+  const start = (claims: readonly (readonly DeliveryClaim[])[]) => {
     for (const inOrder of claims) {
       taken += inOrder.length;
-      const ending = attemptInOrder(inOrder).finally(() => underWay.delete(ending));
+      const ending = attemptInOrder(inOrder)
+        .catch(warn)
+        .finally(() => underWay.delete(ending));
       underWay.add(ending);
     }
   };
@@ -104,10 +115,12 @@ export function openWebhookSender(
     while (underWay.size > 0) await Promise.all(underWay);
   };
   return {
-    places,
-    start,
-    sweep: () => startDue(null, places()),
+    startUpTo,
+    sweep: () => startUpTo(dueOf(null)),
     untilIdle,
+    stopClaiming() {
+      isClosing = true;
+    },
     async close() {
       isClosing = true;
       await untilIdle();

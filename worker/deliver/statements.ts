@@ -4,8 +4,8 @@ import type { StoredAttempt } from '../../shared/webhooks/deliveries.ts';
 import type { SealedSecrets } from '../../shared/webhooks/endpoint-secrets.ts';
 import { attemptTimeoutMs } from './transport.ts';
 
-// The lookups by key are laterals and subqueries with OFFSET 0, which the planner takes as they are. It would otherwise join
-// whole tables while it has no statistics.
+// The lookups by key are laterals and subqueries with OFFSET 0, or equalities with an array, which the planner takes as they are. It
+// would otherwise join whole tables while it has no statistics.
 
 /** A delivery under a worker's lease, with everything that its request needs. The attempt is written. */
 export interface DeliveryClaim {
@@ -175,7 +175,8 @@ export async function claimDue(
 ): Promise<DeliveryClaim[]> {
   const endpoints =
     wakeUps === null
-      ? Prisma.sql`webhook_endpoint`
+      ? Prisma.sql`(
+          SELECT * FROM webhook_endpoint WHERE id = ANY (ARRAY(SELECT endpoint_id FROM pending)))`
       : Prisma.sql`(
           SELECT * FROM webhook_endpoint WHERE id = ANY (ARRAY(
             SELECT endpoint_id FROM webhook_delivery WHERE id = ANY (${[...wakeUps]}::text[]))))`;
@@ -185,8 +186,12 @@ export async function claimDue(
       AND NOT ${isBehind('d', 'd.endpoint_id')}
     ORDER BY d.leased_until, d.next_attempt_at, d.position LIMIT greatest(free.places, 0))`;
   const rows = await db.$queryRaw<ClaimRow[]>`
-    WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
-    due AS MATERIALIZED (
+    WITH RECURSIVE clock AS MATERIALIZED (SELECT service_time() AS moment),
+    -- Steps from endpoint to endpoint of the index, without those that have nothing pending.
+    pending AS (
+      (${nextPending(Prisma.sql`''`)})
+      UNION ALL SELECT next.endpoint_id FROM pending CROSS JOIN LATERAL (${nextPending(Prisma.sql`pending.endpoint_id`)}) AS next
+    ), due AS MATERIALIZED (
       SELECT due.id FROM clock
       CROSS JOIN ${endpoints} AS w
       CROSS JOIN LATERAL (SELECT ${perEndpoint} - ${underWay} AS places) AS free
@@ -220,6 +225,12 @@ export async function claimDue(
     )
     ${claimsOfLeased}`;
   return rows.map(claimFrom);
+}
+
+/** The endpoint that comes after another one in the index of pending deliveries. */
+function nextPending(endpointId: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`SELECT endpoint_id FROM webhook_delivery
+    WHERE next_attempt_at IS NOT NULL AND endpoint_id > ${endpointId} ORDER BY endpoint_id LIMIT 1`;
 }
 
 /** Whether an answer disables the endpoint `w`. */
@@ -266,7 +277,7 @@ export async function recordAttempts(
         updated_at = CASE WHEN ${isDisabled} THEN clock.moment ELSE w.updated_at END
       FROM clock, answer
       -- Most records change no endpoint.
-      WHERE w.id = answer.id AND w.status = 'enabled' AND ((w.failing_since IS NOT NULL) = succeeds OR ${isDisabled})
+      WHERE w.id = ANY (ARRAY[answer.id]) AND w.status = 'enabled' AND ((w.failing_since IS NOT NULL) = succeeds OR ${isDisabled})
       RETURNING w.id, w.organization_id, w.environment, w.disabled_reason, clock.moment
     ), audited AS (
       INSERT INTO audit_log (id, organization_id, actor, action, target, detail, created_at)
@@ -304,5 +315,24 @@ export async function recordAttempts(
     )
     SELECT known.id AS "deliveryId", known.endpoint_id AS "endpointId", changed.disabled_reason AS "disabledReason",
       w.status = 'enabled' AND changed.disabled_reason IS NULL AS "isEnabled"
-    FROM known JOIN webhook_endpoint AS w ON w.id = known.endpoint_id LEFT JOIN changed ON changed.id = known.endpoint_id`;
+    FROM known JOIN webhook_endpoint AS w ON w.id = ANY (ARRAY[known.endpoint_id]) LEFT JOIN changed ON changed.id = known.endpoint_id`;
+}
+
+/** Gives back deliveries that were leased and not sent: they are due again, and the attempts that were written are removed. */
+export async function releaseDeliveries(
+  db: Database,
+  claims: readonly Pick<DeliveryClaim, 'deliveryId' | 'attemptNumber'>[],
+): Promise<void> {
+  const items = claims.map(({ deliveryId, attemptNumber }) => ({ deliveryId, attemptNumber }));
+  await db.$executeRaw`
+    WITH unsent AS (
+      SELECT d.id FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS i("deliveryId" text, "attemptNumber" int)
+      JOIN webhook_delivery AS d ON d.id = ANY (ARRAY[i."deliveryId"])
+      WHERE (d.attempts->-1->>'number')::int = i."attemptNumber" AND NOT d.attempts->-1 ? 'durationMs'
+      ORDER BY d.id FOR UPDATE OF d)
+    UPDATE webhook_delivery AS d SET
+      attempts = d.attempts - -1,
+      leased_until = NULL,
+      next_attempt_at = CASE WHEN d.status = 'pending' THEN service_time() END
+    FROM unsent WHERE d.id = unsent.id`;
 }

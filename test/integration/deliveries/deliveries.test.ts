@@ -212,6 +212,10 @@ describe('a receiver that', () => {
     for (const { status, nextAttemptAt } of await deliveries()) {
       expect({ status, nextAttemptAt }).toEqual({ status: 'failed', nextAttemptAt: null });
     }
+    // Leased together with an earlier event of its refund, and not sent after that one's answer.
+    expect((await deliveries()).find(({ type }) => type === 'refund.cancelled')).toMatchObject({
+      attempts: [],
+    });
     const sent = receiver.received.length;
     await recordRefunds(service, 1);
     await stage.create();

@@ -279,7 +279,9 @@ export function stepsOf(service: TestService, endpointId: string, agentKey: stri
       run: async () => {
         key = randomUUID();
         await create();
-        const sender = { places: () => 10, start: () => {} };
+        const sender = {
+          startUpTo: async (claim: (most: number) => Promise<object>) => void (await claim(10)),
+        };
         await createDeliveries(deps, sender, new AbortController().signal);
       },
     },

@@ -44,7 +44,11 @@ export function useDeliveryStage(): DeliveryStage {
   const create = (places = 1_000) =>
     createDeliveries(
       service.deps,
-      { places: () => places, start: (claims) => void leased.push(...claims.map((each) => [...each])) },
+      {
+        startUpTo: async (claim) => {
+          for (const claims of await claim(places)) leased.push([...claims]);
+        },
+      },
       new AbortController().signal,
     );
   beforeAll(() => time.hold(service.ownerDb));
@@ -65,7 +69,7 @@ export function useDeliveryStage(): DeliveryStage {
       for (const claim of await claimDue(service.deps.db, null, 1_000)) leased.push([claim]);
     },
     async work(by = worker) {
-      by.start(leased.splice(0));
+      await by.startUpTo(async () => leased.splice(0));
       await by.untilIdle();
     },
     advance: (ms) => time.advance(service.ownerDb, ms),
