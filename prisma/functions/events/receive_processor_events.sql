@@ -8,10 +8,8 @@
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
 RETURNS TABLE (item int, outcome text, to_resync text[])
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
+-- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
 SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -6,9 +6,8 @@
 -- asked: {organization_id, environment, processor, transaction_id, transaction_ids}
 CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS void
 LANGUAGE plpgsql
--- One plan that reads by key: one made while the tables were small would scan them.
+-- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
 SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off
 AS $$
 DECLARE
   owner record;

@@ -5,11 +5,8 @@
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
--- An equality with an array cannot be the order of a join either, for which a whole index of due work would be read.
+-- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
 SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 #variable_conflict use_column
 DECLARE
