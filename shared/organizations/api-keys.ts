@@ -6,8 +6,8 @@ import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
+import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
-import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
 import { checkKeyCreator } from './key-creator.ts';
 

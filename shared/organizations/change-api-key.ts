@@ -3,7 +3,7 @@ import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import type { Prisma } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
+import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type ApiKeySummary, checkedKeyName } from './api-keys.ts';
 
 /** What is changed about a key; what is left out stays. */

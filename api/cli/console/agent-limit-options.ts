@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { type AgentLimits, agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
+import { type AgentLimits, agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
 import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import { CommandError } from './session.ts';
 

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { findAgentKey, listAgentKeys } from '../../../shared/organizations/agent-keys.ts';
-import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import { agentScopes, createApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import type { Clock } from '../../../shared/platform/clock.ts';
+import { agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
 import { operation } from '../../http/operation.ts';
 import { dataResponse } from '../../http/route.ts';
 import { jsonObject } from '../refunds/refund-schema.ts';

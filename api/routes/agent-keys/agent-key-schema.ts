@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
@@ -10,6 +9,7 @@ import {
 } from '../../../shared/organizations/api-keys.ts';
 import type { Clock } from '../../../shared/platform/clock.ts';
 import { environments } from '../../../shared/platform/environment.ts';
+import { agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
 import { checkedBy, required } from '../refunds/refund-schema.ts';
 
 export const exampleAgentKey = {

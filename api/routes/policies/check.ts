@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ApiKey } from '../../../shared/platform/database.ts';
-import { examinePayment } from '../../../shared/refunds/lifecycle/check-policy.ts';
+import { examinePayment } from '../../../shared/refunds/lifecycle/decide.ts';
 import type { InitiatedBy } from '../../../shared/refunds/model/reasons.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { operation } from '../../http/operation.ts';

@@ -3,8 +3,8 @@ import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
+import { keyReused, notKnown } from '../model/refusals.ts';
 import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
-import { keyReused, notKnown } from './create.ts';
 import type { RefundDependencies } from './dependencies.ts';
 
 /**

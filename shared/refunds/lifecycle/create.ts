@@ -4,13 +4,13 @@ import type { PaymentFacts } from '../../payments/read-payment.ts';
 import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import type { RecordedLimits } from '../../policies/agent-limits.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
-import { nothingLeft } from '../model/refusals.ts';
+import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
 import { balanceProblem, type Decision, decideRefund, type RefundRequest } from './decide.ts';
 import type { RefundDependencies } from './dependencies.ts';
-import type { RecordedLimits } from './limits.ts';
 import { sumOfLive } from './record-payment.ts';
 
 export interface CreatedRefund {
@@ -197,21 +197,4 @@ export async function findByKey(
   if (refund.idempotencyKey !== key) throw keyReused();
   if (Buffer.compare(refund.fingerprint ?? Buffer.alloc(0), idempotency.fingerprint) !== 0) throw keyReused();
   return { refund, isReplayed: true };
-}
-
-/** 500: the connection broke before the database confirmed the request. */
-export function notKnown(cause: unknown): ServiceError {
-  return new ServiceError(
-    'internal_error',
-    'It is unknown whether the request was stored. Retry with the same Idempotency-Key, or check the list of refunds first.',
-    { cause },
-  );
-}
-
-/** 422. */
-export function keyReused(): ServiceError {
-  return new ServiceError(
-    'idempotency_key_reused',
-    'This Idempotency-Key was used with another request. Use a new key.',
-  );
 }

@@ -1,21 +1,37 @@
-import { type AgentVerdict, readAgentLimits } from '../../organizations/evaluate-agent-limits.ts';
-import { type KnownPayment, type PaymentKey, remainingOf } from '../../payments/payment.ts';
+import type { KnownPayment, PaymentKey } from '../../payments/payment.ts';
+import { remainingOf } from '../../payments/payment.ts';
 import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
 import type { ApiKey, Payment } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { bindsRequester, evaluatePolicies, tracePolicies } from '../../policies/evaluate.ts';
-import type { PolicyVerdict } from '../../policies/policy.ts';
+import {
+  type AgentLimits,
+  type AgentVerdict,
+  agentConditions,
+  askAgentLimits,
+  availableOf,
+  type CountedKey,
+  countedKey,
+  limitsOf,
+  type RecordedLimits,
+  readAgentLimits,
+} from '../../policies/agent-limits.ts';
+import {
+  bindsRequester,
+  evaluatePolicies,
+  ineligible,
+  tracePolicies,
+  unknownTransaction,
+} from '../../policies/evaluate.ts';
+import { allowedReason } from '../../policies/explain.ts';
+import type { Policy, PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
-import type { AccountName } from '../../processors/accounts/connections.ts';
-import type { ProcessorPayment } from '../../processors/contract/processor.ts';
+import type { ProcessorFailure, ProcessorPayment } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
 import type { RefundDependencies } from './dependencies.ts';
-import { askAgentLimits, availableOf, countedKey, limitsOf, type RecordedLimits } from './limits.ts';
-import type { SetUp } from './lookups.ts';
 import { knownUnrecorded, recordKnown } from './record-payment.ts';
 
 /** A request for a refund, with validated fields. */
@@ -48,6 +64,28 @@ export interface IdempotencyKey {
   fingerprint: Uint8Array;
 }
 
+/** A possible refund of a payment. */
+export interface PolicyQuestion {
+  organizationId: string;
+  environment: Environment;
+  /** The key that asks; null for a person. */
+  apiKey: RequestingKey | null;
+  /** `key:<id>` or `user:<id>`. */
+  actor: string;
+  transactionId: string;
+  /** Undefined to have it found out. */
+  processor?: string | undefined;
+  request: Omit<PolicyRequest, 'hasAgentKey'>;
+}
+
+export interface PaymentExamination {
+  /** Null when there is no account for it, or its processor does not have it or cannot refund it. */
+  payment: KnownPayment | null;
+  /** Why its processor cannot refund it; null otherwise. */
+  unrefundable: ProcessorFailure | null;
+  verdict: PolicyVerdict;
+}
+
 /** What a request for a refund comes to at the moment. */
 export interface Decision {
   processor: string;
@@ -77,87 +115,139 @@ export async function decideRefund(
   request: RefundRequest,
   isDryRun: boolean,
 ): Promise<Decision> {
-  const { organizationId, environment, transactionId, apiKey } = request;
-  const setUp = await deps.lookups.setUp(request);
-  const { account, amountProblem } = await chooseProcessor(deps, setUp, request);
-  const { processor } = account;
-  const key = { organizationId, environment, processor, transactionId };
-  const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
-  const counted = countedKey(apiKey, agentLimits);
-  const stored = await deps.lookups.payment(key, counted);
-  const found = await readFacts(deps, account, transactionId, stored);
-  const unreadable = readProblem(processor, found);
-  if (unreadable !== null) throw amountProblem ?? unreadable;
-  const payment = await knownPayment(deps, key, stored.payment, found, isDryRun);
-  const unstored = stored.payment === null ? found : null;
-  const asked = { ...request, hasAgentKey: agentLimits !== null };
-  if (payment === null) {
-    const refusal = amountProblem ?? unverifiable(setUp, asked);
+  const examined = await examine(deps, { ...request, request }, isDryRun ? 'dry run' : 'creation');
+  if (examined === null) {
+    throw new ServiceError(
+      'processor_error',
+      `No processor account has the payment ${request.transactionId}. Check the ID and the environment.`,
+    );
+  }
+  const { processor, found, unstored, counted, ruling } = examined;
+  const problem = processorKind(processor).amountProblem(request.amount, request.currency);
+  const amountProblem = problem === null ? null : new ServiceError('validation_error', `amount: ${problem}`);
+  if (ruling === null) {
+    const refusal = amountProblem ?? readProblem(processor, found) ?? unverifiable(examined);
     if (refusal !== null) throw refusal;
     return { ...acceptedUnread, processor, maxAmount: request.amount, unstored };
   }
-  const { actor } = request;
-  const question = { policies: setUp.policies, payment, request: asked, actor, now: stored.now };
-  const facts = await readPolicyFacts(deps.db, question, isDryRun);
-  const verdict = evaluatePolicies(setUp.policies, facts);
-  const agent = askAgentLimits(agentLimits, { ...stored, request: asked, payment, verdict });
+  const { payment, verdict, agent, trace } = ruling;
   return {
     processor,
     refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
     approvalRequired: verdict.approvalRequired || agent?.approvalRequired === true,
     verdict,
-    trace: isDryRun ? tracePolicies(setUp.policies, facts) : [],
+    trace,
     maxAmount: agent?.left ?? availableOf(payment, verdict),
     limits: limitsOf(verdict, agent, counted),
     unstored,
   };
 }
 
-async function chooseProcessor(
+/**
+ * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment,
+ * or one that its processor cannot refund, is not eligible.
+ * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
+ * processor_error when it refuses the account's credentials. Also what `chooseAccount` throws.
+ */
+export async function examinePayment(
   deps: RefundDependencies,
-  { accounts }: SetUp,
-  request: RefundRequest,
-): Promise<{ account: AccountName; amountProblem: ServiceError | null }> {
-  const account = await chooseAccount(deps, accounts, request);
-  if (account === null) {
-    throw new ServiceError(
-      'processor_error',
-      `No processor account has the payment ${request.transactionId}. Check the ID and the environment.`,
-    );
+  question: PolicyQuestion,
+): Promise<PaymentExamination> {
+  const { transactionId, request } = question;
+  const unknown = {
+    ...{ payment: null, unrefundable: null },
+    verdict: unknownTransaction(transactionId, request.initiatedBy),
+  };
+  const examined = await examine(deps, question, 'check');
+  if (examined === null) return unknown;
+  const { processor, found, agentLimits, ruling } = examined;
+  if (ruling !== null) {
+    const { payment, verdict, agent } = ruling;
+    return {
+      ...{ payment, unrefundable: null },
+      verdict: withAgentLimits(verdict, agentLimits, agent, request.amount),
+    };
   }
-  const problem = processorKind(account.processor).amountProblem(request.amount, request.currency);
-  const amountProblem = problem === null ? null : new ServiceError('validation_error', `amount: ${problem}`);
-  return { account, amountProblem };
+  if (found.kind === 'not-found') return unknown;
+  if (found.kind === 'unrefundable') {
+    const { failure } = found;
+    const verdict = ineligible(failure.message, request.initiatedBy);
+    return { payment: null, unrefundable: failure, verdict };
+  }
+  throw readProblem(processor, found) ?? unreachable(processor, found);
 }
 
-function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
-  switch (found.kind) {
-    case 'not-found':
-    case 'unrefundable':
-      return new ServiceError('processor_error', found.failure.message);
-    case 'misconfigured':
-      return refusedCredentials(processor, found.failure);
-    default:
-      return null;
-  }
+interface Examination {
+  processor: string;
+  policies: readonly Policy[];
+  agentLimits: AgentLimits | null;
+  /** The key whose refunds of a day are limited. */
+  counted: CountedKey | null;
+  request: PolicyRequest;
+  found: PaymentFacts;
+  /** What was read of a payment that is not stored; null when it is stored. */
+  unstored: PaymentFacts | null;
+  /** Null while the payment is not known. */
+  ruling: {
+    payment: KnownPayment;
+    verdict: PolicyVerdict;
+    agent: AgentVerdict | null;
+    /** Empty except for a dry run. */
+    trace: readonly string[];
+  } | null;
 }
 
-/** Null while the processor is unreachable: the refund is accepted, and verified before it is sent. */
+/** A check stores the payment that it reads, a creation stores it with the refund, and a dry run stores nothing. */
+type Purpose = 'creation' | 'dry run' | 'check';
+
+/**
+ * Chooses the account, reads the payment, and evaluates the policies and the limits of the key.
+ * @returns null when no account has the payment.
+ */
+async function examine(
+  deps: RefundDependencies,
+  question: PolicyQuestion,
+  purpose: Purpose,
+): Promise<Examination | null> {
+  const { organizationId, environment, apiKey, actor, transactionId } = question;
+  const { accounts, policies } = await deps.lookups.setUp(question);
+  const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
+  if (account === null) return null;
+  const { processor } = account;
+  const key = { organizationId, environment, processor, transactionId };
+  const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
+  const counted = countedKey(apiKey, agentLimits);
+  const stored = await deps.lookups.payment(key, counted);
+  const found = await readFacts(deps, account, transactionId, stored);
+  const payment = await knownPayment(deps, key, stored.payment, found, purpose);
+  const request = { ...question.request, hasAgentKey: agentLimits !== null };
+  const unstored = stored.payment === null ? found : null;
+  const examined = { processor, policies, agentLimits, counted, request, found, unstored };
+  if (payment === null) return { ...examined, ruling: null };
+  const asked = { policies, payment, request, actor, now: stored.now };
+  const facts = await readPolicyFacts(deps.db, asked, purpose !== 'creation');
+  const verdict = evaluatePolicies(policies, facts);
+  const agent = askAgentLimits(agentLimits, { ...stored, request, payment, verdict });
+  const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
+  return { ...examined, ruling: { payment, verdict, agent, trace } };
+}
+
+/** Null when its processor does not have it or cannot refund it, or is unreachable while nothing is stored. */
 async function knownPayment(
   deps: RefundDependencies,
   key: PaymentKey,
   stored: Payment | null,
   found: PaymentFacts,
-  isDryRun: boolean,
+  purpose: Purpose,
 ): Promise<KnownPayment | null> {
   if (found.kind === 'stored') return found.payment;
   if (found.kind !== 'read') return null;
-  if (isDryRun) {
+  if (purpose === 'dry run') {
     const known = stored ?? (await storedByOtherId(deps, key, found.facts));
     return await knownUnrecorded(deps, key, known, found);
   }
   // A new payment is stored with the refund, and one that is stored by another of its ids is found then.
-  if (stored === null) return await knownUnrecorded(deps, key, stored, found);
+  if (purpose === 'creation' && stored === null) return await knownUnrecorded(deps, key, stored, found);
   return await recordKnown(deps, key, found);
 }
 
@@ -173,13 +263,34 @@ async function storedByOtherId(
   return found.find(({ payment }) => payment !== null)?.payment ?? null;
 }
 
+function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
+  switch (found.kind) {
+    case 'not-found':
+    case 'unrefundable':
+      return new ServiceError('processor_error', found.failure.message);
+    case 'misconfigured':
+      return refusedCredentials(processor, found.failure);
+    default:
+      return null;
+  }
+}
+
+function unreachable(processor: string, found: PaymentFacts): ServiceError {
+  const lastError = 'failure' in found ? ` Last error: ${found.failure.message}` : '';
+  return new ServiceError(
+    'service_unavailable',
+    `${processor} could not be reached to read this transaction. Retry in a few seconds.${lastError}`,
+    { retryAfterSeconds: 5 },
+  );
+}
+
+// While the processor is unreachable the refund is accepted, and verified before it is sent.
 const acceptedUnread = { refusal: null, approvalRequired: false, verdict: null, trace: [], limits: null };
 
 /** What a policy or a key enforces cannot be evaluated without the payment, and must not be skipped. */
-function unverifiable({ policies }: SetUp, request: PolicyRequest): ServiceError | null {
-  if (request.hasAgentKey !== true && !policies.some((policy) => bindsRequester(policy, request)))
-    return null;
-  const checked = request.hasAgentKey === true ? 'the policies and the limits of the key' : 'the policies';
+function unverifiable({ policies, request, agentLimits }: Examination): ServiceError | null {
+  if (agentLimits === null && !policies.some((policy) => bindsRequester(policy, request))) return null;
+  const checked = agentLimits === null ? 'the policies' : 'the policies and the limits of the key';
   return new ServiceError(
     'service_unavailable',
     `The processor is unreachable, and the payment is needed to check ${checked}. Retry in a few seconds.`,
@@ -217,4 +328,24 @@ export function balanceProblem(
   if (request.currency !== currency) return currencyMismatch(currency);
   if (remaining <= 0n) return nothingLeft();
   return request.amount > remaining ? tooLittleLeft(remaining, currency) : null;
+}
+
+/** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */
+function withAgentLimits(
+  verdict: PolicyVerdict,
+  limits: AgentLimits | null,
+  agent: AgentVerdict | null,
+  amount: bigint | null,
+): PolicyVerdict {
+  if (limits === null || agent === null) return verdict;
+  const approvalRequired = verdict.approvalRequired || agent.approvalRequired;
+  const allowed = () => allowedReason(amount, agent.left, limits, verdict.deadline, approvalRequired);
+  return {
+    ...verdict,
+    eligible: verdict.eligible && agent.denial === null,
+    reason: verdict.eligible ? (agent.denial ?? allowed()) : verdict.reason,
+    maxAmount: verdict.maxAmount === null ? null : agent.left,
+    conditions: [...verdict.conditions, ...agentConditions(limits)],
+    approvalRequired,
+  };
 }

@@ -31,3 +31,20 @@ export function refusedCredentials(processor: string, { message }: ProcessorFail
     `${processorKind(processor).displayName} rejected the account's credentials. Replace them. Its error: ${message}`,
   );
 }
+
+/** 500: the connection broke before the database confirmed the request. */
+export function notKnown(cause: unknown): ServiceError {
+  return new ServiceError(
+    'internal_error',
+    'It is unknown whether the request was stored. Retry with the same Idempotency-Key, or check the list of refunds first.',
+    { cause },
+  );
+}
+
+/** 422. */
+export function keyReused(): ServiceError {
+  return new ServiceError(
+    'idempotency_key_reused',
+    'This Idempotency-Key was used with another request. Use a new key.',
+  );
+}

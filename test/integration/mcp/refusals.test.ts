@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { AgentLimits } from '../../../shared/organizations/agent-limits.ts';
 import { type ApiKeyScope, apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
+import type { AgentLimits } from '../../../shared/policies/agent-limits.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
+import type { agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
 import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
 import { previewPolicies } from '../../../shared/policies/preview.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';

@@ -4,11 +4,8 @@ import { formatAmount } from '../../../../shared/money/money.ts';
 import { remainingOf } from '../../../../shared/payments/payment.ts';
 import { ServiceError } from '../../../../shared/platform/errors.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
-import {
-  examinePayment,
-  type PaymentExamination,
-} from '../../../../shared/refunds/lifecycle/check-policy.ts';
 import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
+import { examinePayment, type PaymentExamination } from '../../../../shared/refunds/lifecycle/decide.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
 import { fingerprintOf } from '../../../http/request-headers.ts';
 import type { Api } from '../../../http/route.ts';

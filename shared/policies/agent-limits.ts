@@ -1,7 +1,38 @@
+import { z } from 'zod';
+import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { formatAmount } from '../money/money.ts';
-import { boundsAround, leftOf, lowestOf, type TotalBounds, withinBoth } from '../policies/balance.ts';
-import type { RefundReason } from '../refunds/model/reasons.ts';
-import { type AgentLimits, agentLimitsSchema } from './agent-limits.ts';
+import { type KnownPayment, remainingOf } from '../payments/payment.ts';
+import type { ApiKey } from '../platform/database.ts';
+import { type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
+import { boundsAround, leftOf, lowestOf, type TotalBounds, withinBoth } from './balance.ts';
+import type { PolicyLimits, PolicyVerdict } from './policy.ts';
+import type { PolicyRequest } from './policy-facts.ts';
+
+/**
+ * What an agent may refund with its key. Limits are inclusive and in minor units of `currency`; refunds in another currency
+ * are refused. What is left out does not limit.
+ */
+export const agentLimitsSchema = z.strictObject(
+  {
+    currency: currencySchema,
+    maxPerRefund: minorUnits(1).optional(),
+    /** All refunds of one payment together, whoever requested them. */
+    maxPerPayment: minorUnits(1).optional(),
+    /** The refunds that this key requested in the last 24 hours. */
+    maxPerDay: minorUnits(1).optional(),
+    reasons: z
+      .array(z.enum(refundReasons, { error: `must be one of: ${refundReasons.join(', ')}` }), {
+        error: 'must be a list of reasons',
+      })
+      .min(1, { error: 'must contain at least one reason' })
+      .optional(),
+    /** More than this, for all refunds of one payment together, requires approval. */
+    approvalAbove: minorUnits(0).optional(),
+  },
+  { error: 'must be an object with at least a currency' },
+);
+
+export type AgentLimits = z.output<typeof agentLimitsSchema>;
 
 /** What agent limits decide by. Amounts are minor units of the payment's currency. */
 export interface AgentFacts {
@@ -109,4 +140,63 @@ export function agentConditions(limits: AgentLimits): string[] {
     ...(reasons === undefined ? [] : [`Reasons that this key may give: ${reasons.join(', ')}`]),
     ...line(approvalAbove, "Approval: with this key, required when this payment's refunds exceed"),
   ];
+}
+
+/** Limits to check when a refund is recorded. */
+export interface RecordedLimits extends PolicyLimits {
+  keyDay?: CountedKey;
+}
+
+/** An agent's key whose refunds of 24 hours are limited. */
+export interface CountedKey {
+  apiKeyId: string;
+  currency: string;
+  maxPerDay: bigint;
+}
+
+/** The key whose refunds of a day are limited; null for none. */
+export function countedKey(apiKey: Pick<ApiKey, 'id'> | null, limits: AgentLimits | null): CountedKey | null {
+  if (apiKey === null || limits?.maxPerDay === undefined) return null;
+  return { apiKeyId: apiKey.id, currency: limits.currency, maxPerDay: limits.maxPerDay };
+}
+
+/** What the limits of the requesting key say; null for a key without limits. */
+export function askAgentLimits(
+  limits: AgentLimits | null,
+  {
+    request: { amount, reason },
+    payment,
+    verdict,
+    takenByKeyInLastDay,
+  }: {
+    request: Pick<PolicyRequest, 'amount' | 'reason'>;
+    payment: KnownPayment;
+    verdict: PolicyVerdict;
+    takenByKeyInLastDay: bigint;
+  },
+): AgentVerdict | null {
+  if (limits === null) return null;
+  return evaluateAgentLimits(limits, {
+    ...{ amount, reason, currency: payment.currency },
+    taken: payment.reserved + payment.refundedOutside,
+    takenInLastDay: takenByKeyInLastDay,
+    available: availableOf(payment, verdict),
+  });
+}
+
+/** What a payment and the policies leave for a refund, in minor units. */
+export function availableOf(payment: KnownPayment, { enforced, maxAmount }: PolicyVerdict): bigint {
+  const remaining = remainingOf(payment) ?? 0n;
+  return leftOf(lowestOf(enforced ? [remaining, maxAmount ?? 0n] : [remaining]) ?? 0n, 0n);
+}
+
+/** What has to hold when the refund is recorded; null when concurrent refunds cannot change the decision. */
+export function limitsOf(
+  { limits }: PolicyVerdict,
+  agent: AgentVerdict | null,
+  counted: CountedKey | null,
+): RecordedLimits | null {
+  if (agent === null) return limits;
+  const bounds = withinBoth(limits ?? {}, agent.bounds);
+  return { ...limits, ...bounds, ...(counted === null ? {} : { keyDay: counted }) };
 }

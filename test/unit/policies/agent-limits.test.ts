@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type AgentLimits, agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import {
   type AgentFacts,
+  type AgentLimits,
   type AgentVerdict,
   agentConditions,
+  agentLimitsSchema,
   evaluateAgentLimits,
   readAgentLimits,
-} from '../../../shared/organizations/evaluate-agent-limits.ts';
+} from '../../../shared/policies/agent-limits.ts';
 
 type Given = Partial<AgentFacts>;
 type Expected = Partial<AgentVerdict>;
