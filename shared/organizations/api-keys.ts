@@ -1,4 +1,5 @@
 import { createHash, randomInt } from 'node:crypto';
+import { mayAct } from '../people/roles.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 import type { PlatformDependencies } from '../platform/dependencies.ts';
@@ -9,7 +10,6 @@ import { lockOrganization } from '../platform/organization.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
-import { checkKeyCreator } from './key-creator.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -147,6 +147,62 @@ export async function createApiKey(
     return created;
   });
   return { id, plaintext, key };
+}
+
+/**
+ * Checks that the actor who creates a key may still do so: rights that were checked when the request began may have ended. Call it
+ * with the organization locked, as whatever ends these rights does.
+ * @param creator.actor `user:<id>`, `key:<id>`, or an actor of the command line, which is not checked.
+ * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, and for a stopped key;
+ * invalid_api_key for a revoked or expired key.
+ */
+async function checkKeyCreator(
+  tx: DatabaseTransaction,
+  { organizationId, actor }: { organizationId: string; actor: string },
+  now: Date,
+): Promise<void> {
+  if (actor.startsWith('user:')) await checkCreatingUser(tx, organizationId, actor.slice(5));
+  if (actor.startsWith('key:')) await checkCreatingKey(tx, organizationId, actor.slice(4), now);
+}
+
+async function checkCreatingUser(
+  tx: DatabaseTransaction,
+  organizationId: string,
+  userId: string,
+): Promise<void> {
+  const membership = await tx.membership.findUnique({
+    where: { organizationId_userId: { organizationId, userId }, user: { disabledAt: null } },
+    select: { role: true },
+  });
+  if (membership !== null && mayAct(membership.role, 'admin')) return;
+  const message = 'Only owners and admins can create API keys. Ask an owner or admin.';
+  throw new ServiceError('insufficient_scope', message);
+}
+
+async function checkCreatingKey(
+  tx: DatabaseTransaction,
+  organizationId: string,
+  id: string,
+  now: Date,
+): Promise<void> {
+  const key = await tx.apiKey.findUnique({
+    where: {
+      id,
+      organizationId,
+      revokedAt: null,
+      OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+    },
+    select: { stoppedAt: true },
+  });
+  if (key === null) {
+    const message = 'The API key of this request was just revoked or has expired. Use another key.';
+    throw new ServiceError('invalid_api_key', message);
+  }
+  if (key.stoppedAt === null) return;
+  throw new ServiceError(
+    'insufficient_scope',
+    'The API key of this request was just stopped. Use another key.',
+  );
 }
 
 /** Call it with the organization locked, so that concurrent requests do not exceed the maximum together. */

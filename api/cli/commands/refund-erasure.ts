@@ -1,8 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { findErasable } from '../../../shared/refunds/decisions/erasable.ts';
-import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
+import { eraseRefunds, findErasable } from '../../../shared/refunds/decisions/erase.ts';
 import { environmentOption, examples, organizationOption, readTime } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
 import { CommandError, withDependencies } from '../console/session.ts';

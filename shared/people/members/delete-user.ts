@@ -1,13 +1,14 @@
 import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
+import { maxFourEyesDays } from '../../organizations/four-eyes-days.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import type { PlatformDependencies } from '../../platform/dependencies.ts';
-import { erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
+import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
 import { endAccess, lockOrganizationsOf, type UserChange } from './disable-user.ts';
-import { eraseAddress } from './erase-address.ts';
+import { openAt } from './invitations.ts';
 
 /** What a deletion did. */
 interface Deletion {
@@ -97,4 +98,23 @@ async function checkPendingRequests(tx: DatabaseTransaction, userId: string): Pr
     'validation_error',
     `Refunds that this user or their API keys requested await approval: ${pending.length} (${list}). Approve, reject or cancel them first.`,
   );
+}
+
+/**
+ * Deletes the invitations of an email address that are no longer open, and erases the address from the audit log. Invitations
+ * accepted in the last 90 days stay, without the address: they still connect two people.
+ * @returns the ids of the organizations that had the address; some may occur more than once.
+ */
+async function eraseAddress(tx: DatabaseTransaction, email: string, now: Date): Promise<string[]> {
+  await beginErasure(tx);
+  const closed = { email, NOT: openAt(now) };
+  const invited = await tx.invitation.findMany({ where: closed, select: { organizationId: true } });
+  await tx.$executeRaw`
+    UPDATE invitation SET email = ${erasedText}
+    WHERE email = ${email} AND accepted_at > ${now}::timestamptz - make_interval(days => ${maxFourEyesDays})`;
+  await tx.invitation.deleteMany({ where: closed });
+  const mentioning = await tx.$queryRaw<{ organizationId: string }[]>`
+    UPDATE audit_log SET detail = detail || jsonb_build_object('email', ${erasedText}::text)
+    WHERE detail->>'email' = ${email} RETURNING organization_id AS "organizationId"`;
+  return [...invited, ...mentioning].map(({ organizationId }) => organizationId);
 }

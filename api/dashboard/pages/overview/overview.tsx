@@ -1,7 +1,11 @@
 import { z } from 'zod';
 import { type NeedsAttention, readNeedsAttention } from '../../../../shared/insights/needs-attention.ts';
-import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
-import { type OverviewDays, overviewDays } from '../../../../shared/insights/overview-queries.ts';
+import {
+  type Overview,
+  type OverviewDays,
+  overviewDays,
+  readOverview,
+} from '../../../../shared/insights/overview.ts';
 import { isCurrency } from '../../../../shared/money/money.ts';
 import { countRefunds } from '../../../../shared/refunds/queries/search-refunds.ts';
 import type { ApiDependencies } from '../../../http/dependencies.ts';
