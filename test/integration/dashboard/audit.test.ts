@@ -2,7 +2,6 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openLog } from '../../../shared/platform/log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { sendHeld } from '../../support/dashboard/held-request.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -43,33 +42,12 @@ async function operatorEverywhere(): Promise<{ person: DashboardMember; organiza
 }
 
 describe('the audit log records', () => {
-  test('sign-ins, sign-outs and revoked sessions', async () => {
-    const person = await signInMember(service, 'viewer');
-    const other = new DashboardVisitor(service);
-    const { id } = await sessionOf(person);
-    await other.signIn(person.email, person.password);
-    await other.get('/dashboard/you');
-    await other.post(`/dashboard/you/sessions/${id}/end`);
-    await other.post('/dashboard/sign-out');
-    const expected = ['user.signed_in', 'user.signed_in', 'session.revoked', 'user.signed_out'];
-    expect(await actionsOf(person)).toEqual(expected);
-  });
-
   test('a sign-out when another user signs in with the same browser', async () => {
     const [person, next] = [await signInMember(service, 'viewer'), await signInMember(service, 'viewer')];
     const { id } = await sessionOf(person);
     await person.visitor.signIn(next.email, next.password);
     expect((await entriesOf(person)).at(-1)).toMatchObject({ action: 'user.signed_out', target: id });
     expect(await actionsOf(next)).toEqual(['user.signed_in', 'user.signed_in']);
-  });
-
-  test('a changed password and the new session that follows', async () => {
-    const person = await signInMember(service, 'viewer');
-    const fields = { current: person.password, next: 'a password of my own' };
-    const answer = await person.visitor.post('/dashboard/you/password', fields);
-    expect(answer.headers.location).toBe('/dashboard/you?done=password-changed');
-    const expected = ['user.signed_in', 'user.password_changed', 'user.signed_in'];
-    expect(await actionsOf(person)).toEqual(expected);
   });
 
   test('retries and promotions on the queue board in every organization', async () => {

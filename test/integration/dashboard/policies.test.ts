@@ -177,20 +177,14 @@ describe('the form of a policy', () => {
 
   test.each<[entered: Record<string, string>, field: string, words: string]>([
     [{ windowDays: 'thirty' }, 'windowDays', 'Must be a whole number of days from 1 to 36500.'],
-    [{ maxPercent: '101' }, 'maxPercent', 'Must be a whole number of percent from 1 to 100.'],
     [{ priority: '' }, 'priority', 'Must be a whole number from 0 to 1000000.'],
-    [{ priority: '-1' }, 'priority', 'Must be a whole number from 0 to 1000000.'],
-    [{ 'velocity.perDay.count': '-1' }, 'velocity.perDay.count', 'Must be a whole number of refunds'],
     [{ 'approvalAbove.api': '10.505' }, 'approvalAbove.api', 'or 1050 for JPY'],
-    [{ 'approvalAbove.api': '1e3' }, 'approvalAbove.api', 'or 1050 for JPY'],
     [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'negative'],
     [{ 'maxAmount.amount': '0' }, 'maxAmount.amount', 'Must be greater than 0.'],
     [{ 'velocity.perDay.amount': '9'.repeat(18) }, 'velocity.perDay.amount', 'more than any payment'],
     [{ 'maxAmount.amount': '1', 'maxAmount.currency': 'xyz' }, 'maxAmount.currency', 'ISO 4217'],
-    [{ 'match.currencies': 'usd, dollars' }, 'match.currencies', 'ISO 4217'],
     [{ 'match.currencies': ',' }, 'match.currencies', 'Must not be empty'],
     [{ 'match.amount.min': '2', 'match.amount.max': '1' }, 'match.amount.min', 'Min must not be greater'],
-    [{ name: '' }, 'name', 'Must not be empty.'],
     [{ name: full.name }, 'name', 'Two policies are named'],
     [
       { amountsIn: 'jpy', 'match.currencies': 'usd', 'approvalAbove.api': '5' },
@@ -200,11 +194,8 @@ describe('the form of a policy', () => {
     [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Must be a currency'],
     [{ 'match.metadata': '{"a":' }, 'match.metadata', 'Not valid JSON.'],
     [{ 'match.metadata': '{"a": 1, "a": 2}' }, 'match.metadata', 'twice'],
-    [{ 'match.metadata': '[1]' }, 'match.metadata', 'Must be an object'],
-    [{ 'match.metadata': '{"": 1}' }, 'match.metadata', 'Must not have an empty key.'],
     [{ 'match.metadata': '{"a": {}}' }, 'match.metadata', 'Must be a string, a number or a boolean.'],
     [{ 'match.processors': 'paypal' }, 'match.processors', 'Unknown processor'],
-    [{ 'match.reasons': 'whim' }, 'match.reasons', 'Must be one of'],
   ])('rejects %j at the field and keeps what was entered', async (values, field, words) => {
     for (const path of ['', '/preview'] as const) {
       const page = await send(path, await opened(empty.name, values));
@@ -212,8 +203,8 @@ describe('the form of a policy', () => {
       expect(page.text).toContain('Fix the highlighted fields.');
       const [, problem] = new RegExp(`id="${field}-problem">([^<]*)<`).exec(page.text) ?? [];
       expect(problem).toContain(words);
-      const isChoice = field === 'match.processors' || field === 'match.reasons';
-      for (const entry of isChoice ? [] : Object.entries(values)) expect(formIn(page)).toContainEqual(entry);
+      for (const entry of field === 'match.processors' ? [] : Object.entries(values))
+        expect(formIn(page)).toContainEqual(entry);
     }
     expect(await stored()).toEqual(parsed(full, empty));
   });
@@ -268,13 +259,6 @@ describe('deleting a policy', () => {
     expect(status).toBe(409);
     expect(text).toContain('Someone else changed the policies. Reload and try again.');
     expect(await storedNames()).toEqual([full.name, empty.name]);
-  });
-
-  test('is refused when the policy was renamed meanwhile', async () => {
-    const form = await deleteForm();
-    await store({ ...full, name: 'Renamed' }, empty);
-    expect((await send('/delete', form)).status).toBe(409);
-    expect(await storedNames()).toEqual(['Renamed', empty.name]);
   });
 });
 
@@ -343,18 +327,11 @@ describe('a preview', () => {
     [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Requires approval']],
     [{}, { finalSale: 'yes' }, ['Allowed', 'Advised against']],
     [
-      { finalSale: true },
-      { 'approvalAbove.api': '10' },
-      ['Advised against', 'Advised against, requires approval'],
-    ],
-    [
       { finalSale: true, ...approval },
       { 'enforce.api': 'yes' },
       ['Advised against, requires approval', 'Blocked'],
     ],
-    [blocked, { 'approvalAbove.api': '10' }, ['Blocked', 'Blocked']],
     [blocked, { 'enforce.api': '' }, ['Blocked', 'Advised against']],
-    [{ enforce: { api: true } }, { 'enforce.api': '' }, ['Allowed', 'Allowed']],
   ])('of %j edited to %j compares the outcomes %j and saves nothing', async (rules, edited, outcomes) => {
     await store(empty);
     const id = await createRefund();

@@ -10,12 +10,12 @@ import { rejectRefund } from '../../../shared/refunds/decisions/approve.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
 import { openRefundStatements } from '../../../shared/refunds/lifecycle/statements.ts';
-import { useAgents } from '../../support/agents/use-agents.ts';
-import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import type { InitiatedBy } from '../../../shared/refunds/model/reasons.ts';
 import { newPerson } from '../../support/people.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -25,7 +25,6 @@ const service = useService({
   workers: 0,
   settings: { CREATE_WAIT_MS: 0, TRANSACTION_READ_TIMEOUT_MS: 60_000 },
 });
-const agents = useAgents(service);
 let other: Dependencies;
 
 beforeAll(() => {
@@ -39,11 +38,6 @@ afterEach(async () => {
 });
 afterAll(() => closeDependencies(other));
 
-async function usePolicy(policy: Partial<PolicyInput>): Promise<void> {
-  const file = { policies: [{ name: 'Shop', priority: 1, ...policy }] };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
-}
-
 const everyone = (amount: number) => ({ api: amount, dashboard: amount, mcp: amount });
 const enforce = { api: true, dashboard: true };
 
@@ -55,35 +49,16 @@ async function newKey(actor: string, scopes = agentScopes) {
   return await createApiKey(service.deps, { organizationId, environment: 'test', actor, scopes });
 }
 
-async function byApi(actor?: string): Promise<Ask> {
-  const { plaintext: key } = await newKey(actor ?? (await newUser()));
-  return async (transactionId) => {
-    const body = { transactionId, amount: 1_000, reason: 'other' };
-    const answer = await service.call('POST', '/v1/refunds', { key, body });
-    return answer.body.data?.status ?? answer.body.error.code;
-  };
+/** @param actor who creates the key; a new person by default. */
+async function byKey(actor?: string, initiatedBy: InitiatedBy = 'api'): Promise<Ask> {
+  const { id } = await newKey(actor ?? (await newUser()));
+  const asker = { apiKey: { id, agentLimits: null }, initiatedBy, actor: `key:${id}` };
+  return async (transactionId) => await outcomeOf(refundRequest(service, transactionId, asker));
 }
 
-async function byDashboard(): Promise<Ask> {
-  const { visitor } = await signInMember(service, 'operator');
-  const url = `/dashboard/${service.organization.id}/test/refunds/new`;
-  return async (transactionId) => {
-    const fields = { transactionId, amount: '10.00', currency: 'usd', reason: 'other', metadata: '' };
-    const { text } = await visitor.get(url);
-    const [, formKey = ''] = /name="formKey" value="([^"]+)"/.exec(text) ?? [];
-    const page = await visitor.post(url, { ...fields, formKey, step: 'confirm' });
-    const [refund] = await service.deps.db.refund.findMany({ where: { transactionId } });
-    if (refund !== undefined) return refund.status;
-    return page.text.includes('per requester in 24 hours') ? 'policy_denied' : page.text;
-  };
-}
-
-async function byAgent(): Promise<Ask> {
-  const agent = await agents.connect({ actor: await newUser(), scopes: agentScopes });
-  return async (transactionId) => {
-    const { content } = await agent.call('create_refund', { transactionId, amount: 1_000, reason: 'other' });
-    return content.refund?.status ?? content.code;
-  };
+function byPerson(actor: string): Ask {
+  const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
+  return async (transactionId) => await outcomeOf(refundRequest(service, transactionId, asker));
 }
 
 async function newUser(): Promise<string> {
@@ -103,21 +78,23 @@ const repeated = (...parts: [count: number, outcome: string][]) =>
   parts.flatMap(([count, outcome]) => Array.from({ length: count }, () => outcome));
 
 describe.each<[string, () => Promise<Ask>]>([
-  ['with an API key', byApi],
-  ['in the dashboard', byDashboard],
-  ['as an agent', byAgent],
+  ['with an API key', byKey],
+  ['in the dashboard', async () => byPerson(await newUser())],
+  ['as an agent', () => byKey(undefined, 'mcp')],
 ])('many small refunds of many payments, %s,', (_way, start) => {
   test('require approval one by one as soon as they come to more than the threshold', async () => {
-    await usePolicy({ approvalAbove: everyone(2_000), approvalAbovePerRequesterDay: everyone(3_000) });
+    await storePolicies(service, {
+      approvalAbove: everyone(2_000),
+      approvalAbovePerRequesterDay: everyone(3_000),
+    });
     expect(await oneByOne(await start(), 5)).toEqual(repeated([3, 'processing'], [2, 'pending']));
   });
 
   test('require approval, 20 at once, beyond the threshold', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(5_000) });
+    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(5_000) });
     const ask = await start();
     const outcomes = await Promise.all((await payments(20)).map(ask));
-    expect(outcomes.filter((outcome) => outcome === 'processing')).toHaveLength(5);
-    expect(outcomes.filter((outcome) => outcome === 'pending')).toHaveLength(15);
+    expect(outcomes.toSorted()).toEqual(repeated([15, 'pending'], [5, 'processing']));
   });
 
   test.each([
@@ -126,7 +103,7 @@ describe.each<[string, () => Promise<Ask>]>([
   ])(
     'are refused beyond the limit of their %s, one by one and 20 at once',
     async (_what, perRequesterDay) => {
-      await usePolicy({ velocity: { perRequesterDay }, enforce });
+      await storePolicies(service, { velocity: { perRequesterDay }, enforce });
       expect(await oneByOne(await start(), 5)).toEqual(repeated([3, 'processing'], [2, 'policy_denied']));
       const outcomes = await Promise.all((await payments(20)).map(await start()));
       expect(outcomes.toSorted()).toEqual(repeated([17, 'policy_denied'], [3, 'processing']));
@@ -135,24 +112,17 @@ describe.each<[string, () => Promise<Ask>]>([
 });
 
 describe('a requester', () => {
-  const byPerson =
-    (actor: string): Ask =>
-    async (transactionId) => {
-      const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
-      return await outcomeOf(refundRequest(service, transactionId, asker));
-    };
-
   test('is a person with all their keys, and the keys that those created', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(3_000) });
+    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(3_000) });
     const ada = await newUser();
     const manager = await newKey(ada, agentScopes);
     const ways = [
       byPerson(ada),
-      await byApi(ada),
-      await byApi(ada),
-      await byApi(`key:${manager.id}`),
+      await byKey(ada),
+      await byKey(ada),
+      await byKey(`key:${manager.id}`),
       byPerson(ada),
-      await byApi(ada),
+      await byKey(ada),
     ];
     const outcomes: string[] = [];
     for (const ask of ways) outcomes.push(...(await oneByOne(ask, 1)));
@@ -160,12 +130,12 @@ describe('a requester', () => {
   });
 
   test('is not charged with what others requested', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(1_000) });
     const [ada, grace] = [await newUser(), await newUser()];
     // Keys of the command line count each for itself.
     const ways = [
       ...[byPerson(ada), byPerson(grace)],
-      ...[await byApi(), await byApi('cli:root'), await byApi('cli:root')],
+      ...[await byKey(), await byKey('cli:root'), await byKey('cli:root')],
     ];
     for (const ask of ways) expect(await oneByOne(ask, 2)).toEqual(['processing', 'pending']);
   });
@@ -188,7 +158,11 @@ describe('a requester', () => {
   });
 
   test('gets back what is rejected, and not what awaits approval', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000), velocity: limitOf(3_000), enforce });
+    await storePolicies(service, {
+      approvalAbovePerRequesterDay: everyone(1_000),
+      velocity: limitOf(3_000),
+      enforce,
+    });
     const ask = byPerson(await newUser());
     const [first = '', ...more] = await payments(3);
     expect(await ask(first)).toBe('processing');
@@ -200,7 +174,7 @@ describe('a requester', () => {
   });
 
   test('can request again after 24 hours', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(1_000) });
     const ask = byPerson(await newUser());
     const [first = ''] = await payments(1);
     await ask(first);
@@ -210,14 +184,14 @@ describe('a requester', () => {
   });
 
   test('is refused while the processor is unreachable and the payment unknown', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(1_000) });
     const [transactionId = ''] = await payments(1);
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
-    expect(await (await byApi())(transactionId)).toBe('service_unavailable');
+    expect(await (await byKey())(transactionId)).toBe('service_unavailable');
   });
 
   test('learns of the threshold and the limit from a check and a dry run', async () => {
-    await usePolicy({
+    await storePolicies(service, {
       ...{ approvalAbovePerRequesterDay: { api: 1_500 }, velocity: limitOf(5_000), enforce },
     });
     const { plaintext: key } = await newKey(await newUser());
@@ -286,7 +260,7 @@ describe('requests of two payments that are decided at the same moment', () => {
     ['limit of the amount', { velocity: limitOf(3_000), enforce }, 'policy_denied'],
     ['limit of the number', { velocity: { perRequesterDay: { count: 3 } }, enforce }, 'policy_denied'],
   ])('by two processes do not pass a %s together', async (_what, policy, outcome) => {
-    await usePolicy(policy);
+    await storePolicies(service, policy);
     const requests = await requestsOf(await newUser(), 20);
     recordTogether(20);
     const outcomes = await Promise.all(
@@ -297,7 +271,7 @@ describe('requests of two payments that are decided at the same moment', () => {
   });
 
   test('by three people in one process leave each of them the whole limit', async () => {
-    await usePolicy({ velocity: limitOf(2_000), enforce });
+    await storePolicies(service, { velocity: limitOf(2_000), enforce });
     const people = await Promise.all([newUser(), newUser(), newUser()]);
     const requests = (await Promise.all(people.map((person) => requestsOf(person, 2)))).flat();
     recordTogether(6);
@@ -306,7 +280,7 @@ describe('requests of two payments that are decided at the same moment', () => {
   });
 
   test('wait for one another until the commit, and for no other requester', async () => {
-    await usePolicy({ approvalAbovePerRequesterDay: everyone(1_000) });
+    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(1_000) });
     const ada = await newUser();
     const [first, second] = await requestsOf(ada, 2);
     const [third] = await requestsOf(await newUser(), 1);
@@ -342,8 +316,8 @@ describe('requests of two payments that are decided at the same moment', () => {
 });
 
 test('a preview counts what the requester had requested before', async () => {
-  await usePolicy({});
-  await oneByOne(await byApi(), 4);
+  await storePolicies(service, {});
+  await oneByOne(await byKey(), 4);
   const [policy] = await listPolicies(service.deps.db, service.organization.id);
   if (policy === undefined) throw new Error('There is no policy');
   const owner = { organizationId: service.organization.id, environment: 'test' } as const;

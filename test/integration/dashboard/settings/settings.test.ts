@@ -4,7 +4,6 @@ import {
   defaultScopes,
   generateApiKey,
   hashApiKey,
-  maxKeys,
   revokeApiKey,
 } from '../../../../shared/organizations/api-keys.ts';
 import { changeApiKey } from '../../../../shared/organizations/change-api-key.ts';
@@ -243,58 +242,6 @@ describe('API keys', () => {
     expect(new Set(listed)).toEqual(new Set([row.id, ...ids]));
   });
 
-  test('are at most 1,000 per environment, not counting revoked and expired ones', async () => {
-    const { id: organizationId, keys } = await service.addOrganization('Full');
-    const { db } = service.deps;
-    const {
-      hash: _,
-      agentLimits: _limits,
-      ...row
-    } = await db.apiKey.findUniqueOrThrow({
-      where: { id: keys.test.id },
-    });
-    const ids = Array.from({ length: maxKeys - 2 }, () => newId('key'));
-    const hashed = () => ({ hash: hashApiKey(generateApiKey('test')) });
-    await db.apiKey.createMany({
-      data: ids.map((id) => ({ ...row, ...hashed(), id, createdAt: new Date(0) })),
-    });
-    const outcomes = await Promise.allSettled([1, 2, 3].map(() => newKey('test', organizationId)));
-    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-    const member = await signInMember(service, 'admin', organizationId);
-    const page = `/dashboard/${organizationId}/test/settings/api-keys`;
-    await member.visitor.get(page);
-    const refused = await member.visitor.post(page, form());
-    expect(refused.status).toBe(400);
-    expect(refused.text).toContain(
-      'This environment already has 1000 API keys that are neither revoked nor expired, the maximum.',
-    );
-    await newKey('live', organizationId);
-    const [revoked = '', expired = ''] = ids;
-    await revokeApiKey(service.deps, { keyId: revoked, actor: 'cli:ada' });
-    await newKey('test', organizationId);
-    await db.apiKey.update({ where: { id: expired }, data: { expiresAt: new Date(0) } });
-    await newKey('test', organizationId);
-    await expect(newKey('test', organizationId)).rejects.toMatchObject({ code: 'validation_error' });
-  });
-
-  test('are created at most 1,000 times in 24 hours, also when they are revoked at once', async () => {
-    const { id: organizationId, keys } = await service.addOrganization('Busy');
-    const { db, clock } = service.deps;
-    const revoked = Array.from({ length: maxKeys - 1 }, () => ({
-      ...{
-        id: newId('key'),
-        hash: hashApiKey(generateApiKey('test')),
-        organizationId,
-        environment: 'test' as const,
-      },
-      ...{ lastFour: 'abcd', name: '', scopes: [], createdBy: `key:${keys.test.id}` },
-      ...{ createdAt: clock.now(), revokedAt: clock.now() },
-    }));
-    await db.apiKey.createMany({ data: revoked });
-    await expect(newKey('test', organizationId)).rejects.toThrow('in the last 24 hours');
-    await newKey('live', organizationId);
-  });
-
   test('of another environment or organization cannot be revoked', async () => {
     const foreign = await newKey('test', (await service.addOrganization('Another')).id);
     for (const { id } of [await newKey('live'), foreign]) {
@@ -302,4 +249,22 @@ describe('API keys', () => {
       expect((await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt).toBeNull();
     }
   });
+});
+
+test('the days of approvals by two people are shown to every member, and changed by owners alone', async () => {
+  const url = `${settings}/approvals`;
+  const { id } = service.organization;
+  expect((await viewer.visitor.get(url)).text).toMatch(/<input[^>]*id="days"[^>]*value="7"[^>]*disabled/);
+  expect((await admin.visitor.post(url, { days: '0' })).status).toBe(403);
+  const owner = await signInMember(service, 'owner');
+  const saved = await owner.visitor.post(url, { days: ' 14 ' });
+  expect(saved).toMatchObject({ status: 303, headers: { location: `${url}?done=approvals-saved` } });
+  await owner.visitor.post(url, { days: '14' });
+  const entries = (await auditOf(service, id)).filter(({ action }) => action.includes('four_eyes'));
+  expect(entries).toMatchObject([{ actor: `user:${owner.userId}`, detail: { from: 7, to: 14 } }]);
+  for (const days of ['', '91', 'many']) {
+    const { status, text } = await owner.visitor.post(url, { days });
+    expect([status, text.includes('Must be a whole number from 0 to 90.')]).toEqual([400, true]);
+  }
+  expect((await owner.visitor.get(url)).text).toMatch(/<input[^>]*id="days"[^>]*value="14"/);
 });

@@ -1,25 +1,19 @@
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openHashLimiter } from '../../../../shared/people/sign-in/hash-limiter.ts';
 import { DashboardVisitor, type Page } from '../../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson, type TestPerson } from '../../../support/people.ts';
 import { useService } from '../../../support/use-service.ts';
-import { waitFor } from '../../../support/wait-for.ts';
 
 let hashes = 0;
 const limiter = openHashLimiter();
-/** The hashing of passwords, counted, and held up by a test. */
+/** The hashing of passwords, counted. */
 const hashLimiter: typeof limiter = (use, work) =>
   limiter(use, (inLane) =>
     work((hashing) => {
       hashes += 1;
-      return inLane(async () => {
-        await held;
-        return await hashing();
-      });
+      return inLane(hashing);
     }),
   );
-/** While it is pending, every hash lasts. */
-let held: Promise<void> = Promise.resolve();
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const time = { ms: Date.now() };
@@ -104,30 +98,6 @@ describe('a flood of', () => {
     expect((await signInFrom(newcomer, '198.51.100.1')).status).toBe(303);
     time.ms += 10 * minuteMs;
     expect((await signInFrom(newcomer, proxy)).status).toBe(303);
-  });
-
-  test('right passwords of one member in a known browser leaves the known browsers of others open', async () => {
-    const other = await addPerson();
-    const flooding = at('203.0.113.10');
-    expect((await flooding.signIn(other.email, other.password)).status).toBe(303);
-    let release = () => {};
-    held = new Promise((resolve) => {
-      release = resolve;
-    });
-    onTestFinished(() => release());
-    const statuses: number[] = [];
-    const flood = Array.from({ length: 60 }, async () => {
-      const { status, text } = await flooding.signIn(other.email, other.password);
-      statuses.push(status);
-      if (status === 429) expect(text).toContain('Too many attempts at the same time.');
-    });
-    // As many as two lanes of the whole process would refuse.
-    await waitFor('the flood to be refused', async () => statuses.length >= 8);
-    expect(new Set(statuses)).toEqual(new Set([429]));
-    const signingIn = known.browser.signIn(known.email, known.password);
-    release();
-    expect((await signingIn).status).toBe(303);
-    await Promise.all(flood);
   });
 
   test('attempts that occupies all hashing lets known browsers in, and asks the others to try again', async () => {
