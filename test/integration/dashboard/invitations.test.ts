@@ -1,22 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
 import { invite } from '../../../shared/people/members/invitations.ts';
-import type { Role } from '../../../shared/platform/database.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
-import { newPerson, type TestPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const you = '/dashboard/you';
 const newPassword = 'a quite different password';
-
-const addPerson = (role: Role = 'viewer') => newPerson(service.deps, service.organization.id, role);
-
-async function signedIn({ email, password }: TestPerson): Promise<DashboardVisitor> {
-  const visitor = new DashboardVisitor(service);
-  expect((await visitor.signIn(email, password)).status).toBe(303);
-  return visitor;
-}
 
 describe('an invitation', () => {
   async function inviteTo(email: string, organizationId = service.organization.id): Promise<string> {
@@ -42,13 +33,13 @@ describe('an invitation', () => {
 
   test('for an existing user can only be accepted by that user', async () => {
     const { id: otherId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
-    const known = await newPerson(service.deps, otherId, 'viewer');
+    const known = await signInMember(service, 'viewer', otherId);
     const link = await inviteTo(known.email);
-    const other = await signedIn(await addPerson());
+    const { visitor: other } = await signInMember(service, 'viewer');
     expect((await other.get(link)).text).toContain('Sign out, then open this link again');
     expect((await other.post(link, { password: newPassword })).status).toBe(400);
     expect((await new DashboardVisitor(service).post(link, { password: newPassword })).status).toBe(400);
-    const visitor = await signedIn(known);
+    const { visitor } = known;
     await visitor.get(link);
     expect((await visitor.post(link)).status).toBe(303);
     const { text } = await visitor.get('/dashboard');

@@ -1,5 +1,4 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { Role } from '../../../shared/platform/database.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { sendHeld } from '../../support/dashboard/held-request.ts';
@@ -11,18 +10,14 @@ const you = '/dashboard/you';
 const wrong = 'another horse battery';
 const newPassword = 'a quite different password';
 
-const addPerson = (role: Role = 'viewer') => newPerson(service.deps, service.organization.id, role);
+const addPerson = () => newPerson(service.deps, service.organization.id, 'viewer');
+/** A member who has signed in, and whose next form has a CSRF token. */
+const addMember = () => signInMember(service, 'viewer');
 
+/** Another browser of the member. */
 async function signedIn({ email, password }: TestPerson): Promise<DashboardVisitor> {
   const visitor = new DashboardVisitor(service);
   expect((await visitor.signIn(email, password)).status).toBe(303);
-  return visitor;
-}
-
-/** A visitor whose next form has a CSRF token. */
-async function ready(person: TestPerson): Promise<DashboardVisitor> {
-  const visitor = await signedIn(person);
-  await visitor.get(you);
   return visitor;
 }
 
@@ -150,8 +145,7 @@ describe('signing in', () => {
 
 describe('a session', () => {
   test('gets a new id on sign-in, and the old one becomes invalid', async () => {
-    const [first, second] = [await addPerson(), await addPerson()];
-    const visitor = await signedIn(first);
+    const [{ visitor }, second] = [await addMember(), await addPerson()];
     const attacker = await copyOf(visitor);
     await visitor.signIn(second.email, second.password);
     expect(visitor.cookie).not.toBe(attacker.cookie);
@@ -159,9 +153,8 @@ describe('a session', () => {
   });
 
   test('is extended by opening a page, not by automatic updates', async () => {
-    const person = await addPerson();
-    const visitor = await signedIn(person);
-    const where = { userId: person.userId };
+    const { visitor, userId } = await addMember();
+    const where = { userId };
     const hourAgo = new Date(Date.now() - 3_600_000);
     await service.deps.db.session.updateMany({ where, data: { lastSeenAt: hourAgo } });
     const lastSeen = async () => (await service.deps.db.session.findFirstOrThrow({ where })).lastSeenAt;
@@ -173,10 +166,9 @@ describe('a session', () => {
   });
 
   test("expires by the database's clock, not by this machine's", async () => {
-    const person = await addPerson();
-    const visitor = await signedIn(person);
+    const { visitor, userId } = await addMember();
     const sessionIds = async () =>
-      (await service.deps.db.session.findMany({ where: { userId: person.userId } })).map(({ id }) => id);
+      (await service.deps.db.session.findMany({ where: { userId } })).map(({ id }) => id);
     const before = await sessionIds();
     const trueNow = Date.now;
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => trueNow() + 8 * 24 * 60 * 60 * 1000);
@@ -192,7 +184,7 @@ describe('a session', () => {
   });
 
   test('ends on sign-out, also for a copy of its cookie', async () => {
-    const visitor = await ready(await addPerson());
+    const { visitor } = await addMember();
     const copy = await copyOf(visitor);
     const page = await visitor.post('/dashboard/sign-out');
     expect(page.headers.location).toMatch(/^\/dashboard\/sign-in/);
@@ -200,8 +192,9 @@ describe('a session', () => {
   });
 
   test('can be ended on the page of another session, but for that session itself', async () => {
-    const person = await addPerson();
-    const [mine, lost] = [await signedIn(person), await signedIn(person)];
+    const person = await addMember();
+    const { visitor: mine } = person;
+    const lost = await signedIn(person);
     const page = await mine.get(you);
     const [end, ...more] = [...page.text.matchAll(/action="([^"]+\/end)"/g)].map(([, url = '']) => url);
     expect(more).toEqual([]);
@@ -212,8 +205,8 @@ describe('a session', () => {
 
   // Forms without a token are covered for every route by access.test.ts.
   test("changes nothing by a form with another session's token", async () => {
-    const person = await addPerson();
-    const visitor = await ready(person);
+    const person = await addMember();
+    const { visitor } = person;
     const other = await (await signedIn(person)).get(you);
     const csrfToken = /name="_csrf" value="([^"]+)"/.exec(other.text)?.[1] ?? '';
     expect((await visitor.post('/dashboard/sign-out', {}, { csrfToken })).status).toBe(403);
@@ -223,8 +216,9 @@ describe('a session', () => {
 
 describe('changing the password', () => {
   test('starts a new session and ends all others, also copies of the old cookie', async () => {
-    const person = await addPerson();
-    const [mine, lost] = [await ready(person), await signedIn(person)];
+    const person = await addMember();
+    const { visitor: mine } = person;
+    const lost = await signedIn(person);
     const copy = await copyOf(mine);
     const page = await changePassword(mine, person.password);
     expect(page.headers.location).toBe(`${you}?done=password-changed`);
@@ -233,19 +227,18 @@ describe('changing the password', () => {
   });
 
   test('shows errors at their fields and keeps the session', async () => {
-    const person = await addPerson();
-    const visitor = await ready(person);
+    const { visitor, password } = await addMember();
     const incorrect = await changePassword(visitor, 'x');
     expect(incorrect.status).toBe(400);
     expect(incorrect.text).toMatch(/id="current-problem">The current password is incorrect/);
-    const short = await changePassword(visitor, person.password, 'short');
+    const short = await changePassword(visitor, password, 'short');
     expect(short.text).toMatch(/id="next-problem">Must be 12 to 128 characters/);
     expect((await visitor.get(you)).status).toBe(200);
   });
 });
 
 test('an unknown environment is not found', async () => {
-  const visitor = await signedIn(await addPerson());
+  const { visitor } = await addMember();
   expect((await visitor.get(`/dashboard/${service.organization.id}/staging`)).status).toBe(404);
 });
 

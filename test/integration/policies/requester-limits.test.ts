@@ -183,13 +183,6 @@ describe('a requester', () => {
     expect(await oneByOne(ask, 2)).toEqual(['processing', 'pending']);
   });
 
-  test('is refused while the processor is unreachable and the payment unknown', async () => {
-    await storePolicies(service, { approvalAbovePerRequesterDay: everyone(1_000) });
-    const [transactionId = ''] = await payments(1);
-    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
-    expect(await (await byKey())(transactionId)).toBe('service_unavailable');
-  });
-
   test('learns of the threshold and the limit from a check and a dry run', async () => {
     await storePolicies(service, {
       ...{ approvalAbovePerRequesterDay: { api: 1_500 }, velocity: limitOf(5_000), enforce },

@@ -69,10 +69,6 @@ describe('the verdict', () => {
     expect(lastRule({ windowDays: 30 }, given)).toBe('not fully refunded: denied');
   });
 
-  test('is never negative when more was refunded than paid', () => {
-    expect(evaluate({}, facts({ transaction: { refundedOutside: 10_001n } })).maxAmount).toBe(0n);
-  });
-
   test('denies a payment that is unknown or that its processor cannot refund', () => {
     const nothing = {
       ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
