@@ -1,5 +1,4 @@
-import type { KnownPayment, PaymentKey } from '../../payments/payment.ts';
-import { remainingOf } from '../../payments/payment.ts';
+import { type KnownPayment, type PaymentKey, remainingOf } from '../../payments/payment.ts';
 import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
 import type { ApiKey, Payment } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -73,11 +72,12 @@ export interface PolicyQuestion {
   /** `key:<id>` or `user:<id>`. */
   actor: string;
   transactionId: string;
-  /** Undefined to have it found out. */
+  /** Undefined to detect it. */
   processor?: string | undefined;
   request: Omit<PolicyRequest, 'hasAgentKey'>;
 }
 
+/** What a check says about a possible refund. */
 export interface PaymentExamination {
   /** Null when there is no account for it, or its processor does not have it or cannot refund it. */
   payment: KnownPayment | null;

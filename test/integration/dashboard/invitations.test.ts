@@ -3,6 +3,7 @@ import { createOrganization } from '../../../shared/organizations/create-organiz
 import { invite } from '../../../shared/people/members/invitations.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -53,5 +54,23 @@ describe('an invitation', () => {
     const { text } = await new DashboardVisitor(service).get(await inviteTo('guest@example.com', id));
     expect(text).not.toMatch(/<script>alert|<img src=x/);
     expect(text).toContain('&lt;script>alert(1)');
+  });
+
+  test('shows neither when it is made nor by its link whether its address has a user elsewhere', async () => {
+    const owner = await signInMember(service, 'owner');
+    const { id: otherId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+    const { email: known } = await newPerson(service.deps, otherId, 'viewer');
+    const members = `/dashboard/${service.organization.id}/test/settings/members/invitations`;
+    const views: string[][] = [];
+    for (const email of [known, newEmail()]) {
+      const { text } = await owner.visitor.post(members, { email, role: 'viewer' });
+      expect(text).toContain('Invite link created');
+      const [, link = ''] = /data-copy="([^"]+)"/.exec(text) ?? [];
+      const { pathname } = new URL(link);
+      const pages = [await new DashboardVisitor(service).get(pathname), await owner.visitor.get(pathname)];
+      const [token = ''] = /[^/]+$/.exec(pathname) ?? [];
+      views.push(pages.map((page) => page.text.replaceAll(email, 'ADDRESS').replaceAll(token, 'TOKEN')));
+    }
+    expect(views[0]).toEqual(views[1]);
   });
 });
