@@ -6,6 +6,7 @@ import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { malformedRequests } from './malformed-requests.ts';
+import { createBoundedServer } from './pipelining.ts';
 import type { Api } from './route.ts';
 
 const bodyLimitBytes = 64 * 1024;
@@ -42,7 +43,6 @@ export function createHttpApp(
     genReqId: requestIdOf,
     requestIdHeader: false,
     trustProxy: TRUSTED_PROXIES?.length ? [...TRUSTED_PROXIES] : false,
-    requestTimeout: MAX_WAIT_MS + 30_000,
     forceCloseConnections: 'idle',
     // A request on an open connection is still answered while closing, and its connection closed afterwards.
     return503OnClosing: false,
@@ -50,7 +50,13 @@ export function createHttpApp(
     clientErrorHandler: answerClientError,
     // Longer than any URL, so that an id of any length gets the same answer as other unknown ids.
     routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash },
-    http: { requireHostHeader: false },
+    serverFactory: (handle) =>
+      createBoundedServer(handle, {
+        requireHostHeader: false,
+        requestTimeout: MAX_WAIT_MS + 30_000,
+        // Longer than load balancers keep an idle connection.
+        keepAliveTimeoutMs: 72_000,
+      }),
     schemaController: zodSchemas,
   }).withTypeProvider();
   app.decorate('deps', deps);
