@@ -193,8 +193,8 @@ export async function replayDeliveries(
 }
 
 /**
- * Ends the pending deliveries of a disabled endpoint. A worker never sends one that is left. Rows are locked in the order of their ids,
- * as in `recordAttempts`, so that neither waits for the other in a circle.
+ * Ends the pending deliveries of a disabled endpoint. A worker ends one that is left, unless it was leased a moment before. Rows are
+ * locked in the order of their ids, as in `recordAttempts`, so that neither waits for the other in a circle.
  */
 export async function endPendingDeliveries(db: Database, endpointId: string): Promise<void> {
   for (;;) {

@@ -4,7 +4,7 @@ import type { RowId } from './options.ts';
 export interface Scenario {
   id: string;
   title: string;
-  /** Of these, the ones that are asked for. The last two have tables of their own. */
+  /** Rows of the main table, of which those that were asked for are measured; the other two have tables of their own. */
   rows: readonly RowId[] | 'inbound' | 'backlog';
   /** Not in the main tables, and measured with one queue alone. */
   isFurther: boolean;

@@ -1,4 +1,4 @@
--- Compares verified events of processors with the record. It locks nothing, and reads by unique keys alone.
+-- Compares verified events of processors with the record. It locks nothing, and reads by ids alone.
 --
 -- items: a JSON array of objects:
 --   account_id
@@ -7,7 +7,7 @@
 --   refunded_amount                 the total refunded of the payment, in an event that names only the payment
 --   transaction_ids                 every id of the payment
 --
--- One row per item. An event agrees with the record if nothing is to be read again:
+-- One row per item. An event agrees with the record when to_resync and stale are empty. Columns:
 --   account_updated_at   null when there is no such account
 --   refund_id            the first refund of the account that the event is about
 --   to_resync            those that differ from the event

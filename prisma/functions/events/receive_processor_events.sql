@@ -4,7 +4,7 @@
 --
 -- items: as compare_processor_events takes them, and {external_event_id, type}.
 --
--- outcome: 'recorded', 'duplicate', 'agrees' or 'locked'; to_resync: the refunds to enqueue.
+-- outcome: 'recorded', 'duplicate', 'agrees' or 'locked'; to_resync: the refunds that a worker is to read again.
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
 RETURNS TABLE (item int, outcome text, to_resync text[])
 LANGUAGE plpgsql

@@ -6,7 +6,8 @@
 -- row where there is no work. Locks are always taken in this order, so one session at a time writes to a timeline, and its
 -- numbers have no gaps and no repeats.
 --
--- moves: a JSON array of objects, others of whose columns are ignored:
+-- moves: a JSON array of objects; other columns are ignored:
+--   refund_id  the refund to move
 --   expected   the refund's status before
 --   entries    [{event_id, type, to, detail}], in order, of which the public ones enter the event feed; to is the status
 --              from then on. Without entries, nothing is done

@@ -1,5 +1,5 @@
--- The next step of a refund with work, decided from the stored rows alone, so that a duplicate, late or lost job is harmless.
--- claim_refunds.sql describes the steps. is_verified: the payment's amount is known.
+-- The next step of a refund with work, decided from the stored rows alone, so that a duplicate or late claim is harmless.
+-- lease_refunds.sql describes the steps. is_verified: the payment's amount is known.
 CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, is_verified boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -45,7 +45,7 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
       const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
       return items.map(({ refundId }) => {
         const claim = claims.get(refundId) ?? null;
-        // Only one of two concurrent jobs gets the claim.
+        // Only one of two concurrent callers gets the claim.
         claims.delete(refundId);
         return claim;
       });

@@ -15,7 +15,7 @@ const service = useService({ workers: 0, settings: { DATABASE_POOL_SIZE: 1 } });
 const webhooks = useWebhooks(service);
 const newReceiver = useReceivers();
 
-// As many as an endpoint takes at once, and several batches.
+// Fewer than an endpoint takes at once, so that all are born with a lease; and several batches.
 const [batch, batches] = [10, 5];
 const refunds = batch * batches;
 
