@@ -8,10 +8,11 @@ function fill(room: Room, owner: string): number {
   return count;
 }
 
-test('an owner gets half of a room, and each newcomer still finds places', () => {
-  const room = new Room(40);
-  expect(['a', 'b', 'c'].map((owner) => fill(room, owner))).toEqual([20, 10, 5]);
-  expect(room.isFull).toBe(false);
+test('each owner gets half of what is free, until about ten have filled a room', () => {
+  const room = new Room(800);
+  const places = Array.from({ length: 12 }, (_, owner) => fill(room, `${owner}`));
+  expect(places).toEqual([400, 200, 100, 50, 25, 13, 6, 3, 2, 1, 0, 0]);
+  expect(room.isFull).toBe(true);
 });
 
 test('a place that is given back can be taken again', () => {

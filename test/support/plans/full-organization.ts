@@ -21,8 +21,8 @@ export async function keepStatistics(databaseUrl: string): Promise<void> {
 }
 
 /**
- * Fills the service's organization with refunds that are all due, as many payments and deliveries to an endpoint, and what retention
- * deletes.
+ * Fills the service's organization with refunds that are due unless they await approval, a delivery to an endpoint for each public
+ * event, and events of a processor. Of deliveries and of these events, retention deletes a part that one statement takes.
  */
 export async function fillOrganization(
   service: TestService,
@@ -48,13 +48,13 @@ export async function fillOrganization(
        select 'del_' || $1 || id, $1, id, type, refund_id, position, status::webhook_delivery_status,
          case when status = 'pending' then now() - interval '1 hour' end,
          case when status = 'pending' then now() - interval '1 hour' else created_at end
-       from (select id, type, refund_id, position, created_at, case when created_at > now() - interval '80 days' then 'pending' else 'succeeded' end as status
+       from (select id, type, refund_id, position, created_at, case when created_at > now() - interval '88 days' then 'pending' else 'succeeded' end as status
          from refund_event where position is not null) as event on conflict do nothing`,
       [endpointId],
     );
     await client.query(
       `insert into processor_event (account_id, external_event_id, type, received_at)
-       select account.id, 'evt_' || n, 'refund.updated', now() - n * interval '2.4 minutes'
+       select account.id, 'evt_' || n, 'refund.updated', now() - n * interval '2.2 minutes'
        from generate_series(1, $2::int) as n, (select id from processor_account where organization_id = $1 limit 1) as account`,
       [organizationId, count],
     );
