@@ -297,7 +297,8 @@ export function stepsOf(
       run: async () => {
         key = randomUUID();
         await create();
-        const startUpTo: WebhookSender['startUpTo'] = async (claim) => void leased.push(...(await claim(5)).flat());
+        const startUpTo: WebhookSender['startUpTo'] = async (claim) =>
+          void leased.push(...(await claim(5)).flat());
         await createDeliveries(deps, { startUpTo }, new AbortController().signal);
         expect(leased).not.toEqual([]);
       },
