@@ -6,7 +6,7 @@ import { handOverUnknown, type SecondApp } from './hand-over.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, requestChecks } from './http/http-app.ts';
-import { operationRoutes } from './http/operation.ts';
+import { operationRoutes } from './http/operation-routes.ts';
 import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
@@ -14,11 +14,10 @@ import { type ClassOfCallers, limitInProgress, openClasses } from './http/room.t
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { jsonSecurityHeaders } from './http/security-headers.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
-import { VerifiedSenders } from './http/verified-senders.ts';
 import { mcpRoute } from './mcp/route.ts';
+import { operations } from './operations/operations.ts';
 import { healthRoutes } from './routes/health.ts';
-import { operations } from './routes/operations.ts';
-import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
+import { processorWebhookRoutes, VerifiedSenders } from './routes/processor-webhooks.ts';
 
 /** The HTTP application in two parts. It does not listen yet. */
 export interface App {

@@ -4,6 +4,7 @@ import fp from 'fastify-plugin';
 import type { FastifyPluginAsyncZod, ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
+import { errorCodes } from '../operations/fields.ts';
 
 /** A Fastify instance whose routes have zod schemas. */
 export type Api = FastifyInstance<
@@ -52,20 +53,6 @@ export function jsonResponse<Schema extends z.ZodType>(
   return { description, content: { 'application/json': content } };
 }
 
-/** A success response: the result is in `data`. */
-export function dataResponse<Data extends z.ZodType>(
-  description: string,
-  data: Data,
-  example?: z.output<Data>,
-) {
-  const schema = z.object({ data });
-  const examples = example === undefined ? undefined : { example: { value: { data: example } } };
-  return jsonResponse(description, schema, examples as Parameters<typeof jsonResponse<typeof schema>>[2]);
-}
-
-/** The codes that API routes send. */
-export const apiErrorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
-
 /** An error response as an example, with the message of the catalogue or a given one. */
 export function errorExample(code: ErrorCode, message: string = errorCatalogue[code].example) {
   return { error: { message, code } };
@@ -74,7 +61,7 @@ export function errorExample(code: ErrorCode, message: string = errorCatalogue[c
 const tableOfCodes = [
   '| Status | Code | Meaning |',
   '|---|---|---|',
-  ...apiErrorCodes.map((code) => {
+  ...errorCodes.map((code) => {
     const { status, meaning } = errorCatalogue[code];
     return `| ${status} | \`${code}\` | ${meaning} |`;
   }),
@@ -85,7 +72,7 @@ export const errorSchema = z
   .object({
     error: z.object({
       message: z.string().meta({ description: 'For people: what is wrong and what to do.' }),
-      code: z.enum(apiErrorCodes).meta({ description: 'For programs.' }),
+      code: z.enum(errorCodes).meta({ description: 'For programs.' }),
     }),
   })
   .meta({

@@ -1,17 +1,14 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
 import type { ApiKey } from '../../shared/platform/database.ts';
+import { ServiceError } from '../../shared/platform/errors.ts';
 import type { Logger } from '../../shared/platform/log.ts';
 import { version } from '../../shared/platform/version.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
-import { requireScope } from '../http/scopes.ts';
+import { requireScope } from '../http/operation-routes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
-import { checkPolicyTool } from './tools/check-policy.ts';
-import { createRefundTool } from './tools/create-refund.ts';
-import { cancelRefundTool, getRefundTool, listRefundsTool } from './tools/refund-tools.ts';
-import type { Tool } from './tools/tool.ts';
+import { type Tool, tools } from './tools.ts';
 
-const tools = [createRefundTool, getRefundTool, cancelRefundTool, listRefundsTool, checkPolicyTool];
 const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
 
 const listedTools = tools.map((tool) => ({
@@ -72,14 +69,39 @@ function unknownTool(): ProtocolError {
 /** The result as structured content and, for clients without it, the same as text. Errors have `code` and `message`. */
 async function callTool(deps: ApiDependencies, { key, log }: Caller, tool: Tool, given: unknown) {
   try {
-    requireScope(key, tool.scope);
-    return resultOf(await tool.run(deps, key, readArguments(tool, given)));
+    requireScope(key, tool.operation.scope);
+    return resultOf(await runTool(deps, key, tool, given));
   } catch (cause) {
     const refusal = toServiceError(cause);
     logFailure(log, refusal, cause);
     const { code, message } = errorBody(refusal).error;
     return { ...resultOf({ code, message }), isError: true };
   }
+}
+
+async function runTool(deps: ApiDependencies, apiKey: ApiKey, tool: Tool, given: unknown): Promise<object> {
+  let isReplayed = false;
+  const call = await tool.callOf(readArguments(tool, given), deps, apiKey);
+  const answer = await tool.operation.run(deps, {
+    ...{
+      apiKey,
+      actor: `key:${apiKey.id}`,
+      source: 'mcp',
+      params: {},
+      query: {},
+      body: {},
+      idempotency: null,
+    },
+    waitMs: (defaultMs) => defaultMs,
+    report(outcome) {
+      isReplayed = outcome.isReplayed;
+      if (outcome.answer instanceof ServiceError) throw outcome.answer;
+      return outcome.answer;
+    },
+    ...call,
+  });
+  const [field = ''] = Object.keys(tool.outputs[0]?.shape ?? {});
+  return tool.resultOf?.(answer as object, call, isReplayed) ?? { [field]: answer };
 }
 
 function resultOf(content: object) {

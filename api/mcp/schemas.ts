@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
-import type { Tool } from './tools/tool.ts';
+import type { Tool } from './tools.ts';
 
 type JsonSchema = { type: 'object' } & Record<string, unknown>;
 

@@ -592,71 +592,6 @@ export interface components {
             };
         };
         /**
-         * @description A refund and its status.
-         * @example {
-         *       "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
-         *       "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
-         *       "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500,
-         *       "currency": "usd",
-         *       "reason": "product_defective",
-         *       "status": "processing",
-         *       "processor": "stripe",
-         *       "metadata": {
-         *         "ticket": "T-1001"
-         *       },
-         *       "initiatedBy": "api",
-         *       "createdAt": "2026-11-20T09:30:00.000Z",
-         *       "updatedAt": "2026-11-20T09:30:00.000Z"
-         *     }
-         */
-        Refund: {
-            /** @description Opaque, prefixed with ref_. */
-            id: string;
-            /** @description The organization that owns the refund; prefixed with org_. */
-            organizationId: string;
-            /** @description The processor's id; null until it has one. */
-            externalRefundId: string | null;
-            /** @description The id of the charge or payment at the processor. */
-            transactionId: string;
-            /** @description In the smallest unit of the currency, for example cents. */
-            amount: number;
-            /** @description ISO 4217, lowercase. */
-            currency: string;
-            /**
-             * @description Why the payment is refunded.
-             * @enum {string}
-             */
-            reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
-            /**
-             * @description `pending` is awaiting approval, `processing` is at or on its way to the processor. `completed`, `failed` and `cancelled` are final, except that a `completed` refund becomes `failed` when the processor returns the money.
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed" | "cancelled";
-            /** @description The payment processor that holds the payment. */
-            processor: string;
-            /** @description As given at creation; null when none. */
-            metadata: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * @description Where the refund was requested.
-             * @enum {string}
-             */
-            initiatedBy: "api" | "dashboard" | "mcp";
-            /**
-             * Format: date-time
-             * @description UTC, with milliseconds.
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description The last change of the refund, here or at the processor; `createdAt` before any.
-             */
-            updatedAt: string;
-        };
-        /**
          * @description An API key made for agents.
          * @example {
          *       "id": "key_01kahw5e2pf9c8m0r4t6v8x1zb",
@@ -845,289 +780,6 @@ export interface components {
             key: string;
         };
         /**
-         * @description A change of a refund.
-         * @example {
-         *       "id": "evt_01kahw3xs5fv2rj0c8m4t9p6ye",
-         *       "type": "refund.completed",
-         *       "createdAt": "2026-11-20T09:30:02.000Z",
-         *       "refundId": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
-         *       "seq": 4,
-         *       "previousStatus": "processing",
-         *       "failure": null,
-         *       "data": {
-         *         "refund": {
-         *           "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
-         *           "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
-         *           "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
-         *           "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *           "amount": 1500,
-         *           "currency": "usd",
-         *           "reason": "product_defective",
-         *           "status": "completed",
-         *           "processor": "stripe",
-         *           "metadata": {
-         *             "ticket": "T-1001"
-         *           },
-         *           "initiatedBy": "api",
-         *           "createdAt": "2026-11-20T09:30:00.000Z",
-         *           "updatedAt": "2026-11-20T09:30:02.000Z"
-         *         }
-         *       }
-         *     }
-         */
-        Event: {
-            /** @description Opaque, prefixed with evt_. */
-            id: string;
-            /**
-             * @description What happened.
-             * @enum {string}
-             */
-            type: "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled";
-            /**
-             * Format: date-time
-             * @description UTC, with milliseconds.
-             */
-            createdAt: string;
-            /** @description The id of the refund. */
-            refundId: string;
-            /** @description Rises with every event of the refund; numbers may be left out. */
-            seq: number;
-            /** @description The status before; null for `refund.created` and where the status did not change. */
-            previousStatus: ("pending" | "processing" | "completed" | "failed" | "cancelled") | null;
-            /** @description Why the refund failed; null for every other type. */
-            failure: {
-                /** @description For programs, for example card_declined. */
-                code: string;
-                /** @description For people. */
-                message: string;
-            } | null;
-            /** @description The refund as it was right after the event. */
-            data: {
-                refund: components["schemas"]["Refund"];
-            };
-        };
-        /**
-         * @description Shows that a webhook endpoint works.
-         * @example {
-         *       "id": "evt_01kahw6q0hfn3t5v7x9z1b3d5f",
-         *       "type": "webhook.test",
-         *       "createdAt": "2026-11-20T09:30:02.000Z",
-         *       "refundId": null,
-         *       "seq": null,
-         *       "previousStatus": null,
-         *       "failure": null,
-         *       "data": {}
-         *     }
-         */
-        TestEvent: {
-            /** @description Opaque, prefixed with evt_. */
-            id: string;
-            /**
-             * @description Always webhook.test.
-             * @constant
-             */
-            type: "webhook.test";
-            /**
-             * Format: date-time
-             * @description UTC, with milliseconds.
-             */
-            createdAt: string;
-            /** @description A test event is about no refund. */
-            refundId: null;
-            /** @description Always null. */
-            seq: null;
-            /** @description Always null. */
-            previousStatus: null;
-            /** @description Always null. */
-            failure: null;
-            /** @description Empty. */
-            data: Record<string, never>;
-        };
-        /**
-         * @example {
-         *       "eligible": true,
-         *       "reason": "The payment can be refunded.",
-         *       "maxAmount": 10000,
-         *       "deadline": "2026-12-19T09:30:00.000Z",
-         *       "conditions": [
-         *         "Refunds are possible within 30 days of the payment."
-         *       ]
-         *     }
-         */
-        PolicyCheck: {
-            /** @description Whether the payment, or the requested amount, may be refunded. */
-            eligible: boolean;
-            /** @description Why, for people. */
-            reason: string;
-            /** @description The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be refunded, for example because the window has closed. */
-            maxAmount: number | null;
-            /**
-             * Format: date-time
-             * @description The deadline for requesting a refund; null when there is none.
-             */
-            deadline: string | null;
-            /** @description The conditions that apply to this payment, for people. */
-            conditions: string[];
-        };
-        /**
-         * @description What a creation would come to. Nothing is reserved, sent or stored.
-         * @example {
-         *       "wouldCreate": true,
-         *       "status": "processing",
-         *       "error": null,
-         *       "policy": {
-         *         "name": "Default 30-day policy",
-         *         "eligible": true,
-         *         "trace": [
-         *           "policy \"Default 30-day policy\" with priority 100: matches",
-         *           "not fully refunded: passed",
-         *           "refund window: passed",
-         *           "amount: passed"
-         *         ]
-         *       },
-         *       "maxAmount": 10000
-         *     }
-         * @example {
-         *       "wouldCreate": false,
-         *       "status": null,
-         *       "error": {
-         *         "code": "validation_error",
-         *         "message": "amount: must be at most 1000 (10.00 USD), which is left to refund."
-         *       },
-         *       "policy": {
-         *         "name": "Default 30-day policy",
-         *         "eligible": false,
-         *         "trace": [
-         *           "policy \"Default 30-day policy\" with priority 100: matches",
-         *           "not fully refunded: passed",
-         *           "refund window: passed",
-         *           "amount: denied"
-         *         ]
-         *       },
-         *       "maxAmount": 1000
-         *     }
-         */
-        RefundDryRun: {
-            /** @description Whether the same request without `dryRun` would create a refund now. False without an error when its Idempotency-Key already has a refund. */
-            wouldCreate: boolean;
-            /** @description The status in which the refund would start; null when none would be created. */
-            status: ("pending" | "processing") | null;
-            /** @description The error that the creation would get; null when there is none. */
-            error: {
-                /**
-                 * @description For programs.
-                 * @enum {string}
-                 */
-                code: "validation_error" | "invalid_signature" | "invalid_api_key" | "policy_denied" | "insufficient_scope" | "not_found" | "method_not_allowed" | "refund_already_processed" | "refund_not_cancellable" | "refund_not_pending" | "refund_flagged" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "processor_error" | "service_unavailable";
-                /** @description For people: what is wrong and what to do. */
-                message: string;
-            } | null;
-            /** @description The policy that decides; null when none matches, or the payment is not known. */
-            policy: {
-                /** @description The name of the policy. */
-                name: string;
-                /** @description Whether the policy allows the refund. A policy that is not enforced only advises. */
-                eligible: boolean;
-                /** @description How it was decided, step by step, for people. */
-                trace: string[];
-            } | null;
-            /** @description The most that can be refunded now, in the smallest unit of the currency; 0 when nothing is left. */
-            maxAmount: number;
-        };
-        /**
-         * @description A refund, with the fields that were asked for.
-         * @example {
-         *       "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
-         *       "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
-         *       "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500,
-         *       "currency": "usd",
-         *       "reason": "product_defective",
-         *       "status": "processing",
-         *       "processor": "stripe",
-         *       "metadata": {
-         *         "ticket": "T-1001"
-         *       },
-         *       "initiatedBy": "api",
-         *       "createdAt": "2026-11-20T09:30:00.000Z",
-         *       "updatedAt": "2026-11-20T09:30:00.000Z"
-         *     }
-         * @example {
-         *       "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
-         *       "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
-         *       "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
-         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
-         *       "amount": 1500,
-         *       "currency": "usd",
-         *       "reason": "product_defective",
-         *       "status": "processing",
-         *       "processor": "stripe",
-         *       "metadata": {
-         *         "ticket": "T-1001"
-         *       },
-         *       "initiatedBy": "api",
-         *       "createdAt": "2026-11-20T09:30:00.000Z",
-         *       "updatedAt": "2026-11-20T09:30:00.000Z",
-         *       "failure": null,
-         *       "cancellable": false
-         *     }
-         */
-        DetailedRefund: {
-            /** @description Opaque, prefixed with ref_. */
-            id: string;
-            /** @description The organization that owns the refund; prefixed with org_. */
-            organizationId: string;
-            /** @description The processor's id; null until it has one. */
-            externalRefundId: string | null;
-            /** @description The id of the charge or payment at the processor. */
-            transactionId: string;
-            /** @description In the smallest unit of the currency, for example cents. */
-            amount: number;
-            /** @description ISO 4217, lowercase. */
-            currency: string;
-            /**
-             * @description Why the payment is refunded.
-             * @enum {string}
-             */
-            reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
-            /**
-             * @description `pending` is awaiting approval, `processing` is at or on its way to the processor. `completed`, `failed` and `cancelled` are final, except that a `completed` refund becomes `failed` when the processor returns the money.
-             * @enum {string}
-             */
-            status: "pending" | "processing" | "completed" | "failed" | "cancelled";
-            /** @description The payment processor that holds the payment. */
-            processor: string;
-            /** @description As given at creation; null when none. */
-            metadata: {
-                [key: string]: unknown;
-            } | null;
-            /**
-             * @description Where the refund was requested.
-             * @enum {string}
-             */
-            initiatedBy: "api" | "dashboard" | "mcp";
-            /**
-             * Format: date-time
-             * @description UTC, with milliseconds.
-             */
-            createdAt: string;
-            /**
-             * Format: date-time
-             * @description The last change of the refund, here or at the processor; `createdAt` before any.
-             */
-            updatedAt: string;
-            /** @description With `include=failure`: why the refund failed; null for any other status. */
-            failure?: {
-                /** @description For programs, for example card_declined. */
-                code: string;
-                /** @description For people. */
-                message: string;
-            } | null;
-            /** @description With `include=cancellable`: whether a cancellation sent now can succeed. */
-            cancellable?: boolean;
-        };
-        /**
          * @description A URL that events are sent to.
          * @example {
          *       "id": "we_01kahw4c0af8ktq9m1rj6z2e5n",
@@ -1295,6 +947,354 @@ export interface components {
         ReplayedWebhooks: {
             /** @description How many deliveries are attempted again. */
             count: number;
+        };
+        /**
+         * @description A refund and its status.
+         * @example {
+         *       "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
+         *       "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
+         *       "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
+         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+         *       "amount": 1500,
+         *       "currency": "usd",
+         *       "reason": "product_defective",
+         *       "status": "processing",
+         *       "processor": "stripe",
+         *       "metadata": {
+         *         "ticket": "T-1001"
+         *       },
+         *       "initiatedBy": "api",
+         *       "createdAt": "2026-11-20T09:30:00.000Z",
+         *       "updatedAt": "2026-11-20T09:30:00.000Z"
+         *     }
+         */
+        Refund: {
+            /** @description Opaque, prefixed with ref_. */
+            id: string;
+            /** @description The organization that owns the refund; prefixed with org_. */
+            organizationId: string;
+            /** @description The processor's id; null until it has one. */
+            externalRefundId: string | null;
+            /** @description The id of the charge or payment at the processor. */
+            transactionId: string;
+            /** @description In the smallest unit of the currency, for example cents. */
+            amount: number;
+            /** @description ISO 4217, lowercase. */
+            currency: string;
+            /**
+             * @description Why the payment is refunded.
+             * @enum {string}
+             */
+            reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
+            /**
+             * @description `pending` is awaiting approval, `processing` is at or on its way to the processor. `completed`, `failed` and `cancelled` are final, except that a `completed` refund becomes `failed` when the processor returns the money.
+             * @enum {string}
+             */
+            status: "pending" | "processing" | "completed" | "failed" | "cancelled";
+            /** @description The payment processor that holds the payment. */
+            processor: string;
+            /** @description As given at creation; null when none. */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description Where the refund was requested.
+             * @enum {string}
+             */
+            initiatedBy: "api" | "dashboard" | "mcp";
+            /**
+             * Format: date-time
+             * @description UTC, with milliseconds.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description The last change of the refund, here or at the processor; `createdAt` before any.
+             */
+            updatedAt: string;
+        };
+        /**
+         * @description What a creation would come to. Nothing is reserved, sent or stored.
+         * @example {
+         *       "wouldCreate": true,
+         *       "status": "processing",
+         *       "error": null,
+         *       "policy": {
+         *         "name": "Default 30-day policy",
+         *         "eligible": true,
+         *         "trace": [
+         *           "policy \"Default 30-day policy\" with priority 100: matches",
+         *           "not fully refunded: passed",
+         *           "refund window: passed",
+         *           "amount: passed"
+         *         ]
+         *       },
+         *       "maxAmount": 10000
+         *     }
+         * @example {
+         *       "wouldCreate": false,
+         *       "status": null,
+         *       "error": {
+         *         "code": "validation_error",
+         *         "message": "amount: must be at most 1000 (10.00 USD), which is left to refund."
+         *       },
+         *       "policy": {
+         *         "name": "Default 30-day policy",
+         *         "eligible": false,
+         *         "trace": [
+         *           "policy \"Default 30-day policy\" with priority 100: matches",
+         *           "not fully refunded: passed",
+         *           "refund window: passed",
+         *           "amount: denied"
+         *         ]
+         *       },
+         *       "maxAmount": 1000
+         *     }
+         */
+        RefundDryRun: {
+            /** @description Whether the same request without `dryRun` would create a refund now. False without an error when its Idempotency-Key already has a refund. */
+            wouldCreate: boolean;
+            /** @description The status in which the refund would start; null when none would be created. */
+            status: ("pending" | "processing") | null;
+            /** @description The error that the creation would get; null when there is none. */
+            error: {
+                /**
+                 * @description For programs.
+                 * @enum {string}
+                 */
+                code: "validation_error" | "invalid_signature" | "invalid_api_key" | "policy_denied" | "insufficient_scope" | "not_found" | "method_not_allowed" | "refund_already_processed" | "refund_not_cancellable" | "refund_not_pending" | "refund_flagged" | "payload_too_large" | "unsupported_media_type" | "idempotency_key_reused" | "rate_limited" | "internal_error" | "processor_error" | "service_unavailable";
+                /** @description For people: what is wrong and what to do. */
+                message: string;
+            } | null;
+            /** @description The policy that decides; null when none matches, or the payment is not known. */
+            policy: {
+                /** @description The name of the policy. */
+                name: string;
+                /** @description Whether the policy allows the refund. A policy that is not enforced only advises. */
+                eligible: boolean;
+                /** @description How it was decided, step by step, for people. */
+                trace: string[];
+            } | null;
+            /** @description The most that can be refunded now, in the smallest unit of the currency; 0 when nothing is left. */
+            maxAmount: number;
+        };
+        /**
+         * @description A refund, with the fields that were asked for.
+         * @example {
+         *       "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
+         *       "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
+         *       "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
+         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+         *       "amount": 1500,
+         *       "currency": "usd",
+         *       "reason": "product_defective",
+         *       "status": "processing",
+         *       "processor": "stripe",
+         *       "metadata": {
+         *         "ticket": "T-1001"
+         *       },
+         *       "initiatedBy": "api",
+         *       "createdAt": "2026-11-20T09:30:00.000Z",
+         *       "updatedAt": "2026-11-20T09:30:00.000Z"
+         *     }
+         * @example {
+         *       "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
+         *       "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
+         *       "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
+         *       "transactionId": "ch_3QfX2eLkdIwHu7ix",
+         *       "amount": 1500,
+         *       "currency": "usd",
+         *       "reason": "product_defective",
+         *       "status": "processing",
+         *       "processor": "stripe",
+         *       "metadata": {
+         *         "ticket": "T-1001"
+         *       },
+         *       "initiatedBy": "api",
+         *       "createdAt": "2026-11-20T09:30:00.000Z",
+         *       "updatedAt": "2026-11-20T09:30:00.000Z",
+         *       "failure": null,
+         *       "cancellable": false
+         *     }
+         */
+        DetailedRefund: {
+            /** @description Opaque, prefixed with ref_. */
+            id: string;
+            /** @description The organization that owns the refund; prefixed with org_. */
+            organizationId: string;
+            /** @description The processor's id; null until it has one. */
+            externalRefundId: string | null;
+            /** @description The id of the charge or payment at the processor. */
+            transactionId: string;
+            /** @description In the smallest unit of the currency, for example cents. */
+            amount: number;
+            /** @description ISO 4217, lowercase. */
+            currency: string;
+            /**
+             * @description Why the payment is refunded.
+             * @enum {string}
+             */
+            reason: "product_not_received" | "product_defective" | "wrong_product" | "duplicate_charge" | "subscription_cancelled" | "other";
+            /**
+             * @description `pending` is awaiting approval, `processing` is at or on its way to the processor. `completed`, `failed` and `cancelled` are final, except that a `completed` refund becomes `failed` when the processor returns the money.
+             * @enum {string}
+             */
+            status: "pending" | "processing" | "completed" | "failed" | "cancelled";
+            /** @description The payment processor that holds the payment. */
+            processor: string;
+            /** @description As given at creation; null when none. */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description Where the refund was requested.
+             * @enum {string}
+             */
+            initiatedBy: "api" | "dashboard" | "mcp";
+            /**
+             * Format: date-time
+             * @description UTC, with milliseconds.
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description The last change of the refund, here or at the processor; `createdAt` before any.
+             */
+            updatedAt: string;
+            /** @description With `include=failure`: why the refund failed; null for any other status. */
+            failure?: {
+                /** @description For programs, for example card_declined. */
+                code: string;
+                /** @description For people. */
+                message: string;
+            } | null;
+            /** @description With `include=cancellable`: whether a cancellation sent now can succeed. */
+            cancellable?: boolean;
+        };
+        /**
+         * @description A change of a refund.
+         * @example {
+         *       "id": "evt_01kahw3xs5fv2rj0c8m4t9p6ye",
+         *       "type": "refund.completed",
+         *       "createdAt": "2026-11-20T09:30:02.000Z",
+         *       "refundId": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
+         *       "seq": 4,
+         *       "previousStatus": "processing",
+         *       "failure": null,
+         *       "data": {
+         *         "refund": {
+         *           "id": "ref_01kahw3v6me8fbw6r5k2jdz7qs",
+         *           "organizationId": "org_01kahvzq3hfa8t8s1kxm1n0c4v",
+         *           "externalRefundId": "re_3QfX2eLkdIwHu7ix0b1Zp9aN",
+         *           "transactionId": "ch_3QfX2eLkdIwHu7ix",
+         *           "amount": 1500,
+         *           "currency": "usd",
+         *           "reason": "product_defective",
+         *           "status": "completed",
+         *           "processor": "stripe",
+         *           "metadata": {
+         *             "ticket": "T-1001"
+         *           },
+         *           "initiatedBy": "api",
+         *           "createdAt": "2026-11-20T09:30:00.000Z",
+         *           "updatedAt": "2026-11-20T09:30:02.000Z"
+         *         }
+         *       }
+         *     }
+         */
+        Event: {
+            /** @description Opaque, prefixed with evt_. */
+            id: string;
+            /**
+             * @description What happened.
+             * @enum {string}
+             */
+            type: "refund.created" | "refund.approval_required" | "refund.processing" | "refund.completed" | "refund.failed" | "refund.cancelled";
+            /**
+             * Format: date-time
+             * @description UTC, with milliseconds.
+             */
+            createdAt: string;
+            /** @description The id of the refund. */
+            refundId: string;
+            /** @description Rises with every event of the refund; numbers may be left out. */
+            seq: number;
+            /** @description The status before; null for `refund.created` and where the status did not change. */
+            previousStatus: ("pending" | "processing" | "completed" | "failed" | "cancelled") | null;
+            /** @description Why the refund failed; null for every other type. */
+            failure: {
+                /** @description For programs, for example card_declined. */
+                code: string;
+                /** @description For people. */
+                message: string;
+            } | null;
+            /** @description The refund as it was right after the event. */
+            data: {
+                refund: components["schemas"]["Refund"];
+            };
+        };
+        /**
+         * @description Shows that a webhook endpoint works.
+         * @example {
+         *       "id": "evt_01kahw6q0hfn3t5v7x9z1b3d5f",
+         *       "type": "webhook.test",
+         *       "createdAt": "2026-11-20T09:30:02.000Z",
+         *       "refundId": null,
+         *       "seq": null,
+         *       "previousStatus": null,
+         *       "failure": null,
+         *       "data": {}
+         *     }
+         */
+        TestEvent: {
+            /** @description Opaque, prefixed with evt_. */
+            id: string;
+            /**
+             * @description Always webhook.test.
+             * @constant
+             */
+            type: "webhook.test";
+            /**
+             * Format: date-time
+             * @description UTC, with milliseconds.
+             */
+            createdAt: string;
+            /** @description A test event is about no refund. */
+            refundId: null;
+            /** @description Always null. */
+            seq: null;
+            /** @description Always null. */
+            previousStatus: null;
+            /** @description Always null. */
+            failure: null;
+            /** @description Empty. */
+            data: Record<string, never>;
+        };
+        /**
+         * @example {
+         *       "eligible": true,
+         *       "reason": "The payment can be refunded.",
+         *       "maxAmount": 10000,
+         *       "deadline": "2026-12-19T09:30:00.000Z",
+         *       "conditions": [
+         *         "Refunds are possible within 30 days of the payment."
+         *       ]
+         *     }
+         */
+        PolicyCheck: {
+            /** @description Whether the payment, or the requested amount, may be refunded. */
+            eligible: boolean;
+            /** @description Why, for people. */
+            reason: string;
+            /** @description The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be refunded, for example because the window has closed. */
+            maxAmount: number | null;
+            /**
+             * Format: date-time
+             * @description The deadline for requesting a refund; null when there is none.
+             */
+            deadline: string | null;
+            /** @description The conditions that apply to this payment, for people. */
+            conditions: string[];
         };
     };
     responses: never;

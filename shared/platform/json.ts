@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+
 /** JSON with sorted keys: the same text for equal values. The caller limits the depth. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
@@ -5,6 +7,12 @@ export function canonicalJson(value: unknown): string {
     const entries = Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries);
   });
+}
+
+/** SHA-256 of a request's content; equal for equal content, however it was written. */
+export function fingerprintOf(operation: string, content: unknown): Uint8Array<ArrayBuffer> {
+  const text = `${operation}\n${canonicalJson(content)}`;
+  return Uint8Array.from(createHash('sha256').update(text).digest());
 }
 
 /** The error message for text that PostgreSQL cannot store. */

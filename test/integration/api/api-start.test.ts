@@ -27,7 +27,7 @@ describe('the API', () => {
     });
     const [, list = ''] = await api.waitForOutput(/^loaded when it listens: (.*)$/m);
     const loaded = list.split(' ');
-    expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/routes/refunds/list.ts']));
+    expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/operations/refunds.ts']));
     const late =
       /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|@modelcontextprotocol\/|api\/dashboard\/)/;
     expect(loaded.filter((name) => late.test(name))).toEqual([]);

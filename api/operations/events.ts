@@ -1,8 +1,12 @@
 import { z } from 'zod';
-import { testEventType, toTestEvent } from '../../../shared/events/event.ts';
-import { type PublicEventType, publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
-import { refundStatuses } from '../../../shared/refunds/model/states.ts';
-import { exampleRefund, failureSchema, refundSchema } from '../refunds/refund-schema.ts';
+import { testEventType, toTestEvent } from '../../shared/events/event.ts';
+import { readRefundEvents } from '../../shared/events/refund-events.ts';
+import { type PublicEventType, publicEventTypes } from '../../shared/refunds/model/event-types.ts';
+import { refundStatuses } from '../../shared/refunds/model/states.ts';
+import { oneOf, onlyOnce, timeOutput, wholeNumber } from './fields.ts';
+import { operation } from './operation.ts';
+import { exampleRefund, failureSchema, refundSchema } from './refund-schemas.ts';
+import { refundParamsSchema } from './refunds.ts';
 
 const endedAt = '2026-11-20T09:30:02.000Z';
 
@@ -58,13 +62,13 @@ export const examplesOfEvents = Object.fromEntries(
   publicEventTypes.map((type) => [type, exampleOfType(type)]),
 ) as Record<PublicEventType, ReturnType<typeof exampleOfType>>;
 
-export const exampleEvent = examplesOfEvents['refund.completed'];
+const exampleEvent = examplesOfEvents['refund.completed'];
 
 export const eventSchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
     type: z.enum(publicEventTypes).meta({ description: 'What happened.' }),
-    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
+    createdAt: timeOutput(),
     refundId: z.string().meta({ description: 'The id of the refund.' }),
     seq: z
       .int()
@@ -89,7 +93,7 @@ export const testEventSchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
     type: z.literal(testEventType).meta({ description: `Always ${testEventType}.` }),
-    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
+    createdAt: timeOutput(),
     refundId: z.null().meta({ description: 'A test event is about no refund.' }),
     seq: z.null().meta({ description: 'Always null.' }),
     previousStatus: z.null().meta({ description: 'Always null.' }),
@@ -101,3 +105,60 @@ export const testEventSchema = z
     description: 'Shows that a webhook endpoint works.',
     examples: [exampleTestEvent],
   });
+
+const listEventsQuerySchema = z.object({
+  after: z
+    .string({ error: onlyOnce })
+    .optional()
+    .meta({
+      description: 'The id of the event to continue after: `nextAfter` of the previous page.',
+      examples: [exampleEvent.id],
+    }),
+  limit: wholeNumber('The maximum number of events to return.', 1, 100, 25),
+  type: oneOf(publicEventTypes).optional().meta({ description: 'Only events of this type.' }),
+});
+
+const eventPageSchema = z.object({
+  data: z.array(eventSchema),
+  nextAfter: z
+    .string()
+    .nullable()
+    .meta({
+      description: 'Pass it as `after` to continue. Null only when there is no event yet.',
+      examples: [exampleEvent.id],
+    }),
+  hasMore: z.boolean().meta({ description: 'Whether more events are available now.' }),
+});
+
+export const listRefundEvents = operation({
+  id: 'listRefundEvents',
+  method: 'GET',
+  path: '/v1/refunds/:id/events',
+  scope: 'refunds:read',
+  tag: 'Events',
+  summary: "List a refund's events",
+  description: 'All events of one refund, oldest first.',
+  params: refundParamsSchema,
+  answer: 'The events of the refund.',
+  output: z.array(eventSchema),
+  run: async (deps, { apiKey, params }) => await readRefundEvents(deps.reads, apiKey, params.id),
+});
+
+export const listEvents = operation({
+  id: 'listEvents',
+  method: 'GET',
+  path: '/v1/events',
+  scope: 'refunds:read',
+  tag: 'Events',
+  summary: 'List events',
+  description:
+    'All events of all refunds, oldest first, without gaps or repeats: continue with `after` set to `nextAfter`. ' +
+    'With `Prefer: wait=N` an empty page is sent only after N seconds; an event is sent as soon as there is one.',
+  waits: true,
+  query: listEventsQuerySchema,
+  answer: 'One page of events.',
+  output: eventPageSchema,
+  hasData: true,
+  run: async ({ feed, whileWaiting }, { apiKey, query: { after, type, limit }, waitMs }) =>
+    await feed.read(apiKey, { after, type, limit }, waitMs(0), whileWaiting),
+});

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { isClientSecret } from '../../../shared/processors/contract/credentials.ts';
-import { initiators, refundReasons } from '../../../shared/refunds/model/reasons.ts';
-import type { PublicRefund } from '../../../shared/refunds/model/refund.ts';
-import { refundStatuses } from '../../../shared/refunds/model/states.ts';
+import { isClientSecret } from '../../shared/processors/contract/credentials.ts';
+import { initiators, refundReasons } from '../../shared/refunds/model/reasons.ts';
+import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
+import { initialStatuses, refundStatuses } from '../../shared/refunds/model/states.ts';
+import { errorCodes, required, timeOutput } from './fields.ts';
 
 export const exampleRefund: PublicRefund = {
   id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',
@@ -19,11 +20,6 @@ export const exampleRefund: PublicRefund = {
   createdAt: '2026-11-20T09:30:00.000Z',
   updatedAt: '2026-11-20T09:30:00.000Z',
 };
-
-/** An object in a body, without other fields. */
-export function jsonObject<Shape extends z.ZodRawShape>(shape: Shape) {
-  return z.strictObject(shape, { error: 'must be a JSON object' });
-}
 
 export const refundSchema = z
   .object({
@@ -53,11 +49,8 @@ export const refundSchema = z
       .nullable()
       .meta({ description: 'As given at creation; null when none.' }),
     initiatedBy: z.enum(initiators).meta({ description: 'Where the refund was requested.' }),
-    createdAt: z.string().meta({ format: 'date-time', description: 'UTC, with milliseconds.' }),
-    updatedAt: z.string().meta({
-      format: 'date-time',
-      description: 'The last change of the refund, here or at the processor; `createdAt` before any.',
-    }),
+    createdAt: timeOutput(),
+    updatedAt: timeOutput('The last change of the refund, here or at the processor; `createdAt` before any.'),
   })
   .meta({ id: 'Refund', description: 'A refund and its status.', examples: [exampleRefund] });
 
@@ -66,21 +59,6 @@ export const failureSchema = z.object({
   code: z.string().meta({ description: 'For programs, for example card_declined.' }),
   message: z.string().meta({ description: 'For people.' }),
 });
-
-/** The message for a required field: `is required` when it is missing, otherwise the given one. */
-export function required(message: string): (issue: { input?: unknown }) => string {
-  return ({ input }) => (input === undefined ? 'is required' : message);
-}
-
-/** For `superRefine`: adds what `problemOf` finds wrong with a value, unless that is null. */
-export function checkedBy<Value>(
-  problemOf: (value: Value) => string | null,
-): (value: Value, context: z.RefinementCtx) => void {
-  return (value, context) => {
-    const message = problemOf(value);
-    if (message !== null) context.addIssue({ code: 'custom', message });
-  };
-}
 
 /** No processor's ids contain whitespace, control characters or non-ASCII characters. */
 export const transactionIdSchema = z
@@ -103,6 +81,78 @@ export const amountSchema = z
   .positive({ error: amountMessage })
   .meta({ description: 'In the smallest unit of the currency, for example cents.', examples: [1500] });
 
-export const refundParamsSchema = z.object({
-  id: z.string().meta({ description: 'The id of the refund, ref_...', examples: [exampleRefund.id] }),
-});
+/** What a dry run of an allowed refund answers. */
+export const exampleDryRun = {
+  wouldCreate: true,
+  status: 'processing' as const,
+  error: null,
+  policy: {
+    name: 'Default 30-day policy',
+    eligible: true,
+    trace: [
+      'policy "Default 30-day policy" with priority 100: matches',
+      'not fully refunded: passed',
+      'refund window: passed',
+      'amount: passed',
+    ],
+  },
+  maxAmount: 10000,
+};
+
+/** What a dry run of a refund above what is left answers. */
+export const exampleRefusedDryRun = {
+  ...exampleDryRun,
+  wouldCreate: false,
+  status: null,
+  error: {
+    code: 'validation_error' as const,
+    message: 'amount: must be at most 1000 (10.00 USD), which is left to refund.',
+  },
+  policy: {
+    ...exampleDryRun.policy,
+    eligible: false,
+    trace: [...exampleDryRun.policy.trace.slice(0, -1), 'amount: denied'],
+  },
+  maxAmount: 1000,
+};
+
+export const dryRunSchema = z
+  .object({
+    wouldCreate: z.boolean().meta({
+      description:
+        'Whether the same request without `dryRun` would create a refund now. False without an error when its ' +
+        'Idempotency-Key already has a refund.',
+    }),
+    status: z
+      .enum(initialStatuses)
+      .nullable()
+      .meta({ description: 'The status in which the refund would start; null when none would be created.' }),
+    error: z
+      .object({
+        code: z.enum(errorCodes).meta({ description: 'For programs.' }),
+        message: z.string().meta({ description: 'For people: what is wrong and what to do.' }),
+      })
+      .nullable()
+      .meta({ description: 'The error that the creation would get; null when there is none.' }),
+    policy: z
+      .object({
+        name: z.string().meta({ description: 'The name of the policy.' }),
+        eligible: z.boolean().meta({
+          description: 'Whether the policy allows the refund. A policy that is not enforced only advises.',
+        }),
+        trace: z.array(z.string()).meta({ description: 'How it was decided, step by step, for people.' }),
+      })
+      .nullable()
+      .meta({
+        description: 'The policy that decides; null when none matches, or the payment is not known.',
+      }),
+    maxAmount: z.int().nonnegative().meta({
+      description:
+        'The most that can be refunded now, in the smallest unit of the currency; 0 when nothing is left.',
+    }),
+  })
+  .meta({
+    id: 'RefundDryRun',
+    description: 'What a creation would come to. Nothing is reserved, sent or stored.',
+    examples: [exampleDryRun, exampleRefusedDryRun],
+  });

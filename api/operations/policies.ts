@@ -1,18 +1,15 @@
 import { z } from 'zod';
-import type { ApiKey } from '../../../shared/platform/database.ts';
-import { examinePayment } from '../../../shared/refunds/lifecycle/decide.ts';
-import type { InitiatedBy } from '../../../shared/refunds/model/reasons.ts';
-import type { ApiDependencies } from '../../http/dependencies.ts';
-import { operation } from '../../http/operation.ts';
-import { dataResponse } from '../../http/route.ts';
-import { amountSchema, jsonObject, transactionIdSchema } from '../refunds/refund-schema.ts';
+import { examinePayment } from '../../shared/refunds/lifecycle/decide.ts';
+import { jsonObject } from './fields.ts';
+import { operation } from './operation.ts';
+import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
 
 export const checkPolicySchema = jsonObject({
   transactionId: transactionIdSchema,
   amount: amountSchema.optional(),
 }).meta({ examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
 
-export const policyCheckSchema = z
+const policyCheckSchema = z
   .object({
     eligible: z
       .boolean()
@@ -47,7 +44,7 @@ export const policyCheckSchema = z
     ],
   });
 
-export const checkPolicyOperation = operation({
+export const checkPolicy = operation({
   id: 'checkPolicy',
   method: 'POST',
   path: '/v1/policies/check',
@@ -56,30 +53,23 @@ export const checkPolicyOperation = operation({
   summary: 'Check refund eligibility',
   description: "Evaluates the organization's policies. An ineligible payment also gets a 200 response.",
   body: checkPolicySchema,
-  response: dataResponse('The result, also for an ineligible payment.', policyCheckSchema),
+  answer: 'The result, also for an ineligible payment.',
+  output: policyCheckSchema,
   errors: ['processor_error'],
-  run: async (deps, { apiKey, body }) => ({ data: await checkPolicy(deps, apiKey, body, 'api') }),
+  async run(deps, { apiKey, actor, source, body: { transactionId, amount } }) {
+    const { organizationId, environment } = apiKey;
+    const asked = amount === undefined ? null : BigInt(amount);
+    const { verdict } = await examinePayment(deps, {
+      ...{ organizationId, environment, apiKey, actor, transactionId },
+      request: { amount: asked, reason: null, metadata: null, initiatedBy: source },
+    });
+    const { eligible, reason, maxAmount, deadline, conditions } = verdict;
+    return {
+      eligible,
+      reason,
+      maxAmount: maxAmount === null ? null : Number(maxAmount),
+      deadline: deadline?.toISOString() ?? null,
+      conditions,
+    };
+  },
 });
-
-/** What the policies, and the limits of the key, say about a payment. */
-export async function checkPolicy(
-  deps: ApiDependencies,
-  apiKey: ApiKey,
-  { transactionId, amount }: z.output<typeof checkPolicySchema>,
-  initiatedBy: InitiatedBy,
-): Promise<z.output<typeof policyCheckSchema>> {
-  const { organizationId, environment } = apiKey;
-  const asked = amount === undefined ? null : BigInt(amount);
-  const { verdict } = await examinePayment(deps, {
-    ...{ organizationId, environment, apiKey, actor: `key:${apiKey.id}`, transactionId },
-    request: { amount: asked, reason: null, metadata: null, initiatedBy },
-  });
-  const { eligible, reason, maxAmount, deadline, conditions } = verdict;
-  return {
-    eligible,
-    reason,
-    maxAmount: maxAmount === null ? null : Number(maxAmount),
-    deadline: deadline?.toISOString() ?? null,
-    conditions,
-  };
-}

@@ -1,9 +1,40 @@
 import { z } from 'zod';
+import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
 
-/** Refuses parameters that are not declared: with a filter that is ignored, a client would get other results than it expects. */
-export function onlyDeclared(query: z.ZodType = z.object({})): z.ZodType {
-  // Any other schema has to be strict itself.
-  return query instanceof z.ZodObject ? query.strict() : query;
+/** The codes of all errors. */
+export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
+
+/** What an idempotency key has. */
+export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
+
+/** An object in a body, without other fields. */
+export function jsonObject<Shape extends z.ZodRawShape>(shape: Shape) {
+  return z.strictObject(shape, { error: 'must be a JSON object' });
+}
+
+/** The message for a required field: `is required` when it is missing, otherwise the given one. */
+export function required(message: string): (issue: { input?: unknown }) => string {
+  return ({ input }) => (input === undefined ? 'is required' : message);
+}
+
+/** For `superRefine`: adds what `problemOf` finds wrong with a value, unless that is null. */
+export function checkedBy<Value>(
+  problemOf: (value: Value) => string | null,
+): (value: Value, context: z.RefinementCtx) => void {
+  return (value, context) => {
+    const message = problemOf(value);
+    if (message !== null) context.addIssue({ code: 'custom', message });
+  };
+}
+
+/** One of some values. */
+export function oneOf<const Values extends readonly string[]>(values: Values) {
+  return z.enum(values, { error: `must be one of: ${values.join(', ')}` });
+}
+
+/** A time in an output. */
+export function timeOutput(description = 'UTC, with milliseconds.') {
+  return z.string().meta({ format: 'date-time', description });
 }
 
 /** The message for a parameter that is repeated, which arrives as a list. */

@@ -1,5 +1,5 @@
-import { holdsStorableTexts, unstorableMessage } from '../../../shared/platform/json.ts';
-import { forbiddenMetadataKeys, metadataLimits } from '../../../shared/refunds/model/refund.ts';
+import { holdsStorableTexts, unstorableMessage } from '../../platform/json.ts';
+import { forbiddenMetadataKeys, metadataLimits } from './refund.ts';
 
 /** What is wrong with metadata, as the end of a sentence that begins with its name; null when nothing is. */
 export function checkMetadata(metadata: Record<string, unknown>): string | null {

@@ -1,0 +1,185 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { ApiKeyScope } from '../../shared/organizations/api-keys.ts';
+import type { ApiKey } from '../../shared/platform/database.ts';
+import { type ErrorCode, ServiceError } from '../../shared/platform/errors.ts';
+import type { GivenKey } from '../../shared/refunds/requests/key-requests.ts';
+import { idempotencyKeyPattern } from '../operations/fields.ts';
+import type { Call, Operation } from '../operations/operation.ts';
+import { ignoredBody, optionalJsonBody } from './body.ts';
+import { type Api, jsonResponse, responsesOf, routePlugin } from './route.ts';
+
+/** A route for each operation. */
+export const operationRoutes = routePlugin<{ operations: readonly Operation[] }>(
+  { name: 'operations', dependencies: ['authenticate', 'limit-keys'] },
+  async (app, { operations }) => {
+    for (const one of operations) await app.register(async (scope: Api) => await addRoute(scope, one));
+  },
+);
+
+/** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
+async function addRoute(app: Api, operation: Operation): Promise<void> {
+  const { id, method, path, scope, tag, params, query, summary, description } = operation;
+  const body = typeof operation.body === 'function' ? operation.body(app.deps) : operation.body;
+  const headers = headersOf(operation);
+  checkScope(app, scope);
+  if (body === undefined && method !== 'GET') await app.register(ignoredBody);
+  if (body?.isOptional()) await app.register(optionalJsonBody);
+  app.route({
+    method,
+    url: path,
+    schema: {
+      ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: [scope] }] },
+      // A part that is present but undefined would get a warning.
+      ...(headers && { headers }),
+      ...(params && { params }),
+      ...(body && { body }),
+      querystring: onlyDeclared(query),
+      response: { 200: responseOf(operation), ...responsesOf(errorsOf(operation)) },
+    },
+    async handler(request, reply) {
+      const answer = await operation.run(request.deps, callOf(operation, request, reply));
+      return operation.hasData ? answer : { data: answer };
+    },
+  });
+}
+
+/** Requires a scope on every route of this instance. */
+function checkScope(app: Api, scope: ApiKeyScope): void {
+  app.addHook('onRoute', (route) => {
+    const check = async ({ apiKey }: { apiKey: ApiKey }) => requireScope(apiKey, scope);
+    // A hook of the route runs after the rate limit, which is one as well.
+    route.onRequest = [route.onRequest ?? [], check].flat();
+  });
+}
+
+/** @throws ServiceError insufficient_scope for a key that is stopped or lacks the scope. */
+export function requireScope(
+  { stoppedAt, scopes }: Pick<ApiKey, 'stoppedAt' | 'scopes'>,
+  required: ApiKeyScope,
+): void {
+  if (stoppedAt !== null) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
+    );
+  }
+  if (scopes.includes(required)) return;
+  throw new ServiceError(
+    'insufficient_scope',
+    `This requires the scope ${required}, which this API key does not have. Use another key.`,
+  );
+}
+
+/** For the OpenAPI document. The functions below read the values, so that no header can cause a 500. */
+const headersSchema = z.object({
+  'idempotency-key': z
+    .string()
+    .optional()
+    .meta({
+      description:
+        '1 to 255 visible ASCII characters. The same key with the same request is carried out once; ' +
+        'a repeated creation returns its refund as it is now.',
+    }),
+  prefer: z.string().optional().meta({
+    description: '`wait=N` waits up to N seconds for the outcome, `respond-async` does not wait (RFC 7240).',
+  }),
+});
+
+function headersOf({ isIdempotent, waits }: Operation): z.ZodType | undefined {
+  if (isIdempotent) return headersSchema;
+  return waits && headersSchema.pick({ prefer: true });
+}
+
+/** Refuses parameters that are not declared: with a filter that is ignored, a client would get other results than it expects. */
+function onlyDeclared(query: z.ZodType = z.object({})): z.ZodType {
+  // Any other schema has to be strict itself.
+  return query instanceof z.ZodObject ? query.strict() : query;
+}
+
+function responseOf({ output, answer, examples = {}, hasData }: Operation) {
+  const schema = hasData ? output : z.object({ data: output });
+  const named = Object.entries(examples).map(([name, data]) => [name, { value: hasData ? data : { data } }]);
+  return jsonResponse(answer, schema, named.length === 0 ? undefined : Object.fromEntries(named));
+}
+
+/** Its own errors, then those that it may send because of what it takes, then those of every operation. */
+function errorsOf({ method, isIdempotent, params, body, errors = [] }: Operation): ErrorCode[] {
+  const codes: ErrorCode[] = [...errors];
+  if (params !== undefined) codes.push('not_found');
+  if (method !== 'GET') codes.push('payload_too_large');
+  if (body !== undefined) codes.push('unsupported_media_type');
+  if (isIdempotent) codes.push('idempotency_key_reused');
+  return [...codes, ...always];
+}
+
+const always: readonly ErrorCode[] = [
+  'validation_error',
+  'invalid_api_key',
+  'insufficient_scope',
+  'rate_limited',
+  'internal_error',
+  'service_unavailable',
+];
+
+function callOf({ isIdempotent }: Operation, request: FastifyRequest, reply: FastifyReply): Call {
+  const { apiKey, params, query, body } = request;
+  return {
+    ...{ apiKey, actor: `key:${apiKey.id}`, source: 'api', params, query, body },
+    idempotency: isIdempotent ? readIdempotencyKey(request) : null,
+    waitMs(defaultMs) {
+      const { MAX_WAIT_MS } = request.deps.settings;
+      const { waitMs, applied } = readWaitPreference(request.headers.prefer, defaultMs, MAX_WAIT_MS);
+      if (applied !== null) reply.header('preference-applied', applied);
+      return waitMs;
+    },
+    report({ answer, isReplayed, recordedAs }) {
+      if (isReplayed) reply.header('idempotent-replayed', 'true');
+      if (recordedAs !== undefined) reply.header('location', `/v1/refunds/${recordedAs}`);
+      if (answer instanceof ServiceError) throw answer;
+      return answer;
+    },
+  };
+}
+
+/**
+ * The Idempotency-Key of a request; null without one.
+ * @throws ServiceError validation_error for an invalid one.
+ */
+function readIdempotencyKey({ headers }: FastifyRequest): GivenKey | null {
+  const header = headers['idempotency-key'];
+  if (header === undefined) return null;
+  if (typeof header === 'string' && idempotencyKeyPattern.test(header)) return { key: header };
+  throw new ServiceError('validation_error', 'Idempotency-Key: use 1 to 255 visible ASCII characters.');
+}
+
+interface WaitPreference {
+  waitMs: number;
+  /** The value of the Preference-Applied response header; null when the client stated no preference. */
+  applied: string | null;
+}
+
+/**
+ * Reads `Prefer: respond-async` and `Prefer: wait=N` (seconds). Anything else is ignored, as RFC 7240 requires;
+ * respond-async takes precedence over wait.
+ * @param defaultMs the wait without a preference.
+ * @param maxMs the upper limit of any wait.
+ */
+function readWaitPreference(
+  header: string | string[] | undefined,
+  defaultMs: number,
+  maxMs: number,
+): WaitPreference {
+  if (header === undefined) return { waitMs: Math.min(defaultMs, maxMs), applied: null };
+  const preferences = [header]
+    .flat()
+    .flatMap((line) => line.split(','))
+    .map((preference) => preference.trim().toLowerCase());
+  if (preferences.includes('respond-async')) return { waitMs: 0, applied: 'respond-async' };
+  const seconds = preferences
+    .map((preference) => /^wait *= *"?(\d{1,6})"?$/.exec(preference)?.[1])
+    .find(Boolean);
+  if (seconds === undefined) return { waitMs: Math.min(defaultMs, maxMs), applied: null };
+  const waitMs = Math.min(Number(seconds) * 1000, maxMs);
+  return { waitMs, applied: `wait=${Math.floor(waitMs / 1000)}` };
+}

@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import type { ToolAnnotations } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import type { ApiKey, Reads } from '../../shared/platform/database.ts';
+import {
+  fingerprintOfCreation,
+  type GivenKey,
+  type RefundContent,
+} from '../../shared/refunds/requests/key-requests.ts';
+import { idempotencyKeyPattern, jsonObject, required } from '../operations/fields.ts';
+import type { Call, Operation, OperationDependencies } from '../operations/operation.ts';
+import { checkPolicy, checkPolicySchema } from '../operations/policies.ts';
+import { dryRunSchema, refundSchema } from '../operations/refund-schemas.ts';
+import {
+  cancelRefund,
+  createRefund,
+  createRefundSchema,
+  getRefund,
+  listRefunds,
+  listRefundsQuerySchema,
+  scalarMeta,
+} from '../operations/refunds.ts';
+
+/** What agents see of an operation. Its texts are what they choose by. */
+export interface Tool<Input extends z.ZodType = z.ZodType> {
+  operation: Operation;
+  name: string;
+  title: string;
+  description: string;
+  annotations: ToolAnnotations;
+  input: Input;
+  /** The objects that it returns: always one of these. */
+  outputs: readonly z.ZodObject[];
+  /** The call of the operation that the arguments stand for. */
+  callOf(input: z.output<Input>, deps: OperationDependencies, apiKey: ApiKey): ToolCall | Promise<ToolCall>;
+  /** By default, an object with the answer in the one field of its output. */
+  resultOf?(answer: object, call: ToolCall, isReplayed: boolean): object;
+}
+
+type ToolCall = Partial<Pick<Call, 'params' | 'query' | 'body' | 'idempotency'>>;
+
+/** Checks a tool's types, which a list of tools does not keep. */
+function tool<Input extends z.ZodType>(definition: Tool<Input>): Tool {
+  return definition as Tool;
+}
+
+/** The arguments of a tool for one refund. */
+const refundIdInput = jsonObject({
+  refundId: z
+    .string({ error: required('must be a string') })
+    .meta({ description: "The refund's id, which begins with ref_." }),
+});
+
+const refundOutput = z.object({ refund: refundSchema });
+
+/** The filters of the API. In a query string everything is text, and metadata is written in another way. */
+const filters = jsonObject({
+  ...listRefundsQuerySchema.shape,
+  metadata: z
+    .record(z.string(), z.string({ error: 'must be a string, number or boolean' }).meta(scalarMeta), {
+      error: 'must be an object',
+    })
+    .optional()
+    .meta({
+      description: 'Only refunds with these values in the first level of their metadata. Compared as text.',
+      examples: [{ ticket: 'T-1001' }],
+    }),
+});
+
+/** All tools, in the order in which agents see them. */
+export const tools: readonly Tool[] = [
+  tool({
+    operation: createRefund,
+    name: 'create_refund',
+    title: 'Create refund',
+    description:
+      'Refunds a payment, in full or in part. `amount` is a whole number in minor units of the currency: 1050 is 10.50 USD. ' +
+      'Money moves, so check first that the customer is entitled to it and that payment, amount and currency are right; with ' +
+      '`dryRun: true` nothing is sent, and the answer says what would happen and how much is left to refund.\n' +
+      'The status of the refund: `processing` means that the processor has it or will get it, and it settles later; ' +
+      '`pending` means that a person must approve it first. Say so, and follow it with get_refund; do not create another one.\n' +
+      'Repeating a call is safe: within 24 hours the same arguments are the same refund (`replayed: true`). For a second, ' +
+      'identical refund on purpose, or to try again after the processor rejected one, pass a new `idempotencyKey`.\n' +
+      'After an error, do what its message says. policy_denied and insufficient_scope are decisions of the organization: ' +
+      'tell the user, and do not split the amount or change the reason to get around them. After service_unavailable, ' +
+      'rate_limited or internal_error repeat the same call.',
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    input: createRefundSchema.extend({
+      idempotencyKey: z
+        .string({ error: 'must be a string' })
+        .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })
+        .optional()
+        .meta({
+          description:
+            'Names this refund: 1 to 255 visible ASCII characters. A call with the same key and arguments is the same refund, ' +
+            'however late. Without it, a call is the same refund as an equal one of the last 24 hours.',
+        }),
+    }),
+    outputs: [
+      z.object({
+        refund: refundSchema,
+        idempotencyKey: z
+          .string()
+          .meta({ description: 'The key given, or the one derived from the arguments.' }),
+        replayed: z
+          .boolean()
+          .meta({ description: 'True when an earlier call created the refund: nothing new has happened.' }),
+      }),
+      dryRunSchema,
+    ],
+    async callOf({ idempotencyKey: key, ...body }, { reads }, apiKey) {
+      const { dryRun: _, ...content } = body;
+      return { body, idempotency: key === undefined ? await deriveKey(reads, apiKey, content) : { key } };
+    },
+    resultOf: (answer, { idempotency }, replayed) =>
+      'wouldCreate' in answer ? answer : { refund: answer, idempotencyKey: idempotency?.key, replayed },
+  }),
+
+  tool({
+    operation: getRefund,
+    name: 'get_refund',
+    title: 'Get refund',
+    description:
+      'Reads one refund by its id. Use it to follow a refund after create_refund: `pending` is awaiting approval by a ' +
+      'person, `processing` is with the payment processor, and `completed`, `failed` and `cancelled` are final. A refund ' +
+      'can stay pending for days; do not poll it in a loop. `amount` is in minor units (1050 is 10.50 USD).',
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    input: refundIdInput,
+    outputs: [refundOutput],
+    callOf: ({ refundId }) => ({ params: { id: refundId } }),
+  }),
+
+  tool({
+    operation: cancelRefund,
+    name: 'cancel_refund',
+    title: 'Cancel refund',
+    description:
+      'Cancels a refund that is `pending` or `processing`. A refund that was not sent to the payment processor yet is ' +
+      'cancelled at once. Otherwise the processor has to confirm, and the error refund_not_cancellable says when it has ' +
+      'not: then read the refund with get_refund instead of cancelling again. A refund that is `completed`, `failed` or ' +
+      "`cancelled` cannot be cancelled. An agent key cancels only refunds that it requested. Cancelling can't be undone.",
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
+    input: refundIdInput,
+    outputs: [refundOutput],
+    callOf: ({ refundId }) => ({ params: { id: refundId } }),
+  }),
+
+  tool({
+    operation: listRefunds,
+    name: 'list_refunds',
+    title: 'List refunds',
+    description:
+      'Lists refunds, newest first; all filters that are given have to match. Use it to find out whether a payment was ' +
+      'refunded before (`transactionId`), and what awaits approval (`status: "pending"`). A page with fewer refunds than ' +
+      '`limit` (25 by default) is the last one; continue with `after` set to the id of the last refund. Amounts are in ' +
+      'minor units (1050 is 10.50 USD).',
+    annotations: { readOnlyHint: true, openWorldHint: false },
+    input: z.preprocess(asQuery, filters),
+    outputs: [z.object({ refunds: listRefunds.output })],
+    callOf: (query) => ({ query }),
+  }),
+
+  tool({
+    operation: checkPolicy,
+    name: 'check_policy',
+    title: 'Check refund policy',
+    description:
+      "Checks whether a payment may be refunded under the organization's policies, how much at most and until when. Use it " +
+      'before you promise a refund to a customer; it changes nothing. Leave out `amount` to learn the most that can be ' +
+      'refunded. `amount` and `maxAmount` are in minor units (1050 is 10.50 USD). `eligible: false` is a result, not an ' +
+      'error: `reason` and `conditions` say why. The limits of your API key count as well.',
+    annotations: { readOnlyHint: true, openWorldHint: true },
+    input: checkPolicySchema,
+    outputs: [z.object({ policy: checkPolicy.output })],
+    callOf: (body) => ({ body }),
+  }),
+];
+
+/** Numbers and booleans as text, also in metadata. */
+function asQuery(given: unknown): unknown {
+  return mapValues(given, (value) => mapValues(asText(value), asText));
+}
+
+function asText(value: unknown): unknown {
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
+}
+
+function mapValues(object: unknown, change: (value: unknown) => unknown): unknown {
+  if (typeof object !== 'object' || object === null || Array.isArray(object)) return object;
+  return Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]));
+}
+
+/**
+ * The idempotency key of a call that gives none: the same for equal arguments of the same API key, until the refund is 24 hours
+ * old. A call that also names the processor, or empty metadata, is equal. Keys stay bound to their refunds, so the next one is
+ * derived from the last one and its refund, and calls at the same moment still derive the same.
+ */
+async function deriveKey(
+  reads: Reads,
+  apiKey: ApiKey,
+  { processor: _, metadata, ...content }: RefundContent,
+): Promise<GivenKey> {
+  const isEmpty = Object.keys(metadata ?? {}).length === 0;
+  const fingerprint = fingerprintOfCreation(isEmpty ? content : { ...content, metadata });
+  let key = derive(apiKey.id, Buffer.from(fingerprint).toString('hex'));
+  for (
+    let last = await findOld(reads, apiKey, key);
+    last !== null;
+    last = await findOld(reads, apiKey, key)
+  ) {
+    key = derive(key, last);
+  }
+  return { key, fingerprint };
+}
+
+function derive(...parts: readonly string[]): string {
+  return `mcp_${createHash('sha256').update(parts.join(' ')).digest('base64url')}`;
+}
+
+/** The id of the refund that the key is bound to, if it is 24 hours old. */
+async function findOld(
+  reads: Reads,
+  { organizationId, environment }: ApiKey,
+  key: string,
+): Promise<string | null> {
+  const [row] = await reads.query<{ id: string }>(
+    `SELECT id FROM refund WHERE organization_id = $1 AND environment = $2 AND idempotency_key = $3
+       AND created_at <= service_time() - interval '24 hours'`,
+    [organizationId, environment, key],
+  );
+  return row?.id ?? null;
+}

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { testEventType } from '../../shared/events/event.ts';
+import { publicEventTypes } from '../../shared/refunds/model/event-types.ts';
+import { attemptErrors } from '../../shared/webhooks/attempt-error.ts';
+import {
+  deliveryStatuses,
+  listDeliveries,
+  maxReplayed,
+  replayDeliveries,
+  retryDelivery,
+  sendTestEvent,
+} from '../../shared/webhooks/deliveries.ts';
+import { jsonObject, offsetNumber, oneOf, required, timeOutput, wholeNumber } from './fields.ts';
+import { operation } from './operation.ts';
+import { endpointParamsSchema, endpointRequest, webhooks } from './webhook-endpoints.ts';
+
+const errorList = Object.entries(attemptErrors)
+  .map(([code, meaning]) => `\`${code}\`: ${meaning}`)
+  .join(' ');
+
+const exampleDelivery = {
+  id: 'del_01kahw4f2vexrvhq3s8m7k1dpb',
+  eventId: 'evt_01kahw3xs5fv2rj0c8m4t9p6ye',
+  type: 'refund.completed',
+  status: 'pending',
+  nextAttemptAt: '2026-11-20T09:30:07.400Z',
+  attempts: [
+    {
+      startedAt: '2026-11-20T09:30:02.150Z',
+      durationMs: 84,
+      responseStatus: 500,
+      error: 'unsuccessful_status',
+      responseBody: 'Internal Server Error',
+    },
+  ],
+};
+
+const attemptSchema = z.object({
+  startedAt: timeOutput(),
+  durationMs: z
+    .int()
+    .nullable()
+    .meta({ description: 'Null while it is under way, and when its worker was stopped.' }),
+  responseStatus: z.int().nullable().meta({ description: 'The HTTP status; null without a response.' }),
+  error: z
+    .string()
+    .nullable()
+    .meta({ description: `Why it failed; null when it did not. More codes may follow. ${errorList}` }),
+  responseBody: z.string().nullable().meta({ description: 'The beginning of the response.' }),
+});
+
+const deliverySchema = z
+  .object({
+    id: z.string().meta({ description: 'Opaque, prefixed with del_.' }),
+    eventId: z.string().meta({ description: 'The event that is sent; the `webhook-id` of every attempt.' }),
+    type: z.enum([...publicEventTypes, testEventType]).meta({ description: 'The type of the event.' }),
+    status: z.enum(deliveryStatuses).meta({
+      description:
+        '`pending`: an attempt is under way or follows. `succeeded`: the endpoint replied 2xx. `failed`: no attempt follows.',
+    }),
+    nextAttemptAt: z.string().nullable().meta({
+      format: 'date-time',
+      description:
+        'When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.',
+    }),
+    attempts: z.array(attemptSchema).meta({ description: 'The last 20, the oldest first.' }),
+  })
+  .meta({
+    id: 'WebhookDelivery',
+    description: 'One event for one endpoint, with every attempt.',
+    examples: [exampleDelivery],
+  });
+
+const deliveryParamsSchema = endpointParamsSchema.extend({
+  deliveryId: z
+    .string()
+    .meta({ description: 'The id of the delivery, del_...', examples: [exampleDelivery.id] }),
+});
+
+const deliveryStatusSchema = oneOf(deliveryStatuses);
+
+const listDeliveriesQuerySchema = z.object({
+  status: deliveryStatusSchema.optional().meta({ description: 'Only deliveries with this status.' }),
+  limit: wholeNumber('The maximum number of deliveries to return.', 1, 100, 25),
+  offset: offsetNumber('The number of deliveries to skip.', 'filter by status to read fewer'),
+});
+
+const timeError = 'must be a time in ISO 8601, such as 2026-11-20T09:30:00Z';
+
+const yearOf = (text: string) => new Date(text).getUTCFullYear();
+
+const replaySchema = jsonObject({
+  since: z.iso
+    .datetime({ offset: true, error: required(timeError) })
+    .refine((text) => yearOf(text) >= 1970 && yearOf(text) <= 9999, { error: timeError })
+    .meta({ description: 'Deliveries created at this time or later.' }),
+  status: deliveryStatusSchema.default('failed').meta({ description: 'Only deliveries with this status.' }),
+}).meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
+
+const replayedSchema = z
+  .object({ count: z.int().min(0).meta({ description: 'How many deliveries are attempted again.' }) })
+  .meta({ id: 'ReplayedWebhooks', examples: [{ count: 12 }] });
+
+/** What is sent to an endpoint. */
+export const deliveryOperations = [
+  operation({
+    ...webhooks,
+    id: 'testWebhookEndpoint',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/:id/test',
+    summary: 'Send a test event',
+    description:
+      'Sends an event of the type `webhook.test` now, also if the filter of the endpoint leaves the type out. Its delivery is in the list of ' +
+      'deliveries; the event is not in the feed. A disabled endpoint is refused. A body is ignored.',
+    params: endpointParamsSchema,
+    answer: 'The delivery, before its first attempt.',
+    output: deliverySchema,
+    run: async (deps, call) => await sendTestEvent(deps, endpointRequest(call)),
+  }),
+
+  operation({
+    ...webhooks,
+    id: 'listWebhookDeliveries',
+    method: 'GET',
+    path: '/v1/webhook-endpoints/:id/deliveries',
+    summary: 'List deliveries',
+    description:
+      'What was sent to the endpoint and what is pending, newest first, with every attempt. A page with fewer deliveries ' +
+      'than `limit` is the last one.',
+    params: endpointParamsSchema,
+    query: listDeliveriesQuerySchema,
+    answer: 'One page of deliveries.',
+    output: z.array(deliverySchema),
+    run: async (deps, { apiKey, params, query: { status, limit, offset } }) =>
+      await listDeliveries(deps.db, apiKey, params.id, { status, limit, offset }),
+  }),
+
+  operation({
+    ...webhooks,
+    id: 'retryWebhookDelivery',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/:id/deliveries/:deliveryId/retry',
+    summary: 'Retry a delivery',
+    description:
+      'Attempts the delivery now, in place of the scheduled attempt; also one that succeeded or failed. While an attempt is ' +
+      'under way, the next one follows as soon as it fails. A disabled endpoint is refused. A body is ignored.',
+    params: deliveryParamsSchema,
+    answer: 'The delivery, before the new attempt.',
+    output: deliverySchema,
+    run: async (deps, call) =>
+      await retryDelivery(deps, { ...endpointRequest(call), deliveryId: call.params.deliveryId }),
+  }),
+
+  operation({
+    ...webhooks,
+    id: 'replayWebhookDeliveries',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/:id/replay',
+    summary: 'Replay deliveries',
+    description:
+      'Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. At most ' +
+      `${maxReplayed} at once, the oldest first. The events keep their ids. A disabled endpoint is refused.`,
+    params: endpointParamsSchema,
+    body: replaySchema,
+    answer: 'The number of deliveries.',
+    output: replayedSchema,
+    async run(deps, call) {
+      const { since, status } = call.body;
+      const replay = { ...endpointRequest(call), since: new Date(since), status };
+      return { count: await replayDeliveries(deps, replay) };
+    },
+  }),
+];

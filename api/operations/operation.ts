@@ -1,0 +1,85 @@
+import type { z } from 'zod';
+import type { Dependencies } from '../../shared/dependencies.ts';
+import type { EventFeed } from '../../shared/events/feed.ts';
+import type { ApiKeyScope } from '../../shared/organizations/api-keys.ts';
+import type { ApiKey } from '../../shared/platform/database.ts';
+import type { ErrorCode } from '../../shared/platform/errors.ts';
+import type { InitiatedBy } from '../../shared/refunds/model/reasons.ts';
+import type { RefundWatcher } from '../../shared/refunds/queries/refund-watcher.ts';
+import type { GivenKey, Outcome } from '../../shared/refunds/requests/key-requests.ts';
+
+/** What operations need, beside what every process has. */
+export interface OperationDependencies extends Dependencies {
+  watcher: RefundWatcher;
+  feed: EventFeed;
+}
+
+/**
+ * An operation of the public API. Its route, its entry in the OpenAPI document, its tool for agents and the tests of access
+ * follow from this.
+ */
+export interface Operation<
+  Params extends z.ZodType = z.ZodType,
+  Query extends z.ZodType = z.ZodType,
+  Body extends z.ZodType = z.ZodType,
+  Output extends z.ZodType = z.ZodType,
+> {
+  id: string;
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+  /** The scope that a key needs. */
+  scope: ApiKeyScope;
+  tag: 'Refunds' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
+  summary: string;
+  description: string;
+  /** True when a caller may name the request with an idempotency key. */
+  isIdempotent?: true;
+  /** True when a caller may say how long it waits. */
+  waits?: true;
+  params?: Params;
+  /** Other parameters are refused. */
+  query?: Query;
+  /** Without a schema a body is ignored. A body that its schema lets be undefined may be left out. */
+  body?: Body | ((deps: OperationDependencies) => Body);
+  output: Output;
+  /** What the output is, for the reference. */
+  answer: string;
+  /** Examples of the output by name; made from those of the schema by default. */
+  examples?: Record<string, z.output<Output>>;
+  /** True for an output that has `data` itself; any other is the `data` of the answer. */
+  hasData?: true;
+  /** Besides those that follow from the rest of the definition. */
+  errors?: readonly ErrorCode[];
+  /** @throws ServiceError for what is refused. */
+  run(
+    deps: OperationDependencies,
+    call: Call<z.output<Params>, z.output<Query>, z.output<Body>>,
+  ): Promise<z.output<Output>>;
+}
+
+/** A valid request for an operation. */
+export interface Call<Params = unknown, Query = unknown, Body = unknown> {
+  apiKey: ApiKey;
+  /** The key as events and the audit log name it. */
+  actor: string;
+  /** Where the caller is connected. */
+  source: InitiatedBy;
+  params: Params;
+  query: Query;
+  body: Body;
+  idempotency: GivenKey | null;
+  /** How long the caller waits: as it prefers, or as long as is given. */
+  waitMs(defaultMs: number): number;
+  /** Tells the caller what is to be known of an outcome besides its answer. @throws the refusal. */
+  report<Answer>(outcome: Outcome<Answer>): Answer;
+}
+
+/** Checks an operation's types, which a list of operations does not keep. */
+export function operation<
+  Params extends z.ZodType,
+  Query extends z.ZodType,
+  Body extends z.ZodType,
+  Output extends z.ZodType,
+>(definition: Operation<Params, Query, Body, Output>): Operation<Params, Query, Body, Output> {
+  return definition;
+}

@@ -1,0 +1,30 @@
+import { agentKeyOperations } from './agent-keys.ts';
+import { deliveryOperations } from './deliveries.ts';
+import { listEvents, listRefundEvents } from './events.ts';
+import type { Operation } from './operation.ts';
+import { checkPolicy } from './policies.ts';
+import {
+  approveRefund,
+  cancelRefund,
+  createRefund,
+  getRefund,
+  listRefunds,
+  rejectRefund,
+} from './refunds.ts';
+import { endpointOperations } from './webhook-endpoints.ts';
+
+/** All operations of the public API, in the order of its reference. */
+export const operations: readonly Operation[] = [
+  createRefund,
+  getRefund,
+  listRefunds,
+  cancelRefund,
+  approveRefund,
+  rejectRefund,
+  listRefundEvents,
+  listEvents,
+  checkPolicy,
+  ...agentKeyOperations,
+  ...endpointOperations,
+  ...deliveryOperations,
+];

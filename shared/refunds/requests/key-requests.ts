@@ -1,0 +1,227 @@
+import type { ApiKey, Refund } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { fingerprintOf } from '../../platform/json.ts';
+import {
+  approveRefund,
+  type DecidedRefund,
+  type DecisionOutcome,
+  rejectRefund,
+} from '../decisions/approve.ts';
+import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
+import { createRefund } from '../lifecycle/create.ts';
+import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
+import type { RefundDependencies } from '../lifecycle/dependencies.ts';
+import type { InitiatedBy } from '../model/reasons.ts';
+import { asCreated, type PublicRefund, type RefundDetails, toPublicRefund } from '../model/refund.ts';
+import { nothingLeft } from '../model/refusals.ts';
+import { isTerminal } from '../model/states.ts';
+import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
+import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
+
+// What holders of API keys request of refunds, whichever way they are connected.
+
+type WaitingDependencies = RefundDependencies & { watcher: RefundWatcher; refundReads: RefundReads };
+
+/** What came of a request that can be repeated with the same idempotency key. */
+export interface Outcome<Answer> {
+  answer: Answer | ServiceError;
+  /** True when an earlier request with the same key had it. */
+  isReplayed: boolean;
+  /** The refund that is on record although the request was refused. */
+  recordedAs?: string;
+}
+
+/** An idempotency key as it was given, or derived from other content than that of the request, which has this fingerprint. */
+export type GivenKey = Pick<IdempotencyKey, 'key'> & Partial<IdempotencyKey>;
+
+/** The content of a request for a refund. The currency may be in capitals. */
+export type RefundContent = Pick<RefundRequest, 'transactionId' | 'currency' | 'reason'> & {
+  /** Minor units. */
+  amount: number;
+  processor?: string | undefined;
+  metadata?: RefundRequest['metadata'] | undefined;
+};
+
+/** The request of an API key for a refund. */
+export function refundRequestedBy(
+  apiKey: ApiKey,
+  initiatedBy: InitiatedBy,
+  content: RefundContent,
+  given: GivenKey | null,
+): RefundRequest {
+  const { amount, currency, metadata = null, processor, ...rest } = content;
+  const { organizationId, environment } = apiKey;
+  return {
+    ...rest,
+    organizationId,
+    environment,
+    apiKey,
+    initiatedBy,
+    actor: `key:${apiKey.id}`,
+    amount: BigInt(amount),
+    currency: currency.toLowerCase(),
+    processor,
+    metadata,
+    idempotency: given && { fingerprint: fingerprintOfCreation(content), ...given },
+  };
+}
+
+/** What idempotency keys of creations are bound to: not how a currency is written, or that there is no metadata. */
+export function fingerprintOfCreation({
+  metadata,
+  currency,
+  ...content
+}: RefundContent): Uint8Array<ArrayBuffer> {
+  return fingerprintOf('POST /v1/refunds', {
+    ...content,
+    currency: currency.toLowerCase(),
+    ...(metadata == null ? {} : { metadata }),
+  });
+}
+
+/**
+ * Creates a refund and waits for the processor's decision. An outcome that is still unknown is no error.
+ * @param waitMs asked once the refund is recorded.
+ * @throws ServiceError as `createRefund` does.
+ */
+export async function createAndWait(
+  deps: WaitingDependencies,
+  request: RefundRequest,
+  waitMs: () => number,
+): Promise<Outcome<PublicRefund>> {
+  const { refund, isReplayed } = await createRefund(deps, request);
+  const longestMs = waitMs();
+  const waits = refund.status === 'processing' && refund.externalRefundId === null;
+  const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);
+  const latest = (waits ? await deps.whileWaiting(decided) : null) ?? refund;
+  if (latest.status === 'failed' && latest.externalRefundId === null) {
+    return { answer: rejectionOf(latest), isReplayed, recordedAs: refund.id };
+  }
+  // A repeated request gets the refund as it is now.
+  const isAsItIs = isReplayed || latest.status === 'pending';
+  return { answer: isAsItIs ? toPublicRefund(latest) : asCreated(latest), isReplayed };
+}
+
+function hasVerdict(refund: WatchedRefund): boolean {
+  return refund.externalRefundId !== null || refund.status !== 'processing';
+}
+
+/** The error for a refund that failed while it was created. */
+function rejectionOf({
+  failureCode,
+  failureMessage,
+}: Pick<Refund, 'failureCode' | 'failureMessage'>): ServiceError {
+  const message = failureMessage ?? 'The processor rejected the refund.';
+  switch (failureCode) {
+    case 'already_refunded':
+      return nothingLeft();
+    case 'amount_too_large':
+      return new ServiceError('validation_error', `amount: ${message}`);
+    case 'currency_mismatch':
+      return new ServiceError('validation_error', `currency: ${message}`);
+    default:
+      return new ServiceError('processor_error', message);
+  }
+}
+
+/**
+ * Reads a refund once its status changes, or after `waitMs` as it is then; at once if the status is final.
+ * @throws ServiceError not_found
+ */
+export async function readWhenChanged(
+  deps: WaitingDependencies,
+  apiKey: ApiKey,
+  id: string,
+  waitMs: number,
+): Promise<RefundDetails> {
+  const refund = await readRefund(deps.refundReads, apiKey, id);
+  if (waitMs === 0 || isTerminal(refund.status)) return refund;
+  const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
+  return (await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, waitMs))) ?? refund;
+}
+
+/**
+ * Cancels a refund for a key, and waits for the processor's confirmation where it is needed. The limits of an agent key say
+ * what it may refund, not whose refunds it may stop, so it cancels only its own.
+ * @throws ServiceError as `cancelRefund` does; insufficient_scope for an agent key that did not request the refund.
+ */
+export async function cancelByKey(
+  deps: WaitingDependencies,
+  apiKey: ApiKey,
+  { refundId, given, waitMs }: { refundId: string; given: GivenKey | null; waitMs: number },
+): Promise<Outcome<PublicRefund>> {
+  const { id, organizationId, environment, agentLimits } = apiKey;
+  if (agentLimits !== null && (await readRefund(deps.refundReads, apiKey, refundId)).apiKeyId !== id) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
+    );
+  }
+  const request = { refundId, organizationId, environment, actor: `key:${id}` };
+  const verdict = await cancelAndWait(deps, { ...request, idempotencyKey: given?.key ?? null }, waitMs);
+  const { kind, refund, isReplayed } = verdict;
+  return { answer: kind === 'cancelled' ? toPublicRefund(refund) : notCancelled(verdict), isReplayed };
+}
+
+/** 409: the refund was not cancelled, or not yet. */
+function notCancelled({ kind, refund: { status } }: CancelVerdict): ServiceError {
+  const reason =
+    kind === 'refused'
+      ? 'the processor refused to cancel it'
+      : 'the processor has not confirmed the cancellation yet';
+  return new ServiceError(
+    'refund_not_cancellable',
+    status === 'processing'
+      ? `The refund is processing and ${reason}. Get the refund to see its outcome.`
+      : `The refund is ${status} and can no longer be cancelled.`,
+  );
+}
+
+/**
+ * Approves a refund for a key.
+ * @throws ServiceError not_found; refund_not_pending or refund_flagged when nothing was changed; what `approveRefund` throws.
+ */
+export async function approveByKey(
+  deps: WaitingDependencies,
+  apiKey: ApiKey,
+  id: string,
+): Promise<PublicRefund> {
+  return refundAfter(await approveRefund(deps, await refundToDecide(deps, apiKey, id), `key:${apiKey.id}`));
+}
+
+/**
+ * Rejects a refund for a key.
+ * @param reason null for none.
+ * @throws ServiceError not_found; refund_not_pending when nothing was changed.
+ */
+export async function rejectByKey(
+  deps: WaitingDependencies,
+  apiKey: ApiKey,
+  id: string,
+  reason: string | null,
+): Promise<PublicRefund> {
+  const refund = await refundToDecide(deps, apiKey, id);
+  return refundAfter(await rejectRefund(deps, refund, `key:${apiKey.id}`, reason));
+}
+
+async function refundToDecide(
+  { refundReads }: WaitingDependencies,
+  apiKey: ApiKey,
+  id: string,
+): Promise<DecidedRefund> {
+  return { ...(await readRefund(refundReads, apiKey, id)), environment: apiKey.environment };
+}
+
+function refundAfter({ kind, refund }: DecisionOutcome): PublicRefund {
+  if (kind === 'done') return toPublicRefund(refund);
+  if (kind === 'not-pending') {
+    throw new ServiceError(
+      'refund_not_pending',
+      `The refund is not awaiting approval: its status is ${refund.status}.`,
+    );
+  }
+  throw new ServiceError(
+    'refund_flagged',
+    'The processor has a second refund with the reference of this one. Reject this refund, or dismiss its flag in the dashboard and approve it again.',
+  );
+}
