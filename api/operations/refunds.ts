@@ -167,7 +167,7 @@ export const getRefund = operation({
   answer: 'The refund.',
   output: detailedRefundSchema,
   run: async (deps, { apiKey, params, query, waitMs }) =>
-    withIncluded(await readWhenChanged(deps, apiKey, params.id, waitMs(0)), query.include),
+    withIncluded(await readWhenChanged(deps, apiKey, params.id, () => waitMs(0)), query.include),
 });
 
 function withIncluded(

@@ -126,18 +126,20 @@ function rejectionOf({
 
 /**
  * Reads a refund once its status changes, or after `waitMs` as it is then; at once if the status is final.
+ * @param waitMs asked once the refund is found.
  * @throws ServiceError not_found
  */
 export async function readWhenChanged(
   deps: WaitingDependencies,
   apiKey: ApiKey,
   id: string,
-  waitMs: number,
+  waitMs: () => number,
 ): Promise<RefundDetails> {
   const refund = await readRefund(deps.refundReads, apiKey, id);
-  if (waitMs === 0 || isTerminal(refund.status)) return refund;
+  const longestMs = waitMs();
+  if (longestMs === 0 || isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
-  return (await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, waitMs))) ?? refund;
+  return (await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, longestMs))) ?? refund;
 }
 
 /**

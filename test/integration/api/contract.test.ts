@@ -1,20 +1,37 @@
-import { beforeAll, expect, test } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { beforeAll, expect, test, vi } from 'vitest';
 import type { ErrorCode } from '../../../shared/platform/errors.ts';
+import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { expectDeclared, readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
-beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+let served: ServedDocument;
+beforeAll(async () => {
+  await service.sandbox.settings({ autoSettleMs: null });
+  served = await readDocument(service);
+});
+
+/** Sends a request, and holds its answer against the OpenAPI document. */
+async function call(...request: Parameters<typeof service.call>): Promise<ApiAnswer> {
+  const [method, path] = request;
+  const answer = await service.call(...request);
+  expectDeclared(served, { method, path }, answer);
+  return answer;
+}
 
 const valid = { amount: 1000, reason: 'other' };
 
 const payment = async (options: Record<string, unknown> = {}) => await newPayment(service, options);
 
 async function create(body: object, headers: Record<string, string> = {}): Promise<ApiAnswer> {
-  return await service.call('POST', '/v1/refunds', { body, headers });
+  return await call('POST', '/v1/refunds', { body, headers });
 }
 
 async function created(options: Record<string, unknown> = {}): Promise<string> {
@@ -41,15 +58,36 @@ async function cancelled(): Promise<string> {
 }
 
 const revocable = async () => await created({ paymentMethod: 'customer_balance' });
-const cancel = async (id: string, options = {}) =>
-  await service.call('POST', `/v1/refunds/${id}/cancel`, options);
-const list = async (query: string) => await service.call('GET', `/v1/refunds?${query}`);
-const check = async (body: object) => await service.call('POST', '/v1/policies/check', { body });
+const cancel = async (id: string, options = {}) => await call('POST', `/v1/refunds/${id}/cancel`, options);
+const get = async (path: string) => await call('GET', `/v1/refunds/${path}`);
+const list = async (query: string) => await call('GET', `/v1/refunds?${query}`);
+const check = async (body: object) => await call('POST', '/v1/policies/check', { body });
+/** Asks while every call to the processors fails. */
+const whileFailing = async (kind: string, ask: () => Promise<ApiAnswer>) => {
+  for (const processor of PROCESSORS) {
+    await service.sandbox.fault({ processor, operation: '*', kind, times: null });
+  }
+  return await ask().finally(() => service.sandbox.clearFaults());
+};
 /** Checks a payment that was never read while every call to its processor fails. */
 const checkWhile = async (kind: string) => {
   const transactionId = await payment();
-  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind, times: null });
-  return await check({ transactionId }).finally(() => service.sandbox.clearFaults());
+  return await whileFailing(kind, () => check({ transactionId }));
+};
+/** Sends a request twice with the same idempotency key, the second time another one. */
+const reused = async (ask: (time: number, headers: Record<string, string>) => Promise<ApiAnswer>) => {
+  const headers = { 'idempotency-key': randomUUID() };
+  await ask(1, headers);
+  return await ask(2, headers);
+};
+
+/** Creates a refund in an organization whose policy allows none. */
+const denied = async () => {
+  const { id: organizationId, keys } = await service.addOrganization('Strict');
+  const policies = [{ name: 'No', priority: 1, finalSale: true, enforce: { api: true, dashboard: true } }];
+  await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
+  const body = { transactionId: await payment(), ...valid };
+  return await call('POST', '/v1/refunds', { body, key: keys.test.plaintext });
 };
 const day = 24 * 60 * 60 * 1000;
 const daysAgo = (days: number) => new Date(Date.now() - days * day).toISOString();
@@ -196,19 +234,100 @@ const rows: Row[] = [
     '502 processor_error',
     async () => await create({ transactionId: 'missing', ...valid }),
   ],
+  ...[
+    async () => await create({ transactionId: await payment(), ...valid, dryRun: true }),
+    async () => await create({ transactionId: 'ch_missing', ...valid, dryRun: true }),
+  ].map((ask, index): Row => ['create', `it is a dry run, ${index + 1}`, '200', ask]),
+  ['create', 'a policy forbids it', '403 policy_denied', denied],
+  [
+    'create',
+    'its idempotency key belongs to another request',
+    '422 idempotency_key_reused',
+    async () => {
+      const transactionId = await payment();
+      return await reused((amount, headers) => create({ transactionId, ...valid, amount }, headers));
+    },
+  ],
+  [
+    'create',
+    'no processor says whose payment it is',
+    '503 service_unavailable',
+    async () => await whileFailing('error-503', () => create({ transactionId: 'anybodys', ...valid })),
+  ],
+  [
+    'create',
+    'something is broken',
+    '500 internal_error',
+    async () => {
+      const fault = vi.spyOn(service.deps.connections, 'connect').mockImplementation(() => {
+        throw new Error('a fault');
+      });
+      return await create({ transactionId: await payment(), ...valid }).finally(() => fault.mockRestore());
+    },
+  ],
+  ['get', 'more is included', '200', async () => await get(`${await created()}?include=failure,cancellable`)],
+  [
+    'get',
+    'what is included is unknown',
+    '400 validation_error',
+    async () => await get('ref_1?include=attempts'),
+  ],
+  ['events of a refund', 'there are some', '200', async () => await get(`${await created()}/events`)],
+  [
+    'events',
+    'there are some',
+    '200',
+    async () => await call('GET', '/v1/events', { headers: { prefer: 'wait=1' } }),
+    ({ headers }) => expect(headers['preference-applied']).toBe('wait=1'),
+  ],
+  [
+    'events',
+    'the cursor is unknown',
+    '400 validation_error',
+    async () => await call('GET', '/v1/events?after=evt_1'),
+  ],
+  [
+    'list',
+    'the cursor is unknown',
+    '400 validation_error',
+    async () => await list(`after=${unknownRefundId}`),
+  ],
+  ['list', 'the limit is too small', '400 validation_error', async () => await list('limit=0')],
+  [
+    'cancel',
+    'its idempotency key is empty',
+    '400 validation_error',
+    async () => await cancel(unknownRefundId, { headers: { 'idempotency-key': '' } }),
+  ],
+  [
+    'cancel',
+    'its idempotency key belongs to another request',
+    '422 idempotency_key_reused',
+    async () => {
+      const ids = [await revocable(), await revocable()];
+      return await reused((time, headers) => cancel(ids[time - 1] ?? '', { headers }));
+    },
+  ],
+  [
+    'deliveries',
+    'there are some',
+    '200',
+    async () => {
+      const { id } = await newEndpoint(service);
+      const attempt = { number: 1, startedAt: new Date().toISOString(), responseStatus: 500 };
+      await storeDelivery(service, id, { attempts: [{ ...attempt, error: 'unsuccessful_status' }] });
+      return await call('GET', `/v1/webhook-endpoints/${id}/deliveries`);
+    },
+    ({ body }) => expect(body.data[0].attempts).toHaveLength(1),
+  ],
   [
     'get',
     'the refund exists',
     '200',
-    async () => await service.call('GET', `/v1/refunds/${await created()}`),
+    async () => await get(await created()),
     ({ body }) => expect(body.data.status).toBe('processing'),
   ],
-  [
-    'get',
-    'the refund does not exist',
-    '404 not_found',
-    async () => await service.call('GET', `/v1/refunds/${unknownRefundId}`),
-  ],
+  ['get', 'the refund does not exist', '404 not_found', async () => await get(unknownRefundId)],
   [
     'list',
     'there are more than limit: the newest',
@@ -370,7 +489,7 @@ const rows: Row[] = [
     'the body is not JSON',
     '415 unsupported_media_type',
     async () =>
-      await service.call('POST', '/v1/refunds', {
+      await call('POST', '/v1/refunds', {
         body: 'a=b',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       }),

@@ -1,29 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
-import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
-beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
 
-const valid = { amount: 1000, reason: 'other' };
-
-const payment = async (options: Record<string, unknown> = {}) => await newPayment(service, options);
-
-async function create(body: object, headers: Record<string, string> = {}): Promise<ApiAnswer> {
-  return await service.call('POST', '/v1/refunds', { body, headers });
-}
-
-async function created(options: Record<string, unknown> = {}): Promise<string> {
-  const { body } = await create({ transactionId: await payment(options), ...valid });
-  return body.data.id;
-}
-
-const revocable = async () => await created({ paymentMethod: 'customer_balance' });
-const cancel = async (id: string, options = {}) =>
-  await service.call('POST', `/v1/refunds/${id}/cancel`, options);
+const create = async (body: object, headers: Record<string, string> = {}) =>
+  await service.call('POST', '/v1/refunds', { body: { amount: 1000, reason: 'other', ...body }, headers });
 
 /** Requests with several faults get the first one of this order. */
 describe('the order of checks', () => {
@@ -45,7 +29,6 @@ describe('the order of checks', () => {
     ['the key before the media type', 'POST', '/v1/refunds', () => xml, '<a/>', 401],
     ['the key before the size', 'POST', '/v1/refunds', () => json, 'x'.repeat(70_000), 401],
     ['the key before the body', 'POST', '/v1/refunds', () => json, badJson, 401],
-    // That the rate limit is checked between these two is in scopes.test.ts.
     ['the key before the scope', 'POST', '/v1/refunds', () => ({}), undefined, 401],
     [
       'the scope before the media type',
@@ -82,18 +65,42 @@ describe('the order of checks', () => {
 
   test('is the body before the idempotency key, and an invalid body binds nothing', async () => {
     const headers = { 'idempotency-key': 'order-of-checks' };
-    const transactionId = await payment();
-    const first = await create({ transactionId, amount: 1000, reason: 'nonsense' }, headers);
-    expect(first.status).toBe(400);
-    expect((await create({ transactionId, ...valid }, headers)).status).toBe(200);
-    const other = await create({ transactionId, ...valid, amount: 1001 }, headers);
+    const transactionId = await newPayment(service);
+    expect((await create({ transactionId, reason: 'nonsense' }, headers)).status).toBe(400);
+    expect((await create({ transactionId }, headers)).status).toBe(200);
+    const other = await create({ transactionId, amount: 1001 }, headers);
     expect(other.body.error.code).toBe('idempotency_key_reused');
   });
 
   test('is the idempotency key before the refund', async () => {
     const headers = { 'idempotency-key': 'cancel-order' };
-    expect((await cancel(await revocable(), { headers })).status).toBe(200);
-    const reused = await cancel(unknownRefundId, { headers });
-    expect(reused.body.error.code).toBe('idempotency_key_reused');
+    const { body } = await create({ transactionId: await newPayment(service) });
+    const cancel = async (id: string) => await service.call('POST', `/v1/refunds/${id}/cancel`, { headers });
+    expect((await cancel(body.data.id)).status).toBe(200);
+    expect((await cancel(unknownRefundId)).body.error.code).toBe('idempotency_key_reused');
+  });
+});
+
+describe('the rate limit', () => {
+  const limited = useService({ workers: 0, settings: { RATE_LIMIT_PER_SECOND: 1 } });
+
+  async function statusesOf(key: string) {
+    const headers = { authorization: `Bearer ${key}` };
+    const statuses = new Set<number>();
+    for (let sent = 0; sent < 20; sent += 1) {
+      const url = '/v1/refunds/ref_1/approve';
+      statuses.add((await limited.app.inject({ method: 'POST', url, headers })).statusCode);
+    }
+    return statuses;
+  }
+
+  test('is checked after the key and before the scope', async () => {
+    const owner = { organizationId: limited.organization.id, environment: 'test', actor: 'test' } as const;
+    const { key, plaintext } = await createApiKey(limited.deps, owner);
+    // By default, a key has every scope but these.
+    const rest = apiKeyScopes.filter((scope) => !key.scopes.includes(scope));
+    expect(rest).toEqual(['refunds:approve', 'keys:manage']);
+    expect(await statusesOf(plaintext)).toEqual(new Set([403, 429]));
+    expect(await statusesOf(`svc_test_${'x'.repeat(32)}`)).toEqual(new Set([401]));
   });
 });

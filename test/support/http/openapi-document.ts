@@ -1,6 +1,7 @@
+import { expect } from 'vitest';
 import { z } from 'zod';
 import type { ParsedJson } from '../parsed-json.ts';
-import type { TestService } from '../service.ts';
+import type { ApiAnswer, TestService } from '../service.ts';
 
 /** One operation of the document, with the path and method that lead to it. */
 export interface Operation {
@@ -31,6 +32,27 @@ export async function readDocument(service: TestService): Promise<ServedDocument
   const schemaOf = (schema: unknown) =>
     z.fromJSONSchema(resolve(schema) as Parameters<typeof z.fromJSONSchema>[0]);
   return { document, operations, schemaOf, resolve };
+}
+
+/** Holds an answer against what the document declares for its operation, body and headers. @param path with `:name` or values. */
+export function expectDeclared(
+  { operations, schemaOf }: ServedDocument,
+  { method, path }: { method: string; path: string },
+  { status, body, headers }: ApiAnswer,
+): void {
+  const pattern = (declared: string) => new RegExp(`^${declared.replace(/\{\w+\}/g, '[^/]+')}/?$`);
+  const found = operations.find(
+    (one) => one.method === method.toLowerCase() && pattern(one.path).test(path.split('?')[0] ?? ''),
+  );
+  const where = `${method} ${path} ${status}`;
+  const declared = found?.operation.responses[status];
+  expect(declared, `${where} is declared`).toBeDefined();
+  expect(schemaOf(declared.content['application/json'].schema).parse(body), where).toEqual(body);
+  if (status >= 400) expect(declared.description, where).toContain(`\`${body.error.code}\``);
+  const sent = ['X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Location', 'Idempotent-Replayed'];
+  for (const name of status === 200 ? [...sent, 'Preference-Applied'] : sent) {
+    if (name.toLowerCase() in headers) expect(declared.headers, where).toHaveProperty(name);
+  }
 }
 
 function withoutReferences(document: unknown, part: unknown): unknown {
