@@ -1,10 +1,15 @@
-import { PassThrough } from 'node:stream';
+import { finished, PassThrough, type Readable } from 'node:stream';
 import { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { ProtocolError, Server } from '@modelcontextprotocol/server';
+import {
+  isJSONRPCRequest,
+  isJSONRPCResponse,
+  ProtocolError,
+  type RequestId,
+  Server,
+} from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { AgentSettings } from '../../shared/platform/config.ts';
 import { version } from '../../shared/platform/version.ts';
-import { passStdinOn } from './stdio-end.ts';
 
 /**
  * Serves the tools of an API on stdin and stdout, for clients that start a server as a process. It passes every request to
@@ -38,6 +43,39 @@ export async function serveTools({ REFUND_API_URL, REFUND_API_KEY }: AgentSettin
   serveStdio(serverFor, { transport });
   input.once('end', () => void client.close());
   passStdinOn(process.stdin, input, transport);
+}
+
+/** How long requests are still answered after stdin has ended. */
+export const longestWaitMs = 30_000;
+
+/**
+ * Passes stdin on to the input of a transport that serves. The end is passed on once every request has been answered, or after
+ * `longestWaitMs`, because the transport drops the requests that are under way when its input ends.
+ */
+export function passStdinOn(stdin: Readable, input: PassThrough, transport: StdioServerTransport): void {
+  const unanswered = new Set<RequestId>();
+  const { onmessage } = transport;
+  transport.onmessage = (message) => {
+    if (isJSONRPCRequest(message)) unanswered.add(message.id);
+    onmessage?.(message);
+  };
+  let hasEnded = false;
+  const endOnceAnswered = () => {
+    if (hasEnded && unanswered.size === 0) input.end();
+  };
+  const send = transport.send.bind(transport);
+  transport.send = async (message) => {
+    await send(message);
+    if (isJSONRPCResponse(message) && message.id !== undefined) unanswered.delete(message.id);
+    endOnceAnswered();
+  };
+  stdin.pipe(input, { end: false });
+  finished(stdin, { writable: false }, () => {
+    hasEnded = true;
+    setTimeout(() => input.end(), longestWaitMs).unref();
+    // By then the transport has read what arrived with the end.
+    setImmediate(endOnceAnswered);
+  });
 }
 
 /** What is wrong and what to do, in one line. */

@@ -1,19 +1,21 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { freePort } from '../../support/processes/free-port.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ workers: 0 });
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 500 } });
 const agents = useAgents(service);
 
 /** Runs the program with the given input until it ends. */
 async function run(
   env: Record<string, string>,
-  { command = process.execPath, args = [stdioProgram()], input = '' } = {},
+  { command = process.execPath, args = [stdioProgram()], input = '', endsAtOnce = input === '' } = {},
 ) {
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
@@ -23,7 +25,7 @@ async function run(
   child.stdin.write(input);
   const ended = new Promise<number | null>((settle) => child.once('close', settle));
   // A client keeps stdin open until it has read the answer.
-  if (input === '') child.stdin.end();
+  if (endsAtOnce) child.stdin.end();
   else child.stdout.once('data', () => child.stdin.end());
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, stdout, stderr };
@@ -117,4 +119,21 @@ test('what the API refuses outside of a tool is passed on with its message', asy
     code: -32602,
     message: expect.stringContaining('Unknown tool. The tools are: create_refund,'),
   });
+});
+
+test('a call that is under way when stdin ends is still answered', async () => {
+  const transactionId = await newPayment(service);
+  const args = { transactionId, amount: 500, reason: 'other' };
+  const params = { name: 'create_refund', arguments: args };
+  const messages = [{ method: 'notifications/initialized' }, { id: 2, method: 'tools/call', params }];
+  const lines = messages.map((message) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`);
+  const env = { REFUND_API_URL: agents.origin(), REFUND_API_KEY: key() };
+  const { code, stdout, stderr } = await run(env, { input: initialize + lines.join(''), endsAtOnce: true });
+  expect([code, stderr]).toEqual([0, '']);
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+  const answers = stdout.trim().split('\n');
+  expect(answers.map((line) => JSON.parse(line))).toMatchObject([
+    { id: 1, result: { serverInfo: { name: 'refund-service', version } } },
+    { id: 2, result: { structuredContent: { refund: { transactionId, status: 'processing' } } } },
+  ]);
 });
