@@ -43,7 +43,13 @@ const times = <T>(count: number, make: (index: number) => T) =>
 describe('an organization', () => {
   const places = 4;
   // One connection: whoever kept it while it waits for a processor would stop all others.
-  const settings = { MAX_REQUESTS_IN_PROGRESS: places, DATABASE_POOL_SIZE: 1, CREATE_WAIT_MS: 0 };
+  const settings = {
+    MAX_REQUESTS_IN_PROGRESS: places,
+    DATABASE_POOL_SIZE: 1,
+    CREATE_WAIT_MS: 0,
+    // Longer than a busy machine takes to have all requests wait.
+    TRANSACTION_READ_TIMEOUT_MS: 60_000,
+  };
   const service = useService({ workers: 0, settings });
   let other: TestOrganization;
   let known: string;

@@ -15,7 +15,7 @@ const agents = useAgents(service);
 /** Runs the program with the given input until it ends. */
 async function run(
   env: Record<string, string>,
-  { command = process.execPath, args = [stdioProgram()], input = '', endsAtOnce = input === '' } = {},
+  { command = process.execPath, args = [stdioProgram()], input = '', endsAtOnce = false } = {},
 ) {
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
@@ -25,7 +25,7 @@ async function run(
   child.stdin.write(input);
   const ended = new Promise<number | null>((settle) => child.once('close', settle));
   // A client keeps stdin open until it has read the answer.
-  if (endsAtOnce) child.stdin.end();
+  if (endsAtOnce || input === '') child.stdin.end();
   else child.stdout.once('data', () => child.stdin.end());
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
   return { code, stdout, stderr };
