@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { findAgentKey, listAgentKeys } from '../../shared/organizations/agent-keys.ts';
-import { agentLimitsSchema } from '../../shared/policies/agent-limits.ts';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
@@ -14,6 +13,7 @@ import {
 import { changeApiKey } from '../../shared/organizations/change-api-key.ts';
 import type { Clock } from '../../shared/platform/clock.ts';
 import { environments } from '../../shared/platform/environment.ts';
+import { agentLimitsSchema } from '../../shared/policies/agent-limits.ts';
 import { checkedBy, jsonObject, oneOf, required, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
 
