@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type pg from 'pg';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone } from '../../../shared/platform/database.ts';
@@ -8,17 +7,14 @@ import { openLog } from '../../../shared/platform/log.ts';
 import { shareStatement } from '../../../shared/platform/shared-statement.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
-import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { lockPaymentByName, newPayment } from '../../support/refunds/payments.ts';
 import { recordsOf } from '../../support/refunds/refund-records.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { creationOf } from '../../support/refunds/statement-items.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
-
-/** What a test holds to stop a statement in its middle. */
-const gate = 7_243_661;
 
 describe('a statement that concurrent requests share', () => {
   const service = useService({ workers: 0 });
@@ -31,25 +27,8 @@ describe('a statement that concurrent requests share', () => {
   });
   afterEach(() => expectInvariants(service));
 
-  function asked(transactionId: string, more: Partial<RefundRequest> = {}): RefundRequest {
-    const { id: organizationId, keys } = service.organization;
-    return {
-      organizationId,
-      environment: 'test',
-      apiKey: { id: keys.test.id, agentLimits: null },
-      initiatedBy: 'api',
-      actor: `key:${keys.test.id}`,
-      transactionId,
-      amount: 1n,
-      currency: 'usd',
-      reason: 'other',
-      processor: undefined,
-      metadata: null,
-      idempotency: null,
-      ...more,
-    };
-  }
-
+  const asked = (transactionId: string, more: Partial<RefundRequest> = {}) =>
+    refundRequest(service, transactionId, { amount: 1n, ...more });
   const paymentAt = (index: number) => payments[index % payments.length] ?? '';
 
   test('fails only for the item of a thousand that violates a constraint', async () => {
@@ -110,76 +89,6 @@ describe('a statement that concurrent requests share', () => {
       await waiting;
     });
   });
-
-  test('creates each refund once when its connection breaks', async () => {
-    const run = randomUUID();
-    const creating = await cutOffAt('insert on refund_event', "new.type = 'refund.created'", () =>
-      Promise.all(
-        Array.from({ length: 30 }, (_, index) =>
-          createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
-        ),
-      ),
-    );
-    const recorded = await recordsOf(service.deps.db, { metadata: { path: ['run'], equals: run } });
-    expect(recorded.map(({ id }) => id)).toEqual(creating.map(({ refund }) => refund.id).toSorted());
-  });
-
-  test.each([
-    ['claims', 'update on refund_work', 'new.attempt_number > old.attempt_number'],
-    ['records', 'insert on refund_event', "new.detail ? 'attempt'"],
-  ])('that is cut off while it %s moves nothing twice', async (_what, write, condition) => {
-    const run = randomUUID();
-    const created = await Promise.all(
-      Array.from({ length: 10 }, (_, index) =>
-        createRefund(service.deps, asked(paymentAt(index), { metadata: { run } })),
-      ),
-    );
-    const ids = created.map(({ refund }) => refund.id);
-    const work = () => Promise.allSettled(ids.map((id) => advanceRefund(service.deps, id)));
-    await cutOffAt(write, condition, work);
-    // The lease of whoever was cut off is over, and what it sent has had its time to arrive.
-    await service.deps.db.$executeRaw`
-        UPDATE refund_work SET due_at = service_time(), leased_until = CASE WHEN lease_token IS NOT NULL THEN service_time() END,
-          unknown_since = unknown_since - interval '1 hour', attempt_started_at = attempt_started_at - interval '1 hour'
-        WHERE refund_id = ANY (${ids})`;
-    await waitFor('every refund to be at the processor', async () => {
-      await work();
-      const recorded = await recordsOf(service.deps.db, { id: { in: ids } });
-      return recorded.every(({ externalRefundId }) => externalRefundId !== null);
-    });
-    const moved = (await service.sandbox.refunds({ processor: 'stripe' })).filter(({ key }) =>
-      ids.includes(key),
-    );
-    expect(moved).toHaveLength(ids.length);
-  });
-
-  /** Ends the connection of the first statement that is about to make such a write, before it has committed. */
-  async function cutOffAt<T>(write: string, condition: string, act: () => Promise<T>): Promise<T> {
-    return await withClient(service.databaseUrl, async (client) => {
-      await client.query(`
-        create or replace function wait_at_gate() returns trigger language plpgsql as $$
-        begin perform pg_advisory_xact_lock_shared(${gate}); return new; end $$;
-        create trigger gate before ${write} for each row when (${condition}) execute function wait_at_gate()`);
-      await client.query('select pg_advisory_lock($1)', [gate]);
-      const acting = act();
-      try {
-        await waitFor('a statement to stop in its middle', () => endWaiting(client));
-      } finally {
-        await client.query('select pg_advisory_unlock($1)', [gate]);
-      }
-      const result = await acting;
-      await client.query(`drop trigger gate on ${write.split(' on ')[1]}`);
-      return result;
-    });
-  }
-
-  async function endWaiting(client: pg.Client): Promise<boolean> {
-    const { rowCount } = await client.query(
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and objid = $1 and not granted`,
-      [gate],
-    );
-    return (rowCount ?? 0) > 0;
-  }
 });
 
 describe('a statement that PostgreSQL rolls back as a deadlock', () => {

@@ -8,7 +8,7 @@ import type { TestService } from '../service.ts';
 
 /** A request of the organization's test key for 10.00 USD. */
 export function refundRequest(
-  { organization: { id: organizationId, keys } }: TestService,
+  { organization: { id: organizationId, keys } }: Pick<TestService, 'organization'>,
   transactionId: string,
   more: Partial<RefundRequest> = {},
 ): RefundRequest {

@@ -4,6 +4,7 @@ import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
+import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
 import type { ProcessorCall } from './killable-dependencies.ts';
@@ -38,21 +39,8 @@ const amounts: Record<'part' | 'whole', bigint> = { part: 2_500n, whole: 10_000n
 
 /** Creates the refund as a client does. */
 export async function request({ run, organization, transactionId }: Stage, { deps }: Actor): Promise<void> {
-  const asked = {
-    organizationId: organization.id,
-    environment: 'test' as const,
-    apiKey: { id: organization.keys.test.id, agentLimits: null },
-    initiatedBy: 'api' as const,
-    actor: `key:${organization.keys.test.id}`,
-    transactionId,
-    amount: run.flow === 'void' ? amounts.whole : amounts.part,
-    currency: 'usd',
-    reason: 'other' as const,
-    processor: run.processor,
-    metadata: null,
-    idempotency: null,
-  };
-  await createRefund(deps, asked);
+  const more = { amount: run.flow === 'void' ? amounts.whole : amounts.part, processor: run.processor };
+  await createRefund(deps, refundRequest({ organization }, transactionId, more));
 }
 
 /** Cancels the refund as a client does. */

@@ -19,7 +19,7 @@ import {
   rowOf,
   timelineOf,
 } from '../../../support/refunds/refund-records.ts';
-import { endWork, flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
+import { flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
 import { waitForLock, withClient } from '../../../support/stores/database-client.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
@@ -52,16 +52,6 @@ describe('a dismissal', () => {
       type: 'flag.dismissed',
       detail: { settled: extra },
     });
-  });
-
-  test('sends nothing: a refund that awaits approval still does', async () => {
-    const { id } = await createdRefund(service, 'stripe');
-    await endWork(service, id);
-    await service.deps.db.refund.update({ where: { id }, data: { status: 'pending' } });
-    await flagByHand(service, id, extra);
-    expect((await dismiss(await rowOf(service, id))).kind).toBe('done');
-    await advanceRefund(service.deps, id);
-    expect(await rowOf(service, id)).toMatchObject({ status: 'pending', work: null, attempts: [] });
   });
 
   test('of several people at once is made once', async () => {

@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
 import { processorKind } from '../../../../shared/processors/registry.ts';
-import { recheckRefund } from '../../../../shared/refunds/decisions/resolve.ts';
 import { auditOf } from '../../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../../support/processes/admin-cli.ts';
 import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
@@ -18,8 +17,6 @@ import { newPayment } from '../../../support/refunds/payments.ts';
 import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
 import { makeDue, type RefundRecord, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
 import { askToCancel } from '../../../support/refunds/refund-work.ts';
-
-const hour = 3_600_000;
 
 const service = useServiceThatFlags();
 const stripe = useStripeAccount(service);
@@ -62,27 +59,6 @@ test('flags a refund whose settlement cannot be read, until the processor answer
   expect(await timelineOf(service, id)).toContain('settlement.flagged');
   const answered = await reviewed(service, id);
   expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
-});
-
-test('does not flag a settlement that cannot be read for a moment', async () => {
-  const patient = { ...service.deps, settings: { ...service.settings, FLAG_UNKNOWN_AFTER_MS: hour } };
-  const { id } = await createdRefund(service, 'stripe');
-  await advanceRefund(patient, id);
-  const before = await timelineOf(service, id);
-  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.get', kind: 'error-503' });
-  await recheckRefund(patient, await rowOf(service, id), 'cli:ada');
-  await advanceRefund(patient, id);
-  expect(await rowOf(service, id)).toMatchObject({ flaggedAt: null, retryingSince: expect.any(Date) });
-  expect(await timelineOf(service, id)).toEqual(before);
-});
-
-test('flags a cancellation that the processor does not answer for too long', async () => {
-  const { id } = await createdRefund(service, 'stripe');
-  await advanceRefund(service.deps, id);
-  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: 2 });
-  await askToCancel(service, await rowOf(service, id));
-  await advanceRefund(service.deps, id);
-  expect((await rowOf(service, id)).flagReason).toBe('no_answer');
 });
 
 test('lists an amount that differs, and a refund that is missing at the processor', async () => {
@@ -202,16 +178,6 @@ describe.each([
     expect(await timelineOf(service, id)).toContain('attempt.unknown');
     expect([await isThrottled(), await stripe.isMarked()]).toEqual(noted);
     await service.sandbox.driveRefund(all, { status: 'failed' });
-  });
-
-  test('is recorded on the account when it follows a refused cancellation', async () => {
-    const { id } = await createdRefund(service, 'stripe');
-    await advanceRefund(service.deps, id);
-    await askToCancel(service, await rowOf(service, id));
-    await answerReadings();
-    await advanceRefund(service.deps, id);
-    expect(await timelineOf(service, id)).toContain('cancel.refused');
-    expect([await isThrottled(), await stripe.isMarked()]).toEqual(noted);
   });
 });
 
