@@ -81,19 +81,8 @@ async function areAnswered(answers: readonly Promise<unknown>[]): Promise<boolea
   return answered > 0;
 }
 
-describe('a repeated request whose first process died', () => {
-  test('after the commit returns that refund and creates no other', async () => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const process = await beginElsewhere(key, transactionId);
-    await process.commit();
-    await process.die();
-    for (let again = 0; again < 3; again += 1) {
-      expectReplayOf(await create(key, transactionId), process.refundId);
-    }
-    expect(await refundsOf(transactionId)).toHaveLength(1);
-  });
-
-  test('before the commit is carried out once, however often it is repeated', async () => {
+describe('a request with the key of one that is being carried out', () => {
+  test('is carried out once when the first process dies before its commit, however often it is repeated', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     const repeated = Array.from({ length: 8 }, () => create(key, transactionId));
@@ -110,16 +99,15 @@ describe('a repeated request whose first process died', () => {
     expect([carriedOut?.status, carriedOut?.body.data.id]).toEqual([200, refund?.id]);
     for (const answer of answers) if (answer !== carriedOut) expectReplayOf(answer, refund?.id);
   });
-});
 
-describe('a request with the key of one that is being carried out', () => {
-  test('waits for the commit and returns the refund', async () => {
+  test('waits for the commit and returns the refund, although the first process dies after it', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const process = await beginElsewhere(key, transactionId);
     const repeated = [create(key, transactionId), create(key, transactionId)];
     const different = create(key, transactionId, 1_001);
     expect(await areAnswered([...repeated, different])).toBe(false);
     await process.commit();
+    await process.die();
     for (const answer of await Promise.all(repeated)) expectReplayOf(answer, process.refundId);
     expect((await different).body.error?.code).toBe('idempotency_key_reused');
     expect(await refundsOf(transactionId)).toHaveLength(1);
@@ -156,7 +144,11 @@ describe('a request overtaken by another with the same key', () => {
     return { reached, release };
   }
 
-  async function overtake(amount: number) {
+  test.each([
+    ['returns the refund of the faster one', 1_000, [200, undefined]],
+    ['is refused when it differs', 1_001, [422, 'idempotency_key_reused']],
+    ['is refused when it differs, also for more than is left', 10_001, [422, 'idempotency_key_reused']],
+  ])('%s', async (_what, amount, expected) => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const { reached, release } = holdNextReading();
     const slow = create(key, transactionId, amount);
@@ -165,18 +157,9 @@ describe('a request overtaken by another with the same key', () => {
     expect([taker.status, taker.headers['idempotent-replayed']]).toEqual([200, undefined]);
     release();
     const overtaken = await slow;
+    expect([overtaken.status, overtaken.body.error?.code]).toEqual(expected);
+    if (overtaken.status === 200) expectReplayOf(overtaken, taker.body.data.id);
     expect((await refundsOf(transactionId)).map(({ id }) => id)).toEqual([taker.body.data.id]);
-    return { taker, overtaken };
-  }
-
-  test('returns the refund of the faster one', async () => {
-    const { taker, overtaken } = await overtake(1_000);
-    expectReplayOf(overtaken, taker.body.data.id);
-  });
-
-  test.each([1_001, 10_001])('is refused when it differs, for %i', async (amount) => {
-    const { overtaken } = await overtake(amount);
-    expect([overtaken.status, overtaken.body.error?.code]).toEqual([422, 'idempotency_key_reused']);
   });
 });
 

@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { setPolicies } from '../../../../shared/policies/stored-policies.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
-import { type ApiAnswer, type CallOptions, startService } from '../../../support/service.ts';
-import { postgresQueues } from '../../../support/stores/backends.ts';
+import type { ApiAnswer, CallOptions } from '../../../support/service.ts';
 import { useService } from '../../../support/use-service.ts';
 import { waitFor } from '../../../support/wait-for.ts';
 
@@ -32,6 +30,8 @@ const createRevocable = async (): Promise<string> => {
   const transactionId = await payment({ paymentMethod: 'customer_balance' });
   return (await create(randomUUID(), bodyFor(transactionId))).body.data.id;
 };
+
+const visible = String.fromCharCode(...Array.from({ length: 94 }, (_, index) => index + 33));
 
 /** Expects the first response again, marked as a replay. */
 function expectReplay(answer: ApiAnswer, { status, body, headers }: ApiAnswer): void {
@@ -118,8 +118,7 @@ describe('the same request with the same key', () => {
 
   test.each([
     ['one character', 'k'],
-    ['255 characters', 'k'.repeat(255)],
-    ['every visible character', String.fromCharCode(...Array.from({ length: 94 }, (_, index) => index + 33))],
+    ['255 characters, among them every visible one', visible.repeat(3).slice(-255)],
   ])('is recognized by a key of %s', async (_what, key) => {
     const transactionId = await payment();
     const first = await create(key, bodyFor(transactionId));
@@ -127,10 +126,10 @@ describe('the same request with the same key', () => {
     await expectRefundReplay(await create(key, bodyFor(transactionId)), first);
   });
 
-  test.each([2, 20])('sent %i times at once creates one refund', async (count) => {
+  test('sent 20 times at once creates one refund', async () => {
     const [key, transactionId] = [randomUUID(), await payment()];
     const answers = await Promise.all(
-      Array.from({ length: count }, () => create(key, bodyFor(transactionId, { amount: 400 }))),
+      Array.from({ length: 20 }, () => create(key, bodyFor(transactionId, { amount: 400 }))),
     );
     const [refund, ...others] = await refundsOf(transactionId);
     expect(others).toEqual([]);
@@ -215,27 +214,6 @@ describe('a refused request', () => {
     expect((await create(key, bodyFor(transactionId))).status).toBe(200);
   });
 
-  test('that a policy denied succeeds once the policy is gone, and is then replayed', async () => {
-    const { id: organizationId, keys } = await service.addOrganization('With a strict policy');
-    const policy = { name: 'Nothing', priority: 1, finalSale: true, enforce: { api: true, dashboard: true } };
-    const set = async (policies: object[]) =>
-      await setPolicies(service.deps, { organizationId, file: { policies }, actor: 'test' });
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const ask = async () => await create(key, bodyFor(transactionId), { key: keys.test.plaintext });
-    await set([policy]);
-    const first = await ask();
-    expectCode(first, 403, 'policy_denied');
-    expectSameOutcome(await ask(), first);
-    expect(await refundsOf(transactionId)).toEqual([]);
-    await set([{ name: 'Everything', priority: 1 }]);
-    const accepted = await ask();
-    expect(accepted.status).toBe(200);
-    await set([policy]);
-    const repeated = await ask();
-    expect([repeated.status, repeated.body.data?.id]).toEqual([200, accepted.body.data.id]);
-    expect(await refundsOf(transactionId)).toHaveLength(1);
-  });
-
   test('to cancel an ended or unknown refund leaves its key free', async () => {
     const ended = await createRevocable();
     await cancel(randomUUID(), ended);
@@ -252,25 +230,13 @@ describe('a refused request', () => {
     }
   });
 
-  const json = { 'content-type': 'application/json' };
-  const raw = async (key: string, body: string, headers: Record<string, string>, apiKey?: string) =>
-    await service.call('POST', '/v1/refunds', {
-      body,
-      headers: { 'idempotency-key': key, ...headers },
-      ...(apiKey === undefined ? {} : { key: apiKey }),
-    });
-
   const refused: [
     what: string,
     status: number,
     ask: (key: string, transactionId: string) => Promise<ApiAnswer>,
   ][] = [
     ['invalid', 400, async (key, id) => await create(key, bodyFor(id, { amount: 0 }))],
-    ['not JSON', 400, async (key) => await raw(key, '{', json)],
     ['for more than is left', 400, async (key, id) => await create(key, bodyFor(id, { amount: 10_001 }))],
-    ['without a valid API key', 401, async (key) => await raw(key, '{}', json, 'svc_test_wrong')],
-    ['too large', 413, async (key) => await raw(key, ' '.repeat(70_000), json)],
-    ['of another media type', 415, async (key) => await raw(key, 'a=b', { 'content-type': 'text/plain' })],
     ['met by an internal error', 500, async (key, id) => await duringFault(() => create(key, bodyFor(id)))],
     ['that no processor can check', 503, async (key) => await duringOutage(key)],
   ];
@@ -284,32 +250,6 @@ describe('a refused request', () => {
     const second = await create(key, bodyFor(transactionId));
     expect(second.status).toBe(200);
     expect(second.headers).not.toHaveProperty('idempotent-replayed');
-  });
-
-  test('above the rate limit leaves its key free: 429', async () => {
-    const limited = await startService({
-      databaseUrl: service.databaseUrl,
-      backend: postgresQueues,
-      workers: 0,
-      settings: { RATE_LIMIT_PER_SECOND: 1 },
-    });
-    try {
-      const keys = Array.from({ length: 10 }, () => randomUUID());
-      const answers = await Promise.all(
-        keys.map((key) =>
-          limited.call('POST', '/v1/refunds', {
-            body: bodyFor('ch_missing'),
-            headers: { 'idempotency-key': key },
-          }),
-        ),
-      );
-      const refusedAt = answers.findIndex(({ status }) => status === 429);
-      expect(answers[refusedAt]?.body.error.code).toBe('rate_limited');
-      expect(answers[refusedAt]?.headers['retry-after']).toBe('1');
-      expect(await boundTo(keys[refusedAt] ?? '')).toBe(0);
-    } finally {
-      await limited.close();
-    }
   });
 
   async function duringFault(ask: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
