@@ -177,12 +177,6 @@ describe('a payment at Stripe is worth what was captured of it', () => {
     });
     expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
   });
-
-  test('subtracts refunds that were made elsewhere', async () => {
-    const transactionId = await newPayment(service, { capturedAmount: 6_000 });
-    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 1_000 });
-    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 5_000 });
-  });
 });
 
 test.each([

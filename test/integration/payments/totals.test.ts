@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { PolicyInput } from '../../../shared/policies/policy.ts';
 import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
 import type { RefundRequest, RequestingKey } from '../../../shared/refunds/lifecycle/decide.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -27,52 +26,12 @@ async function allAtOnce(requests: readonly RefundRequest[]): Promise<string[]> 
 
 const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 
-describe('five refunds of 20.00 on one payment', () => {
-  const parts = times(5, 2_000n);
-
-  test.each<[string, Partial<PolicyInput>[], string[]]>([
-    [
-      'pass a threshold of 20.00 once',
-      [{ approvalAbove: { api: 2_000 } }],
-      ['processing', ...times(4, 'pending')],
-    ],
-    [
-      'are matched by their total',
-      [
-        { match: { amount: { max: 4_000 } } },
-        { match: { amount: { min: 4_001 } }, finalSale: true, enforce: { api: true } },
-      ],
-      ['processing', 'processing', ...times(3, 'policy_denied')],
-    ],
-    [
-      'share a limit of 50.00',
-      [{ maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } }],
-      ['processing', 'processing', ...times(3, 'policy_denied')],
-    ],
-  ])('%s', async (_promise, policies, expected) => {
-    await storePolicies(service, ...policies);
-    const transactionId = await payment();
-    const outcomes: string[] = [];
-    for (const amount of parts)
-      outcomes.push(await outcomeOf(service, refundRequest(service, transactionId, { amount })));
-    expect(outcomes).toEqual(expected);
-  });
-});
-
 describe('20 refunds of 20.00 at once on one payment', () => {
   const expectTogether = async (asked: (transactionId: string) => RefundRequest, expected: string[]) => {
     const transactionId = await payment();
     const request = asked(transactionId);
     expect(await allAtOnce(times(20, request))).toEqual(expected.toSorted());
   };
-
-  test('pass a threshold of 100.00 five times, the others await approval', async () => {
-    await storePolicies(service, { approvalAbove: { api: 10_000 } });
-    await expectTogether(
-      (id) => refundRequest(service, id, { amount: 2_000n }),
-      [...times(5, 'processing'), ...times(15, 'pending')],
-    );
-  });
 
   test('are matched by the total that each comes to', async () => {
     await storePolicies(
@@ -84,19 +43,6 @@ describe('20 refunds of 20.00 at once on one payment', () => {
     await expectTogether(
       (id) => refundRequest(service, id, { amount: 2_000n }),
       [...times(3, 'processing'), ...times(4, 'pending'), ...times(13, 'policy_denied')],
-    );
-  });
-
-  test.each([
-    ['limit per payment', { maxPerPayment: 10_000 }, 'policy_denied'],
-    ['limit per day', { maxPerDay: 10_000 }, 'policy_denied'],
-    ['threshold', { approvalAbove: 10_000 }, 'pending'],
-  ])('pass the %s of an agent key five times', async (_what, limits, otherwise) => {
-    await storePolicies(service, {});
-    const apiKey = await agentKey(service, limits);
-    await expectTogether(
-      (id) => refundRequest(service, id, { amount: 2_000n, apiKey }),
-      [...times(5, 'processing'), ...times(15, otherwise)],
     );
   });
 });
@@ -186,49 +132,14 @@ describe('an agent key', () => {
       body: { transactionId, amount: 1_000, reason: 'other', ...body },
     });
 
-  test.each<[string, Record<string, unknown>, Record<string, unknown>, string]>([
-    ['currency', { currency: 'eur' }, {}, 'This key may refund payments in EUR only.'],
-    [
-      'reason',
-      { reasons: ['wrong_product'] },
-      {},
-      'This key may refund for these reasons only: wrong_product.',
-    ],
-    [
-      'limit per refund',
-      { maxPerRefund: 2_000 },
-      { amount: 2_001 },
-      'This key may refund at most 20.00 USD per refund; 20.00 USD are left.',
-    ],
-    [
-      'limit per payment',
-      { maxPerPayment: 5_000 },
-      { amount: 1_201 },
-      'This key may refund at most 50.00 USD of a payment; 12.00 USD are left.',
-    ],
-    [
-      'limit per day',
-      { maxPerDay: 5_000 },
-      { amount: 1_201 },
-      'This key may refund at most 50.00 USD in 24 hours; 12.00 USD are left.',
-    ],
-  ])('is refused beyond its %s, and told what would be accepted', async (_what, limits, body, message) => {
+  test('is refused beyond a limit, and told what would be accepted', async () => {
     await storePolicies(service, {});
-    const key = await agentKey(service, {});
+    const key = await agentKey(service, { maxPerPayment: 5_000 });
     const transactionId = await payment();
     expect((await create(key, transactionId, { amount: 3_800 })).status).toBe(200);
-    await service.deps.db.apiKey.update({
-      where: { id: key.id },
-      data: { agentLimits: { currency: 'usd', ...limits } },
-    });
-    const { status, body: answer } = await create(key, transactionId, body);
-    expect({ status, ...answer }).toEqual({ status: 403, error: { code: 'policy_denied', message } });
-    const checked = await service.call('POST', '/v1/policies/check', {
-      key: key.plaintext,
-      body: { transactionId, amount: body.amount ?? 1_000 },
-    });
-    // A check has no reason.
-    if (_what !== 'reason') expect(checked.body.data).toMatchObject({ eligible: false, reason: message });
+    const { status, body } = await create(key, transactionId, { amount: 1_201 });
+    const message = 'This key may refund at most 50.00 USD of a payment; 12.00 USD are left.';
+    expect({ status, ...body }).toEqual({ status: 403, error: { code: 'policy_denied', message } });
   });
 
   test('is bound by policies that only advise others, and by the threshold for agents', async () => {
