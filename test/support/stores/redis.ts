@@ -136,38 +136,3 @@ function becomesReady(child: ChildProcess): Promise<void> {
     child.once('close', (code) => reject(new Error(`redis-server did not start (${code}): ${log}`)));
   });
 }
-
-/** Every key of a Redis with its content as text. */
-export async function everyRedisKey(url: string): Promise<{ key: string; text: string }[]> {
-  const redis = new Redis(url);
-  try {
-    const entries = [];
-    for (const key of await redis.keys('*'))
-      entries.push({ key, text: JSON.stringify(await contentOf(redis, key)) });
-    return entries;
-  } finally {
-    redis.disconnect();
-  }
-}
-
-async function contentOf(redis: Redis, key: string): Promise<unknown> {
-  const type = await redis.type(key);
-  switch (type) {
-    case 'string':
-      return await redis.get(key);
-    case 'hash':
-      return await redis.hgetall(key);
-    case 'list':
-      return await redis.lrange(key, 0, -1);
-    case 'set':
-      return await redis.smembers(key);
-    case 'zset':
-      return await redis.zrange(key, 0, -1, 'WITHSCORES');
-    case 'stream':
-      return await redis.xrange(key, '-', '+');
-    // It has expired meanwhile.
-    case 'none':
-      return null;
-  }
-  throw new Error(`Redis keys of type ${type} are not supported.`);
-}

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { createApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
 import { administer, breakJobs, startWithBadSettings, usePeople } from './operations.ts';
 import { useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
@@ -24,12 +23,6 @@ export async function drive(site: Site): Promise<void> {
     site.processes.startApi(trace),
     site.processes.startWorker(trace),
   ]);
-  for (const [name, { pid }] of [
-    ['API', api.process],
-    ['worker', worker],
-  ] as const) {
-    site.trail.titles.push([name, readFileSync(`/proc/${pid}/cmdline`, 'utf8')]);
-  }
   await useCorrectly(site, api);
   await useWrongly(site, api, revoked.plaintext);
   await useEchoingProcessors(site, api);
@@ -38,5 +31,5 @@ export async function drive(site: Site): Promise<void> {
   await api.process.stop();
   site.trail.logs.push(['API', api.process.output()], ['worker that was killed', worker.output()]);
   await startWithBadSettings(site);
-  if (site.backend.name === 'postgres') await administer(site);
+  await administer(site);
 }
