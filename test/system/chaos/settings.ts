@@ -7,10 +7,10 @@ import { leaseMs as leaseMsOf } from '../../../shared/refunds/model/lookup-proof
 const processorTimeoutMs = 2_000;
 
 /** How long a claimed refund belongs to its worker. */
-export const leaseMs = leaseMsOf({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs });
+const leaseMs = leaseMsOf({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs });
 
 /** How long after the end of an attempt a lookup that finds nothing is proof. */
-export const settleDelayMs = 10_000;
+const settleDelayMs = 10_000;
 
 /** The longest that the sandbox takes to apply a request after it has cut off its caller. */
 export const latestApplyMs = 4_500;
