@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
 import { openLog } from '../../shared/platform/log.ts';
 import type { QueueWorker } from '../../shared/platform/queues.ts';
@@ -7,13 +7,14 @@ import { startWorkers } from '../../worker/start-workers.ts';
 import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres } from '../support/faults/stores.ts';
+import { webhookAbout } from '../support/processors/signed-webhooks.ts';
+import { openWebhooks, reportOf, type Webhooks } from '../support/processors/webhooks.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
 import { newPayment } from '../support/refunds/payments.ts';
+import { rowOf } from '../support/refunds/refund-records.ts';
 import { releaseTest, testedBackends } from '../support/release.ts';
 import { type ApiAnswer, startService, type TestService } from '../support/service.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const createWaitMs = 1_000;
 
 /** The longest wait for an answer while the database hangs. */
 const frozenAnswerMs = 15_000;
@@ -23,15 +24,17 @@ const async = { prefer: 'respond-async' };
 describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
   let postgres: OwnPostgres;
   let service: TestService;
+  let webhooks: Webhooks;
   let worker: QueueWorker;
 
   beforeAll(async () => {
     postgres = await OwnPostgres.open();
-    const settings = { CREATE_WAIT_MS: createWaitMs };
+    const settings = { CREATE_WAIT_MS: 1_000 };
     service = await startService({ databaseUrl: postgres.url, backend, workers: 0, settings });
+    await service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 });
+    webhooks = await openWebhooks(service);
     worker = service.startWorker();
   });
-  beforeEach(() => service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 }));
   afterEach(() => expectInvariants(service));
   afterAll(async () => {
     await service.close();
@@ -39,32 +42,18 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
   });
 
   test('is answered with 503 at once, and everything works when the database is back', async () => {
-    await service.sandbox.settings({ latencyMs: 300 });
+    const known = await create(service, await newPayment(service, { processor: 'stripe' }));
+    const refund = await rowOf(service, known.body.data.id);
+    const webhook = webhookAbout('stripe', { ...reportOf(refund), processorStatus: 'failed' });
+    const address = await webhooks.addressOf('stripe');
     const transactionId = await newPayment(service, { processor: 'stripe' });
-    const open = await create(service, transactionId, async);
     await postgres.stop();
     await expectNotReady();
-    await expectUnavailable(transactionId, open.body.data.id, 5_000);
+    await expectUnavailable(transactionId, refund.id, 5_000);
+    expect(await webhooks.send('stripe', webhook, address)).toMatchObject({ status: 503 });
     await postgres.start();
     await expectEverythingWorks();
-    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
     await expectKeyToBeFree(transactionId);
-  });
-
-  releaseTest('that begins while a client waits does not keep the answer from it', async () => {
-    await service.sandbox.settings({ latencyMs: 500 });
-    const transactionId = await newPayment(service, { processor: 'stripe' });
-    const waiting = create(service, transactionId, keyOf(transactionId));
-    await waitFor('the refund to be sent', () =>
-      service.deps.db.refund.findFirst({ where: { transactionId, work: { attemptNumber: { gt: 0 } } } }),
-    );
-    postgres.freeze();
-    const { status, ms } = await waiting;
-    postgres.thaw();
-    expect(status).toBe(200);
-    // Reading the payment, the wait, and a margin.
-    expect(ms).toBeLessThan(500 + createWaitMs + 2_000 + 1_500);
-    await allComplete(service);
   });
 
   releaseTest(
@@ -82,8 +71,6 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
       postgres.thaw();
       await expectEverythingWorks();
       for (const answer of answers) await expectTruth(answer);
-      const slowest = Math.max(...answers.map(({ ms }) => ms));
-      console.log(`PostgreSQL frozen (${backend.name}): the slowest of ${answers.length} took ${slowest} ms`);
       await expectKeyToBeFree(transactionId);
     },
   );
@@ -95,8 +82,7 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
     );
     const creating = payments.map(async (transactionId, index) => {
       await sleep(index * 4);
-      const headers = index % 3 === 0 ? { ...async, 'idempotency-key': `freeze-${transactionId}` } : async;
-      return { transactionId, ...(await create(service, transactionId, headers)) };
+      return { transactionId, ...(await create(service, transactionId, async)) };
     });
     await sleep(60);
     return creating;
@@ -107,11 +93,7 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
     const created = await service.deps.db.refund.count({ where: { transactionId } });
     if (status === 200) expect(created).toBe(1);
     else if (status === 503) expect(created).toBe(0);
-    else
-      expect(body.error).toMatchObject({
-        code: 'internal_error',
-        message: expect.stringMatching(/It is unknown whether/),
-      });
+    else expect(body.error.message).toMatch(/It is unknown whether/);
     expect(ms).toBeLessThan(frozenAnswerMs);
   }
 
@@ -125,11 +107,7 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
       timed(service.call('POST', '/v1/policies/check', { body: { transactionId } })),
     ]);
     for (const { status, body, headers, ms } of answers) {
-      const message = expect.any(String);
-      expect({ status, body }).toEqual({
-        status: 503,
-        body: { error: { code: 'service_unavailable', message } },
-      });
+      expect([status, body.error.code]).toEqual([503, 'service_unavailable']);
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
       expect(ms).toBeLessThan(withinMs);
     }
@@ -141,16 +119,13 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
 
   async function expectKeyToBeFree(transactionId: string): Promise<void> {
     const { status, headers } = await create(service, transactionId, keyOf(transactionId));
-    expect({ status, replayed: headers['idempotent-replayed'] }).toEqual({
-      status: 200,
-      replayed: undefined,
-    });
+    expect([status, headers['idempotent-replayed']]).toEqual([200, undefined]);
     await allComplete(service);
   }
 
   async function expectNotReady(): Promise<void> {
     const [alive, ready] = await Promise.all([
-      timed(service.call('GET', '/healthz')),
+      service.call('GET', '/healthz'),
       timed(service.call('GET', '/readyz')),
     ]);
     expect(alive.status).toBe(200);
@@ -159,21 +134,15 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
   }
 
   async function expectEverythingWorks(): Promise<void> {
-    const since = performance.now();
     await waitFor(
       'the API to be ready',
       async () => (await service.call('GET', '/readyz')).body.status === 'ok',
       { intervalMs: 100 },
     );
-    const readyMs = Math.round(performance.now() - since);
     for (const processor of PROCESSORS) {
       expect((await create(service, await newPayment(service, { processor }))).status).toBe(200);
     }
     await allComplete(service);
-    const completeMs = Math.round(performance.now() - since);
-    console.log(
-      `PostgreSQL back (${backend.name}): ready after ${readyMs} ms, complete after ${completeMs} ms`,
-    );
   }
 
   releaseTest(
@@ -188,10 +157,7 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
       // Long enough for each of its parts to have failed once.
       await sleep(1_500);
       await postgres.start();
-      const since = performance.now();
       await allComplete(service);
-      const ms = Math.round(performance.now() - since);
-      console.log(`PostgreSQL started late (${backend.name}): complete after ${ms} ms`);
       await late.close();
       await closeDependencies(deps);
     },

@@ -1,21 +1,17 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
 import type { ApiProcess } from '../../support/faults/deployment.ts';
-import { accept, refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
+import { refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
 import { useDeployment } from '../../support/faults/use-deployment.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
 import { query } from '../../support/stores/database-client.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const hourMs = 60 * 60 * 1000;
 
-const falseTime = 'false-system-time';
-
 /** Arguments that start a process on a machine whose clock is ahead. */
-function ahead(ms: number, settings: Record<string, string> = {}) {
-  return [{ ...settings, FALSE_TIME_AHEAD_MS: String(ms) }, falseTime] as const;
+function ahead(ms: number) {
+  return [{ FALSE_TIME_AHEAD_MS: String(ms) }, 'false-system-time'] as const;
 }
 
 describe.each(queueBackends)('machines whose clocks are wrong, queues on $name', (backend) => {
@@ -72,44 +68,4 @@ describe.each(queueBackends)('machines whose clocks are wrong, queues on $name',
     );
     expect(Number(rows[0]?.seconds)).toBeLessThan(60);
   }
-
-  test('a worker whose clock is an hour ahead does not touch refunds that are due later', async () => {
-    const { service } = processes;
-    const settings = { SETTLEMENT_BASE_MS: '600000', SETTLEMENT_CAP_MS: '600000' };
-    const worker = await processes.startWorker(...ahead(hourMs, settings));
-    const waiting = await untilAccepted(await accept(service, 'stripe'));
-    const dueInMs = (waiting.dueAt ?? waiting.updatedAt).getTime() - Date.now();
-    expect(dueInMs).toBeGreaterThan(500_000);
-    expect(dueInMs).toBeLessThan(700_000);
-    // Another refund shows that the worker has looked since.
-    const open = [waiting, await untilAccepted(await accept(service, 'stripe'))];
-    expect(await rowOf(service, waiting.id)).toEqual(waiting);
-    await waitFor('both to complete once they are due', async () => {
-      for (const { id } of open) await makeDue(service, id);
-      const rows = await Promise.all(open.map(({ id }) => rowOf(service, id)));
-      return rows.every(({ status }) => status === 'completed');
-    });
-    await worker.stop();
-  });
-
-  async function untilAccepted(id: string): Promise<RefundRecord> {
-    return await waitFor('the refund to be accepted', async () => {
-      const row = await rowOf(processes.service, id);
-      return row.externalRefundId === null ? null : row;
-    });
-  }
-
-  test('a clock that is set while processes run changes nothing', async () => {
-    const { service } = processes;
-    const [api, worker] = await Promise.all([
-      processes.startApi({ FALSE_TIME_JUMP_MS: String(hourMs) }, falseTime),
-      processes.startWorker({ FALSE_TIME_JUMP_MS: String(-hourMs) }, falseTime),
-    ]);
-    await untilCompleted(service, await createThrough(api));
-    for (const { pid } of [api.process, worker]) process.kill(pid, 'SIGUSR2');
-    const ids = await createThrough(api);
-    await untilCompleted(service, ids);
-    for (const id of ids) await expectDatedByTheDatabase(id);
-    await Promise.all([api.process.stop(), worker.stop()]);
-  });
 });

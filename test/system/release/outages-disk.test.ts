@@ -7,7 +7,6 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { type ApiAnswer, startService, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
-import { query } from '../../support/stores/database-client.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import '../../support/processes/run-servers.ts';
 
@@ -18,7 +17,6 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
   let disk: SmallDisk;
   let database: DevDatabase;
   let service: TestService;
-  const said: string[] = [];
 
   beforeAll(async () => {
     const mounted = mountSmallDisk(192);
@@ -30,7 +28,7 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
       givenOwnerUrl: null,
       redisUrl: null,
       preferredPort: null,
-      say: (line) => said.push(line),
+      say: () => {},
     });
     const settings = { CREATE_WAIT_MS: 500 };
     service = await startService({ databaseUrl: database.ownerUrl, backend: postgresQueues, settings });
@@ -70,8 +68,9 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
     body,
     headers,
   }: Awaited<ReturnType<typeof createUntilRefused>>[number]) {
+    const created = await service.deps.db.refund.count({ where: { transactionId } });
     if (status === 200) {
-      expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(1);
+      expect(created).toBe(1);
       return;
     }
     const message = expect.stringContaining('Nothing was changed');
@@ -80,17 +79,11 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
       body: { error: { code: 'service_unavailable', message } },
     });
     expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-    expect(await service.deps.db.refundEvent.count({ where: { refund: { transactionId } } })).toBe(0);
-    const { reserved = 0n } =
-      (await service.deps.db.payment.findFirst({ where: { names: { some: { name: transactionId } } } })) ??
-      {};
-    expect(reserved).toBe(0n);
+    expect(created).toBe(0);
   }
 
   /** Expects the refused request to succeed with the same key, and everything to complete. */
   async function expectToGoOn(refused: string): Promise<void> {
-    const since = performance.now();
     const headers = { ...async, 'idempotency-key': `full-${refused}` };
     const again = await waitFor(
       'the same request to succeed',
@@ -101,10 +94,7 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
       { intervalMs: 200 },
     );
     expect(again.headers['idempotent-replayed']).toBeUndefined();
-    const acceptedMs = Math.round(performance.now() - since);
-    const count = await allComplete(service);
-    const completeMs = Math.round(performance.now() - since);
-    console.log(`Room again: accepted after ${acceptedMs} ms, all ${count} complete after ${completeMs} ms`);
+    await allComplete(service);
   }
 
   test('refuses creations with 503 and leaves nothing half done, and everything continues when there is room', async () => {
@@ -123,29 +113,6 @@ describe.skipIf(!inject('disks'))('a full disk of PostgreSQL', () => {
     expect((await service.call('GET', '/healthz')).status).toBe(200);
     for (const answer of answers) await expectTruth(answer);
     const refused = answers.at(-1)?.transactionId ?? '';
-    disk.clear();
-    await expectToGoOn(refused);
-  });
-
-  test('ends PostgreSQL when it cannot write its log, and PostgreSQL restarts when there is room', async () => {
-    const transactionId = await newPayment(service, { processor: 'stripe' });
-    await create(service, transactionId, async);
-    disk.fill();
-    await waitFor(
-      'PostgreSQL to end',
-      async () => {
-        await query(
-          database.ownerUrl,
-          `SELECT pg_logical_emit_message(false, 'fill', repeat('x', 1000000)), pg_switch_wal()`,
-        ).catch(() => []);
-        return said.length > 0;
-      },
-      { intervalMs: 10 },
-    );
-    const refused = await newPayment(service, { processor: 'braintree' });
-    const answer = await create(service, refused, { 'idempotency-key': `full-${refused}` });
-    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'service_unavailable' } } });
-    expect((await service.call('GET', '/readyz')).status).toBe(503);
     disk.clear();
     await expectToGoOn(refused);
   });

@@ -1,10 +1,6 @@
-// Moves the system clock of a process by FALSE_TIME_AHEAD_MS, and by FALSE_TIME_JUMP_MS at SIGUSR2. The monotonic clock
-// stays right.
+// Moves the system clock of a process by FALSE_TIME_AHEAD_MS. The monotonic clock stays right.
 
-let aheadMs = Number(process.env.FALSE_TIME_AHEAD_MS ?? 0);
-process.on('SIGUSR2', () => {
-  aheadMs += Number(process.env.FALSE_TIME_JUMP_MS ?? 0);
-});
+const aheadMs = Number(process.env.FALSE_TIME_AHEAD_MS ?? 0);
 
 const TrueDate = Date;
 const now = () => TrueDate.now() + aheadMs;
