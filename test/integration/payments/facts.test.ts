@@ -9,7 +9,7 @@ import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
-import { newPayment, readPayment } from '../../support/refunds/payments.ts';
+import { newPayment, readPayment, storedPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { flagByHand } from '../../support/refunds/refund-work.ts';
@@ -106,9 +106,7 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     expect(await advanced(other)).toBe(1);
     expect(await rowOf(service, other.id)).toMatchObject({ status: 'failed', attemptCount: 0 });
     expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
-    const row = await service.deps.db.payment.findFirstOrThrow({
-      where: { names: { some: { name: transactionId } } },
-    });
+    const row = await storedPayment(service, transactionId);
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
   });
 
@@ -224,9 +222,7 @@ test.each(PROCESSORS)(
     expect(await service.deps.db.refund.findMany({ where: { transactionId } })).toMatchObject([
       { id: unread.id, status: 'processing' },
     ]);
-    const row = await service.deps.db.payment.findFirstOrThrow({
-      where: { names: { some: { name: transactionId } } },
-    });
+    const row = await storedPayment(service, transactionId);
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n });
   },
 );
@@ -247,9 +243,7 @@ test.each(PROCESSORS)(
     const reported = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
     expect((await webhooks.send(processor, reported)).status).toBe(200);
     await early;
-    const row = await service.deps.db.payment.findFirstOrThrow({
-      where: { names: { some: { name: transactionId } } },
-    });
+    const row = await storedPayment(service, transactionId);
     expect(row.fetchedAt).toBeNull();
     expect(await leftToRefund(service, transactionId)).toBe(3_500);
   },

@@ -13,6 +13,11 @@ export async function newPayment(
   return await sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd', ...options });
 }
 
+/** What is on record of the payment that the processor knows by this id. */
+export async function storedPayment({ deps }: Pick<TestService, 'deps'>, transactionId: string) {
+  return await deps.db.payment.findFirstOrThrow({ where: { names: { some: { name: transactionId } } } });
+}
+
 type PaymentReading =
   | { kind: 'known'; payment: KnownPayment }
   | Exclude<PaymentFacts, { kind: 'stored' } | { kind: 'read' }>;

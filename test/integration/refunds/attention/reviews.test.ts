@@ -4,8 +4,8 @@ import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
 import { flagOf } from '../../../../shared/refunds/model/flags.ts';
 import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { rowOf, timelineOf, untilStatus } from '../../../support/refunds/refund-records.ts';
+import { newPayment, storedPayment } from '../../../support/refunds/payments.ts';
+import { lastEventOf, rowOf, timelineOf, untilStatus } from '../../../support/refunds/refund-records.ts';
 import { untilReviewed } from '../../../support/refunds/refund-work.ts';
 import { sandboxCredentials } from '../../../support/service.ts';
 import { useService } from '../../../support/use-service.ts';
@@ -36,12 +36,7 @@ async function askForReview(id: string): Promise<void> {
   await requestResync(service.deps.db, { id });
 }
 
-async function reservedFor(transactionId: string): Promise<bigint> {
-  const { reserved } = await service.deps.db.payment.findFirstOrThrow({
-    where: { names: { some: { name: transactionId } } },
-  });
-  return reserved;
-}
+const reservedFor = async (transactionId: string) => (await storedPayment(service, transactionId)).reserved;
 
 const driven = {
   stripe: { gone: 'failed', reason: 'expired_or_canceled_card' },
@@ -63,12 +58,8 @@ describe.each(PROCESSORS)('a completed refund at %s', (processor) => {
       work: null,
     });
     expect(await reservedFor(refund.transactionId)).toBe(0n);
-    const [last] = await service.deps.db.refundEvent.findMany({
-      where: { refundId: refund.id },
-      orderBy: { seq: 'desc' },
-      take: 1,
-    });
-    expect(last).toMatchObject({ type: 'refund.failed', previousStatus: 'completed', status: 'failed' });
+    const moved = { type: 'refund.failed', previousStatus: 'completed', status: 'failed' };
+    expect(await lastEventOf(service, refund)).toMatchObject(moved);
     await expectInvariants(service);
   });
 

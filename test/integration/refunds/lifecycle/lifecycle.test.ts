@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
 import { create } from '../../../support/faults/refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
+import { newPayment, storedPayment } from '../../../support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '../../../support/refunds/refund-records.ts';
 import { creationOf } from '../../../support/refunds/statement-items.ts';
 import { testedBackends } from '../../../support/release.ts';
@@ -87,10 +87,7 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     const { payment: _, ...asked } = creationOf({ organizationId: organization.id, environment: 'test' });
     const answer = await deps.statements.create({ ...asked, transactionId });
     expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
-    const { reserved } = await deps.db.payment.findFirstOrThrow({
-      where: { names: { some: { name: transactionId } } },
-    });
-    expect(reserved).toBe(100n);
+    expect((await storedPayment(service, transactionId)).reserved).toBe(100n);
   });
 
   test('neither completes nor cancels a refund with a different amount at the processor until they agree', async () => {
