@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { PlannedCreation } from './orders.ts';
+import type { Span } from './waits.ts';
 
 /** How long a client waits for an answer; longer than any wait that it asks for. */
 const patienceMs = 15_000;
@@ -24,13 +25,15 @@ export interface ClientLog {
   creationAnswers: Answer[];
   cancelAnswers: Answer[];
   readAnswers: Answer[];
+  /** Each request, from the first time it was sent to its last answer. */
+  waits: Span[];
   /** True once the client has nothing left to repeat. */
   isConcluded: boolean;
 }
 
 export function openClientLog(creation: PlannedCreation): ClientLog {
   const answers = { creationAnswers: [], cancelAnswers: [], readAnswers: [] };
-  return { creation, ...answers, isConcluded: false };
+  return { creation, ...answers, waits: [], isConcluded: false };
 }
 
 /** The refund that was accepted, as far as the client knows. */
@@ -105,10 +108,13 @@ async function untilAnswered(
   firstApi: number,
 ): Promise<void> {
   const { apiUrls, keys } = addresses;
+  const wait: Span = { sinceMs: performance.now(), untilMs: performance.now() };
+  log.waits.push(wait);
   for (let round = firstApi; !signal.aborted; round += 1) {
     const base = apiUrls[round % apiUrls.length];
     const { answer, wasRefused } = await send(`${base}${sent.path}`, sent, log.creation, keys, signal);
     answers.push(answer);
+    wait.untilMs = performance.now();
     const isSafe =
       sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || answer.httpStatus === 503;
     if (!isRepeated(answer) || !isSafe) return;

@@ -3,6 +3,7 @@ import type { SandboxControl } from '../../sandbox/clients.ts';
 import type { Breakable } from '../../support/faults/breakable.ts';
 import type { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { type Fault, nameOf, type PlannedFault, raiseStorm } from './faults.ts';
+import type { Span } from './waits.ts';
 
 /** What faults are injected into. */
 export interface FaultTargets {
@@ -21,6 +22,8 @@ export interface FaultTargets {
 export class FaultInjector {
   /** How often each fault was injected. */
   readonly counts = new Map<string, number>();
+  /** When PostgreSQL or an API was broken, until it was started again. */
+  readonly outages: Span[] = [];
   /** Rejects when a fault cannot be injected or undone. */
   readonly failed: Promise<never>;
   readonly #targets: FaultTargets;
@@ -87,10 +90,13 @@ export class FaultInjector {
         return await raiseStorm(control, fault.storm);
     }
     const target = this.#targetOf(fault.target);
+    const outage: Span = { sinceMs: performance.now(), untilMs: Number.POSITIVE_INFINITY };
+    if (fault.target === 'postgres' || fault.target.startsWith('api')) this.outages.push(outage);
     await target[fault.action]();
     await sleep(fault.forMs, null, { signal: this.#stopping.signal }).catch(() => {});
     if (fault.action === 'freeze') target.thaw();
     else await target.start();
+    outage.untilMs = performance.now();
   }
 
   #targetOf(name: string): Breakable {

@@ -11,6 +11,7 @@ import { armProcessorFaults, planFaults } from './faults.ts';
 import { Load } from './load.ts';
 import { chaosSettings } from './settings.ts';
 import { findViolations, hasPassed, untilQuiet, type Verdict } from './verdict.ts';
+import { type Span, waitsOf } from './waits.ts';
 
 export type QueueName = 'redis' | 'postgres';
 
@@ -103,7 +104,7 @@ async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
   setMaxListeners(0, givingUp.signal);
   const load = new Load({ addresses, control, random: randomFor(seed, 'load'), signal: givingUp.signal });
   try {
-    const faults = await injectFaults(stage, options, load);
+    const { faults, outages } = await injectFaults(stage, options, load);
     say(`faults are over, ${load.acceptedCount} refunds are accepted`);
     const quiet = await untilQuiet(db, load.concluded(), patienceMs);
     givingUp.abort();
@@ -116,7 +117,11 @@ async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
         .flatMap(({ unexpectedExits }) => unexpectedExits)
         .map((what) => ({ kind: 'wrong' as const, refundId: null, what })),
     ];
-    return { seed, acceptedCount: load.acceptedCount, faults, violations, quiet };
+    const waits = waitsOf(
+      load.logs.flatMap((log) => log.waits),
+      outages,
+    );
+    return { seed, acceptedCount: load.acceptedCount, faults, violations, quiet, waits };
   } finally {
     givingUp.abort();
   }
@@ -124,13 +129,13 @@ async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
 
 /**
  * Injects faults for as long as orders come in, then undoes them.
- * @returns how often each was injected.
+ * @returns how often each was injected, and when clients had to wait for it.
  */
 async function injectFaults(
   { deployment, postgres, redis, apis, processes }: Stage,
   { seed, refunds, say }: ChaosOptions,
   load: Load,
-): Promise<Map<string, number>> {
+): Promise<{ faults: Map<string, number>; outages: readonly Span[] }> {
   const control = deployment.service.sandbox;
   await armProcessorFaults(control, randomFor(seed, 'processors'));
   const names = processes.map(({ name }) => name);
@@ -149,10 +154,11 @@ async function injectFaults(
     ...apis.map(({ process, url }) => process.waitForUrl(`${url}/readyz`)),
   ]);
   const strikes = Object.entries(await control.strikes());
-  return new Map([
+  const faults = new Map([
     ...injector.counts,
     ...strikes.map(([kind, times]) => [`processor ${kind}`, times] as const),
   ]);
+  return { faults, outages: injector.outages };
 }
 
 /** A sequence for each part, so that none depends on how often another has drawn. */

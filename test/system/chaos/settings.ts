@@ -7,10 +7,10 @@ import { leaseMs as leaseMsOf } from '../../../shared/refunds/model/lookup-proof
 const processorTimeoutMs = 2_000;
 
 /** How long a claimed refund belongs to its worker. */
-const leaseMs = leaseMsOf({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs });
+export const leaseMs = leaseMsOf({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs });
 
 /** How long after the end of an attempt a lookup that finds nothing is proof. */
-const settleDelayMs = 10_000;
+export const settleDelayMs = 10_000;
 
 /** The longest that the sandbox takes to apply a request after it has cut off its caller. */
 export const latestApplyMs = 4_500;

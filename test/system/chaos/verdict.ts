@@ -6,6 +6,8 @@ import { ledgerViolations, orphanViolations, type Violation } from '../../suppor
 import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
 import type { ClientLog } from './client.ts';
 import { clientViolations } from './client-rules.ts';
+import { waitingViolations } from './waiting-rules.ts';
+import type { Waits } from './waits.ts';
 
 /** The state once no more faults were injected. */
 export interface Quiet {
@@ -24,6 +26,7 @@ export interface Verdict {
   faults: ReadonlyMap<string, number>;
   violations: readonly Violation[];
   quiet: Quiet;
+  waits: Waits;
 }
 
 const pollIntervalMs = 200;
@@ -60,6 +63,7 @@ export async function findViolations(
   return [
     ...ledgerViolations(ledger),
     ...orphanViolations(ledger, true),
+    ...waitingViolations(ledger.events),
     ...clientViolations(logs, ledger.refunds),
   ];
 }
@@ -70,7 +74,7 @@ export function hasPassed({ violations, quiet }: Verdict): boolean {
 
 /** The whole run in one line. */
 export function verdictLine(verdict: Verdict): string {
-  const { seed, acceptedCount, faults, violations, quiet } = verdict;
+  const { seed, acceptedCount, faults, violations, quiet, waits } = verdict;
   const count = (kind: Violation['kind']) => violations.filter((violation) => violation.kind === kind).length;
   const total = [...faults.values()].reduce((sum, times) => sum + times, 0);
   const each = [...faults].sort(([, a], [, b]) => b - a).map(([name, times]) => `${times} ${name}`);
@@ -79,9 +83,12 @@ export function verdictLine(verdict: Verdict): string {
     `${total} faults (${each.join(', ')})`,
     `${count('lost')} lost, ${count('doubled')} doubled, ${quiet.stuck.length} stuck`,
     `${count('wrong')} otherwise wrong`,
+    `no client waited longer than ${inSeconds(waits.longestMs)} s, nor ${inSeconds(waits.beyondOutagesMs)} s beyond outages`,
     `quiet after ${Math.round(quiet.ms / 1000)} s: ${hasPassed(verdict) ? 'PASS' : 'FAIL'}`,
   ].join(', ');
 }
+
+const inSeconds = (ms: number) => (ms / 1000).toFixed(1);
 
 /** What is wrong, one line each. */
 export function problemLines({ violations, quiet }: Verdict): string[] {
