@@ -6,6 +6,7 @@ import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
 import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
+import { leaseByHand } from '../../../support/refunds/refund-work.ts';
 import { useService } from '../../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
