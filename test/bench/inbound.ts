@@ -18,8 +18,6 @@ interface Load {
   rounds: number;
 }
 
-type StripeEndpoint = WebhookEndpoint & { processor: 'stripe' };
-
 /**
  * Measures webhooks per second without other requests: events of completed refunds, which say what is on record, each with a
  * new id. Both pipelines get the same ones.
@@ -45,17 +43,17 @@ export async function measureInbound(
 }
 
 /** Where a pipeline receives Stripe's webhooks in the test environment. */
-async function endpointOf({ sandbox }: Pipeline): Promise<StripeEndpoint> {
+async function endpointOf({ sandbox }: Pipeline): Promise<WebhookEndpoint> {
   const { webhooks } = (await sandbox.control.settings({})) as { webhooks: WebhookEndpoint[] };
-  const isAsked = (each: WebhookEndpoint): each is StripeEndpoint =>
-    each.processor === 'stripe' && each.environment === 'test';
-  const found = webhooks.find(isAsked);
+  const found = webhooks.find(
+    ({ processor, environment }) => processor === 'stripe' && environment === 'test',
+  );
   if (found === undefined) throw new Error('The sandbox sends no webhooks.');
   return found;
 }
 
 /** Creates refunds, each of a payment of its own, and returns the events of the sandbox, which sends no more afterwards. */
-async function recordEvents(service: Pipeline, endpoint: StripeEndpoint, { connections }: Load) {
+async function recordEvents(service: Pipeline, endpoint: WebhookEndpoint, { connections }: Load) {
   const bodies: string[] = [];
   const recorder = createServer(async (request, response) => {
     bodies.push(await text(request));
@@ -73,8 +71,8 @@ async function recordEvents(service: Pipeline, endpoint: StripeEndpoint, { conne
   return bodies;
 }
 
-function requestOf({ url, secret }: StripeEndpoint, event: string): string {
+function requestOf({ url, ...keys }: WebhookEndpoint, event: string): string {
   const payload = event.replace(/"id": "evt_\w+"/, `"id": "evt_${randomBytes(12).toString('hex')}"`);
-  const { headers, body } = signedStripeEvent(payload, secret);
+  const { headers, body } = signedStripeEvent(payload, keys);
   return encodeRequest({ method: 'POST', path: new URL(url).pathname, headers, body });
 }

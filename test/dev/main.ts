@@ -38,7 +38,7 @@ function welcome(stack: Stack): string {
 The refund service is ready.
 
   API         ${apiUrl}/docs
-  Sandbox     ${sandboxUrl}   simulates Stripe and Braintree; no money moves
+  Sandbox     ${sandboxUrl}   simulates the processors; no money moves
   Dashboard   ${dashboard.url}   ${dashboard.email}, password ${dashboard.password}
   Keys        ${devFilePath(stack.dataDir)}
 

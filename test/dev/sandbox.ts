@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openDatabase } from '../../shared/platform/database.ts';
-import type { Environment } from '../../shared/platform/environment.ts';
 import { sandboxControl } from '../sandbox/clients.ts';
-import type { Processor, WebhookEndpoint } from '../sandbox/ledger/ledger.ts';
+import { sandboxProcessors, webhookEndpoint } from '../sandbox/processors.ts';
 import { type KeptProgram, StartError } from './program.ts';
-import { sandboxCredentials } from './seed.ts';
 
 export interface SandboxStart {
   /** Ports of 127.0.0.1 to try, in this order. */
@@ -71,23 +69,15 @@ export async function connectWebhooks(connection: WebhookConnection): Promise<vo
   const db = openDatabase(databaseUrl, { poolSize: 1 });
   try {
     const accounts = await db.processorAccount.findMany({ where: { organizationId } });
-    const webhooks = accounts.map(({ id, environment, processor }) =>
-      webhookEndpoint(processor as Processor, environment, `${apiUrl}/webhooks/${processor}/${id}`),
+    const webhooks = Object.values(sandboxProcessors).flatMap((processor) =>
+      accounts
+        .filter((account) => account.processor === processor.name)
+        .map(({ id, environment }) =>
+          webhookEndpoint(processor, environment, `${apiUrl}/webhooks/${processor.name}/${id}`),
+        ),
     );
     await sandboxControl(sandboxUrl).settings({ webhooks });
   } finally {
     await db.$disconnect();
-  }
-}
-
-function webhookEndpoint(processor: Processor, environment: Environment, url: string): WebhookEndpoint {
-  const { stripe, braintree } = sandboxCredentials(environment);
-  switch (processor) {
-    case 'stripe':
-      return { processor, environment, url, secret: stripe.webhookSecret };
-    case 'braintree': {
-      const { publicKey, privateKey } = braintree;
-      return { processor, environment, url, publicKey, privateKey };
-    }
   }
 }

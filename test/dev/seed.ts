@@ -10,6 +10,7 @@ import type { Environment } from '../../shared/platform/environment.ts';
 import { SecretBox } from '../../shared/platform/secrets.ts';
 import { credentialContext } from '../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
+import { sandboxCredentials } from '../sandbox/processors.ts';
 import type { DevFile } from './data-dir.ts';
 
 /** What `npm run dev` creates in the database and writes to `dev.json`. */
@@ -111,11 +112,10 @@ async function pointAccountsAtSandbox(
 ): Promise<void> {
   const accounts = await deps.db.processorAccount.findMany({ where: { organizationId } });
   for (const environment of environments) {
-    for (const [processor, ours] of Object.entries(sandboxCredentials(environment))) {
+    for (const [processor, ours] of Object.entries(sandboxCredentials(environment, sandboxUrl))) {
       const account = accounts.find((row) => row.environment === environment && row.processor === processor);
-      if (account !== undefined && !isOutdated(deps, account, ours, sandboxUrl)) continue;
-      const credentials = { ...ours, apiBase: sandboxUrl };
-      await setProcessorAccount(deps, { organizationId, environment, processor, credentials, actor });
+      if (account !== undefined && !isOutdated(deps, account, ours)) continue;
+      await setProcessorAccount(deps, { organizationId, environment, processor, credentials: ours, actor });
     }
   }
 }
@@ -128,13 +128,12 @@ function isOutdated(
   { secrets }: SeedDependencies,
   account: ProcessorAccount,
   ours: Record<string, string>,
-  sandboxUrl: string,
 ): boolean {
   const stored = readCredentials(secrets, account);
   if (stored === null) return true;
   const { apiBase: _, ...rest } = stored;
   const isOurs = Object.entries(rest).every(([name, value]) => ours[name] === value);
-  return isOurs && !isDeepStrictEqual(stored, { ...ours, apiBase: sandboxUrl });
+  return isOurs && !isDeepStrictEqual(stored, ours);
 }
 
 function readCredentials(
@@ -147,12 +146,4 @@ function readCredentials(
   } catch {
     return null;
   }
-}
-
-/** Credentials of an account at the sandbox, by processor. */
-export function sandboxCredentials(environment: Environment) {
-  return {
-    stripe: { secretKey: `sk_${environment}_sandbox`, webhookSecret: `whsec_${environment}_sandbox` },
-    braintree: { merchantId: 'sandbox', publicKey: `${environment}_public`, privateKey: 'private' },
-  };
 }

@@ -1,33 +1,22 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import {
-  newFault,
-  newTransaction,
-  refundChange,
-  refundFilter,
-  settingsChange,
-  transactionChange,
-} from './control-schemas.ts';
+import { type ControlSchemas, controlSchemas } from './control-schemas.ts';
 import type { Answer, Call } from './exchange.ts';
 import type { FaultKind } from './faults.ts';
-import { stripeCanExpress } from './ledger/currency.ts';
-import {
-  type Environment,
-  type Payment,
-  PROCESSORS,
-  type Processor,
-  type Refund,
-  type Scope,
-} from './ledger/ledger.ts';
-import { isNamed, knownPayment, newPaymentId, scopeOf, storedIds } from './ledger/payments.ts';
+import type { Environment, Payment, Refund, Scope } from './ledger/ledger.ts';
+import { knownPayment, scopeOf, storedIds } from './ledger/payments.ts';
 import { moveRefund, type Sandbox } from './ledger/state.ts';
-import { PAYMENT_STATUSES, REFUND_STATUSES } from './ledger/statuses.ts';
+import type { SandboxProcessor } from './processor.ts';
 
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
 const DEFAULT_HOLD_MS = 60_000;
 const DEFAULT_LATE_MS = 1_000;
 
-type Handler = (sandbox: Sandbox, call: Call, id: string) => unknown;
+interface Control extends Sandbox {
+  schemas: ControlSchemas;
+}
+
+type Handler = (sandbox: Control, call: Call, id: string) => unknown;
 
 const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
   ['GET', /^\/_sandbox\/health$/, () => ({ ok: true, pid: process.pid })],
@@ -50,7 +39,13 @@ class ControlError extends Error {
   }
 }
 
-export function control(sandbox: Sandbox, call: Call): Answer {
+/** The control API of a sandbox. */
+export function openControl(sandbox: Sandbox): (call: Call) => Answer {
+  const context = { ...sandbox, schemas: controlSchemas(sandbox.processors) };
+  return (call) => answer(context, call);
+}
+
+function answer(sandbox: Control, call: Call): Answer {
   try {
     refuseWebPages(call);
     for (const [method, path, handle] of ROUTES) {
@@ -87,18 +82,19 @@ function refuseWebPages({ headers }: Call): void {
   );
 }
 
-function createTransaction(sandbox: Sandbox, call: Call): { id: string } {
-  const asked = body(newTransaction, call);
-  if (asked.processor === 'stripe') requireExpressible(asked);
+function createTransaction(sandbox: Control, call: Call): { id: string } {
+  const asked = body(sandbox.schemas.newTransaction, call);
+  const processor = sandbox.processor(asked.processor);
+  requirePossible(processor, asked);
   const scope = scopeOf(asked.processor, asked.environment);
-  const name = asked.id ?? newPaymentId(asked.processor);
+  const name = asked.id ?? processor.payments.newId();
   const known = knownPayment(sandbox, scope, name);
   sandbox.ledger.putPayment({
     ...scope,
-    id: known?.id ?? storedIds(scope, name)[0] ?? name,
+    id: known?.id ?? storedIds(processor, name)[0] ?? name,
     registeredAs: known?.registeredAs ?? name,
     amount: asked.amount,
-    capturedAmount: asked.processor === 'stripe' ? asked.capturedAmount : undefined,
+    capturedAmount: asked.capturedAmount,
     currency: asked.currency,
     createdAt: asked.createdAt ?? sandbox.now(),
     status: asked.status,
@@ -107,36 +103,41 @@ function createTransaction(sandbox: Sandbox, call: Call): { id: string } {
   return { id: name };
 }
 
-function changeTransaction(sandbox: Sandbox, call: Call, id: string) {
-  const asked = body(transactionChange, call);
-  const payment = inAnyScope((scope) => knownPayment(sandbox, scope, id), asked.processor, asked.environment);
+function changeTransaction(sandbox: Control, call: Call, id: string) {
+  const asked = body(sandbox.schemas.transactionChange, call);
+  const payment = inAnyScope(
+    sandbox,
+    (scope) => knownPayment(sandbox, scope, id),
+    asked.processor,
+    asked.environment,
+  );
   if (payment === undefined) throw new ControlError(404, `no transaction ${id}; create it or read it first`);
   if (payment.status === 'voided') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const status = asked.status ?? payment.status;
-  requireStatus(PAYMENT_STATUSES[payment.processor], status, payment.processor);
-  if (asked.capturedAmount !== undefined && payment.processor !== 'stripe') {
-    throw new ControlError(400, 'capturedAmount: only Stripe payments are captured in parts here');
+  const processor = sandbox.processor(payment.processor);
+  requireStatus(processor.payments.statuses, status, payment.processor);
+  if (asked.capturedAmount !== undefined && processor.payments.fields.capturedAmount === undefined) {
+    throw new ControlError(400, `capturedAmount: ${processor.title} payments are not captured in parts here`);
   }
   const changed = { ...payment, status, capturedAmount: asked.capturedAmount ?? payment.capturedAmount };
-  if (changed.processor === 'stripe') requireExpressible(changed);
+  requirePossible(processor, changed);
   sandbox.ledger.putPayment(changed);
   return { id, status };
 }
 
-function listRefunds(sandbox: Sandbox, call: Call) {
+function listRefunds(sandbox: Control, call: Call) {
   const given = [...call.query].filter(([, value]) => value !== '');
-  const filter = check(refundFilter, Object.fromEntries(given));
-  const rows = PROCESSORS.filter(
-    (processor) => filter.processor === undefined || filter.processor === processor,
-  )
-    .map((processor) => scopeOf(processor, filter.environment))
+  const filter = check(sandbox.schemas.refundFilter, Object.fromEntries(given));
+  const rows = sandbox.processors
+    .filter(({ name }) => filter.processor === undefined || filter.processor === name)
+    .map(({ name }) => scopeOf(name, filter.environment))
     .flatMap((scope) => refundsOf(sandbox, scope, filter.transactionId));
   return rows.map(([refund, payment]) => refundRow(refund, payment));
 }
 
 function refundsOf(sandbox: Sandbox, scope: Scope, transactionId: string | undefined): [Refund, Payment][] {
   const named = transactionId === undefined ? undefined : knownPayment(sandbox, scope, transactionId);
-  if (transactionId !== undefined && (named === undefined || !isNamed(named, transactionId))) return [];
+  if (transactionId !== undefined && named === undefined) return [];
   const refunds = named === undefined ? sandbox.ledger.refunds(scope) : sandbox.ledger.refundsOf(named);
   return refunds.flatMap((refund) => {
     const payment = sandbox.ledger.payment(scope, refund.paymentId);
@@ -156,19 +157,23 @@ function refundRow(refund: Refund, payment: Payment) {
   };
 }
 
-function changeRefund(sandbox: Sandbox, call: Call, id: string) {
-  const asked = body(refundChange, call);
-  const refund = inAnyScope((scope) => sandbox.ledger.refund(scope, id));
+function changeRefund(sandbox: Control, call: Call, id: string) {
+  const asked = body(sandbox.schemas.refundChange, call);
+  const refund = inAnyScope(sandbox, (scope) => sandbox.ledger.refund(scope, id));
   if (refund === undefined) throw new ControlError(404, `no refund ${id}`);
   if (refund.kind === 'void') throw new ControlError(400, `${id} is a voided sale; a void is final`);
-  requireStatus(REFUND_STATUSES[refund.processor], asked.status, refund.processor);
+  requireStatus(
+    Object.keys(sandbox.processor(refund.processor).refundStatuses),
+    asked.status,
+    refund.processor,
+  );
   const failureReason = asked.failureReason ?? (asked.status === 'failed' ? 'unknown' : null);
   const moved = moveRefund(sandbox, refund, { status: asked.status, failureReason, driven: true }, null);
   return { id, status: moved.status };
 }
 
-function addFault(sandbox: Sandbox, call: Call) {
-  const asked = body(newFault, call);
+function addFault(sandbox: Control, call: Call) {
+  const asked = body(sandbox.schemas.newFault, call);
   const fault = { ...asked, delayMs: asked.delayMs ?? defaultDelayMs(asked.kind) };
   sandbox.faults.add(fault);
   return { ...fault };
@@ -184,19 +189,20 @@ function clearFaults(sandbox: Sandbox) {
   return { ok: true };
 }
 
-function changeSettings(sandbox: Sandbox, call: Call) {
-  const asked = body(settingsChange, call);
+function changeSettings(sandbox: Control, call: Call) {
+  const asked = body(sandbox.schemas.settingsChange, call);
   const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
   sandbox.ledger.changeSettings({ ...sandbox.ledger.settings, ...given });
   return sandbox.ledger.settings;
 }
 
 function inAnyScope<T>(
+  { processors }: Sandbox,
   find: (scope: Scope) => T | undefined,
-  processor?: Processor,
+  processor?: string,
   environment?: Environment,
 ): T | undefined {
-  for (const eachProcessor of processor ? [processor] : PROCESSORS) {
+  for (const eachProcessor of processor ? [processor] : processors.map(({ name }) => name)) {
     for (const eachEnvironment of environment ? [environment] : ENVIRONMENTS) {
       const found = find(scopeOf(eachProcessor, eachEnvironment));
       if (found !== undefined) return found;
@@ -205,18 +211,15 @@ function inAnyScope<T>(
   return undefined;
 }
 
-function requireExpressible({
-  amount,
-  capturedAmount = amount,
-  currency,
-}: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>): void {
-  for (const [field, minor] of Object.entries({ amount, capturedAmount })) {
-    if (stripeCanExpress(minor, currency)) continue;
-    throw new ControlError(400, `${field}: Stripe cannot express ${minor} minor units of ${currency}`);
-  }
+function requirePossible(
+  { payments }: SandboxProcessor,
+  payment: Parameters<Required<SandboxProcessor['payments']>['problem']>[0],
+): void {
+  const problem = payments.problem?.(payment) ?? null;
+  if (problem !== null) throw new ControlError(400, problem);
 }
 
-function requireStatus(allowed: readonly string[], status: string, processor: Processor): void {
+function requireStatus(allowed: readonly string[], status: string, processor: string): void {
   if (allowed.includes(status)) return;
   throw new ControlError(400, `status: ${processor} knows ${allowed.join(', ')}, not ${status}`);
 }

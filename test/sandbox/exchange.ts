@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Fault, Faults, Target } from './faults.ts';
-import type { Environment, Processor } from './ledger/ledger.ts';
+import type { Environment } from './ledger/ledger.ts';
 
 export interface Call {
   method: string;
@@ -32,7 +32,7 @@ export type Outage = 'error-403' | 'error-500' | 'error-503' | 'rate-limit';
 
 /** One processor's protocol. */
 export interface Gateway {
-  processor: Processor;
+  processor: string;
   /** The caller's account, or the answer that refuses the credentials. */
   admit(call: Call): Account | Answer;
   targetOf(call: Call, account: Account): Target;

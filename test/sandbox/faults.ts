@@ -1,5 +1,3 @@
-import type { Processor } from './ledger/ledger.ts';
-
 export const OPERATIONS = [
   'transaction.get',
   'refund.create',
@@ -29,7 +27,7 @@ export type Operation = (typeof OPERATIONS)[number];
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Fault {
-  processor: Processor;
+  processor: string;
   operation: Operation | '*';
   kind: FaultKind;
   /** How often it still applies; null means until cleared. */
@@ -75,7 +73,7 @@ export class Faults {
    * Chooses the fault for a request: the oldest that matches, subject to its probability.
    * @param readTarget not called while no fault is armed.
    */
-  strike(processor: Processor, readTarget: () => Target): Fault | null {
+  strike(processor: string, readTarget: () => Target): Fault | null {
     if (this.#armed.length === 0) return null;
     const { operation, transactionIds } = readTarget();
     const fault = this.#armed.find(

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { LockedError, takeLock } from '../support/processes/process-lock.ts';
+import { sandboxProcessors } from './processors.ts';
 import { startSandbox } from './server.ts';
 
 const DEFAULT_PORT = '4010';
@@ -29,7 +30,8 @@ const sandbox = await startSandbox({
   console.error(`sandbox: ${error.message}`);
   process.exit(1);
 });
-console.log(`sandbox: Stripe and Braintree on ${sandbox.url}`);
+const titles = Object.values(sandboxProcessors).map(({ title }) => title);
+console.log(`sandbox: ${titles.join(' and ')} on ${sandbox.url}`);
 
 let closing = false;
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {

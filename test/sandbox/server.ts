@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { braintreeGateway } from './braintree/gateway.ts';
-import { control } from './control.ts';
-import { type Answer, type Call, type Delivery, exchange, type Gateway } from './exchange.ts';
+import { openControl } from './control.ts';
+import { type Answer, type Call, type Delivery, exchange } from './exchange.ts';
 import { Faults } from './faults.ts';
-import { Ledger, type Processor } from './ledger/ledger.ts';
+import { Ledger } from './ledger/ledger.ts';
 import { settleDueRefunds, startSettlement } from './ledger/settlement.ts';
 import type { Sandbox } from './ledger/state.ts';
-import { stripeGateway } from './stripe/gateway.ts';
+import type { SandboxProcessor } from './processor.ts';
+import { sandboxProcessors } from './processors.ts';
 import { startWebhooks } from './webhooks.ts';
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -22,6 +22,8 @@ export interface SandboxOptions {
   dataFile?: string;
   /** Milliseconds since 1970; for tests that do not want to wait. */
   now?: () => number;
+  /** Stripe and Braintree by default. */
+  processors?: readonly SandboxProcessor[];
   /** Takes a line when webhooks could not be delivered. */
   report?: (line: string) => void;
 }
@@ -37,9 +39,18 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
   // A second sandbox on the port fails here, before it rewrites the data file.
   await listen(server, options.port, host);
-  const ledger = await openLedger(server, options.dataFile);
-  const webhooks = startWebhooks(ledger, options.report ?? (() => undefined));
+  const processors = options.processors ?? Object.values(sandboxProcessors);
+  const byName = new Map(processors.map((each) => [each.name, each]));
+  const processor = (name: string): SandboxProcessor => {
+    const found = byName.get(name);
+    if (found === undefined) throw new RangeError(`The sandbox has no processor ${name}.`);
+    return found;
+  };
+  const ledger = await openLedger(server, processors, options.dataFile);
+  const webhooks = startWebhooks(ledger, processor, options.report ?? (() => undefined));
   const sandbox: Sandbox = {
+    processors,
+    processor,
     ledger,
     faults: new Faults(),
     now: options.now ?? Date.now,
@@ -62,9 +73,13 @@ export async function startSandbox(options: SandboxOptions): Promise<RunningSand
   };
 }
 
-async function openLedger(server: Server, dataFile: string | undefined): Promise<Ledger> {
+async function openLedger(
+  server: Server,
+  processors: readonly SandboxProcessor[],
+  dataFile: string | undefined,
+): Promise<Ledger> {
   try {
-    return new Ledger(dataFile);
+    return new Ledger(processors, dataFile);
   } catch (error) {
     await closeServer(server);
     throw error;
@@ -72,12 +87,12 @@ async function openLedger(server: Server, dataFile: string | undefined): Promise
 }
 
 function requestHandler(sandbox: Sandbox, held: Set<NodeJS.Timeout>) {
-  const gateways = { stripe: stripeGateway(sandbox), braintree: braintreeGateway(sandbox) };
+  const respond = responder(sandbox);
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     try {
       const call = await readCall(request);
       settleDueRefunds(sandbox);
-      deliver(sandbox, respond(sandbox, gateways, call), { request, response, held });
+      deliver(sandbox, respond(call), { request, response, held });
     } catch (error) {
       // Either the caller disconnected, or the sandbox has a bug, which must not look like an answer of the processor.
       if (request.destroyed && !request.complete) return;
@@ -87,15 +102,19 @@ function requestHandler(sandbox: Sandbox, held: Set<NodeJS.Timeout>) {
   };
 }
 
-function respond(sandbox: Sandbox, gateways: Record<Processor, Gateway>, call: Call): Delivery {
-  const { latencyMs } = sandbox.ledger.settings;
-  if (call.path.startsWith('/v1/')) return exchange(gateways.stripe, call, sandbox.faults, latencyMs);
-  if (call.path.startsWith('/merchants/'))
-    return exchange(gateways.braintree, call, sandbox.faults, latencyMs);
-  const answer = call.path.startsWith('/_sandbox/')
-    ? control(sandbox, call)
-    : plainText(404, 'Stripe is at /v1/, Braintree at /merchants/, control at /_sandbox/.\n');
-  return { kind: 'answer', answer, afterMs: 0, finished: () => undefined };
+/** Finds the processor, or the control API, by the beginning of the path. */
+function responder(sandbox: Sandbox): (call: Call) => Delivery {
+  const gateways = sandbox.processors.map(({ path, gateway }) => ({ path, gateway: gateway(sandbox) }));
+  const control = openControl(sandbox);
+  const places = sandbox.processors.map(({ title, path }) => `${title} is at ${path}`);
+  const notFound = plainText(404, `${[...places, 'control is at /_sandbox/'].join(', ')}.\n`);
+  return (call) => {
+    const found = gateways.find(({ path }) => call.path.startsWith(path));
+    const { latencyMs } = sandbox.ledger.settings;
+    if (found !== undefined) return exchange(found.gateway, call, sandbox.faults, latencyMs);
+    const answer = call.path.startsWith('/_sandbox/') ? control(call) : notFound;
+    return { kind: 'answer', answer, afterMs: 0, finished: () => undefined };
+  };
 }
 
 interface Exchange {

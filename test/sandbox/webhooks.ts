@@ -1,10 +1,9 @@
 import http from 'node:http';
 import https from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
-import { braintreeNotifications, signedNotification } from './braintree/webhooks.ts';
 import type { Ledger, Refund, WebhookEndpoint } from './ledger/ledger.ts';
 import type { Sandbox } from './ledger/state.ts';
-import { signedStripeEvent, stripeEvents } from './stripe/webhooks.ts';
+import type { SandboxProcessor } from './processor.ts';
 
 /** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
@@ -28,7 +27,11 @@ export interface Webhooks {
  * Sends events to the endpoints in the settings. A restart drops undelivered events.
  * @param report takes a line with the failures so far, when there are new ones.
  */
-export function startWebhooks(ledger: Ledger, report: (line: string) => void): Webhooks {
+export function startWebhooks(
+  ledger: Ledger,
+  processor: (name: string) => SandboxProcessor,
+  report: (line: string) => void,
+): Webhooks {
   const senders = {
     http: { request: http.request, agent: new http.Agent(CONNECTIONS) },
     https: { request: https.request, agent: new https.Agent(CONNECTIONS) },
@@ -59,7 +62,11 @@ export function startWebhooks(ledger: Ledger, report: (line: string) => void): W
       // The endpoint may have been removed meanwhile.
       if (!ledger.settings.webhooks.some((one) => isDeepStrictEqual(one, endpoint))) return;
       const sender = endpoint.url.startsWith('https:') ? senders.https : senders.http;
-      const isAccepted = await post(sender, endpoint.url, signed(endpoint, payload)).catch(() => false);
+      const isAccepted = await post(
+        sender,
+        endpoint.url,
+        processor(endpoint.processor).webhooks.signed(payload, endpoint),
+      ).catch(() => false);
       if (isAccepted || isStopped) return;
       const isLast = attempt + 1 === ATTEMPT_AFTER_MS.length;
       fail(isLast);
@@ -71,7 +78,7 @@ export function startWebhooks(ledger: Ledger, report: (line: string) => void): W
     announce: (previous, refund, cause) => {
       const endpoints = ledger.settings.webhooks.filter((endpoint) => concerns(endpoint, refund));
       if (endpoints.length === 0) return;
-      const payloads = payloadsOf(ledger, previous, refund, cause);
+      const payloads = processor(refund.processor).webhooks.events(ledger, previous, refund, cause);
       for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
     },
     stop: () => {
@@ -82,26 +89,8 @@ export function startWebhooks(ledger: Ledger, report: (line: string) => void): W
   };
 }
 
-function payloadsOf(ledger: Ledger, ...[previous, refund, cause]: Parameters<Sandbox['announce']>): string[] {
-  switch (refund.processor) {
-    case 'stripe':
-      return stripeEvents(ledger, previous, refund, cause);
-    case 'braintree':
-      return braintreeNotifications(ledger, previous, refund);
-  }
-}
-
 function concerns(endpoint: WebhookEndpoint, { processor, environment }: Refund): boolean {
   return endpoint.processor === processor && endpoint.environment === environment;
-}
-
-function signed(endpoint: WebhookEndpoint, payload: string): WebhookRequest {
-  switch (endpoint.processor) {
-    case 'stripe':
-      return signedStripeEvent(payload, endpoint.secret);
-    case 'braintree':
-      return signedNotification(payload, endpoint);
-  }
 }
 
 interface Sender {

@@ -13,13 +13,13 @@ import type { QueueWorker } from '../../shared/platform/queues.ts';
 import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
-import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
+import { sandboxCredentials } from '../sandbox/processors.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
 import { asService } from './stores/service-role.ts';
 
-/** One organization with a key of every scope per environment and both processors set up. */
+/** One organization with a key of every scope per environment and every processor set up. */
 export interface TestOrganization {
   id: string;
   keys: Record<Environment, { id: string; plaintext: string }>;
@@ -150,33 +150,14 @@ async function seedOrganization(
   const actor = 'test';
   const { id: organizationId } = await createOrganization(deps, { name, actor });
   for (const environment of ['live', 'test'] as const) {
-    const credentials = sandboxCredentials(environment, sandboxUrl);
-    for (const processor of PROCESSORS) {
-      const account = { organizationId, environment, processor, credentials: credentials[processor], actor };
-      await setProcessorAccount(deps, account);
+    for (const [processor, credentials] of Object.entries(sandboxCredentials(environment, sandboxUrl))) {
+      await setProcessorAccount(deps, { organizationId, environment, processor, credentials, actor });
     }
   }
   const key = { organizationId, actor, scopes: apiKeyScopes };
   const live = await createApiKey(deps, { ...key, environment: 'live' });
   const test = await createApiKey(deps, { ...key, environment: 'test' });
   return { id: organizationId, keys: { live, test } };
-}
-
-/** Credentials of the sandbox's accounts. */
-export function sandboxCredentials(environment: Environment, apiBase: string) {
-  return {
-    stripe: {
-      secretKey: `sk_${environment}_sandbox`,
-      webhookSecret: `whsec_${environment}_sandbox`,
-      apiBase,
-    },
-    braintree: {
-      merchantId: 'sandbox',
-      publicKey: `${environment}_public`,
-      privateKey: 'private',
-      apiBase,
-    },
-  };
 }
 
 async function callApi(

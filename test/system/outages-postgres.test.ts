@@ -4,7 +4,7 @@ import { closeDependencies, openDependencies } from '../../shared/dependencies.t
 import { openLog } from '../../shared/platform/log.ts';
 import type { QueueWorker } from '../../shared/platform/queues.ts';
 import { startWorkers } from '../../worker/start-workers.ts';
-import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../sandbox/processors.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres } from '../support/faults/stores.ts';
 import { webhookAbout } from '../support/processors/signed-webhooks.ts';

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { processorKind, processorNames } from '../../../shared/processors/registry.ts';
 
 /** Each file's imports: paths from the root of the project, and names of packages. */
 export type Imports = ReadonlyMap<string, readonly string[]>;
@@ -11,21 +12,28 @@ interface ImportRule {
   why: string;
 }
 
+/** A processor's SDK has the name of its adapter. */
+function adapterRules(name: string): ImportRule[] {
+  return [
+    {
+      from: new RegExp(`^(?!test/|shared/processors/${name}/)`),
+      to: new RegExp(`^${name}(/|$)`),
+      why: `only shared/processors/${name} talks to ${processorKind(name).displayName}`,
+    },
+    {
+      from: new RegExp(`^(?!test/|shared/processors/(registry\\.ts$|${name}/))`),
+      to: new RegExp(`^shared/processors/${name}/`),
+      why: 'only the registry knows the adapters',
+    },
+  ];
+}
+
 const rules: readonly ImportRule[] = [
   { from: /^api\//, to: /^worker\//, why: 'api does not import worker' },
   { from: /^worker\//, to: /^api\//, why: 'worker does not import api' },
   { from: /^(shared|prisma)\//, to: /^(api|worker)\//, why: 'shared does not import a process' },
   { from: /^(api|worker|shared|prisma)\//, to: /^test\//, why: 'production code does not import tests' },
-  {
-    from: /^(?!test\/|shared\/processors\/stripe\/)/,
-    to: /^stripe(\/|$)/,
-    why: 'only shared/processors/stripe talks to Stripe',
-  },
-  {
-    from: /^(?!test\/|shared\/processors\/braintree\/)/,
-    to: /^braintree(\/|$)/,
-    why: 'only shared/processors/braintree talks to Braintree',
-  },
+  ...processorNames.flatMap(adapterRules),
   {
     from: /^(?!test\/|shared\/platform\/queues\.ts$)/,
     to: /^bullmq(\/|$)/,
@@ -35,16 +43,6 @@ const rules: readonly ImportRule[] = [
     from: /^(?!test\/|shared\/platform\/|prisma\/|prisma\.config)/,
     to: /^(@prisma\/|prisma\/generated\/)/,
     why: 'types of rows come from shared/platform/database.ts',
-  },
-  {
-    from: /^(?!test\/|shared\/processors\/(registry\.ts$|stripe\/))/,
-    to: /^shared\/processors\/stripe\//,
-    why: 'only the registry knows the adapters',
-  },
-  {
-    from: /^(?!test\/|shared\/processors\/(registry\.ts$|braintree\/))/,
-    to: /^shared\/processors\/braintree\//,
-    why: 'only the registry knows the adapters',
   },
   {
     from: /^shared\/platform\//,

@@ -6,12 +6,12 @@ import type { Refund } from '../../../shared/platform/database.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
 import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
-import { sandboxCredentials } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -4,7 +4,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { RefundApiError, type RefundClient } from '../../../shared/client/index.ts';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

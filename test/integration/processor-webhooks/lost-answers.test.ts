@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { claimRefund } from '../../../shared/refunds/lifecycle/claim.ts';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';

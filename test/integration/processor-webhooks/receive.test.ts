@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { ProcessorName } from '../../sandbox/processors.ts';
 import {
-  type ProcessorName,
   type ReportedRefund,
   type SignedWebhook,
   signStripe,

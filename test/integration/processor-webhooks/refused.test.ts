@@ -3,12 +3,11 @@ import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '../../../shared/platform/database.ts';
 import { newId } from '../../../shared/platform/ids.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS, type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { expectRefusal } from '../../support/http/refusal.ts';
 import {
   braintreeNotification,
-  type ProcessorName,
   type SignedWebhook,
   signBraintree,
   signStripe,
@@ -18,7 +17,7 @@ import {
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
-import { sandboxCredentials, type TestOrganization } from '../../support/service.ts';
+import type { TestOrganization } from '../../support/service.ts';
 import { wholeDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -7,19 +7,18 @@ import type {
   WebhookRequest,
   WebhookVerdict,
 } from '../../../shared/processors/contract/processor.ts';
+import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { connect } from '../../support/processors/processor-variants.ts';
 import {
   braintreeForm,
   braintreeKeys,
   braintreeNotification,
-  type ProcessorName,
   type SignedWebhook,
   signBraintree,
   signStripe,
   stripeEvent,
   webhookAbout,
 } from '../../support/processors/signed-webhooks.ts';
-import { sandboxCredentials } from '../../support/service.ts';
 
 const nowhere = 'http://127.0.0.1:9';
 const refundId = newId('ref');

@@ -4,6 +4,7 @@ import { setProcessorAccount } from '../../../shared/processors/accounts/manage-
 import { needsAttention } from '../../../shared/reconciliation/findings.ts';
 import { dismissFlag, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
 import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
+import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
   completedRefund,
   createRefund,
@@ -14,12 +15,10 @@ import {
   work,
   workWhatIsDue,
 } from '../../support/processors/reconciliation.ts';
-import type { ProcessorName } from '../../support/processors/signed-webhooks.ts';
 import { useSandbox } from '../../support/processors/use-sandbox.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { type RefundRecord, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
-import { sandboxCredentials } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

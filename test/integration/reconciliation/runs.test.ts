@@ -10,6 +10,7 @@ import {
   nextWindow,
   scheduleActor,
 } from '../../../shared/reconciliation/runs.ts';
+import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
   accountOf,
   completedRefund,
@@ -17,10 +18,8 @@ import {
   leftToRefund,
   reconcile,
 } from '../../support/processors/reconciliation.ts';
-import type { ProcessorName } from '../../support/processors/signed-webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
-import { sandboxCredentials } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isDue } from '../../../shared/reconciliation/runs.ts';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
 import { letFail } from '../../support/processors/reconciliation.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';

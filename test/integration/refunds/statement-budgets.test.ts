@@ -4,11 +4,8 @@ import { newId } from '../../../shared/platform/ids.ts';
 import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { EventComparisons, receiveWebhook } from '../../../shared/refunds/lifecycle/processor-events.ts';
-import {
-  type ProcessorName,
-  type SignedWebhook,
-  webhookAbout,
-} from '../../support/processors/signed-webhooks.ts';
+import type { ProcessorName } from '../../sandbox/processors.ts';
+import { type SignedWebhook, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

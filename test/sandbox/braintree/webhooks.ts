@@ -37,7 +37,7 @@ function kindOf(status: string, isBankAccount: boolean): string | null {
 /** The form that Braintree sends, signed with the keys of the account. */
 export function signedNotification(
   payload: string,
-  { publicKey, privateKey }: { publicKey: string; privateKey: string },
+  { publicKey = '', privateKey = '' }: Record<string, string>,
 ): WebhookRequest {
   const key = createHash('sha1').update(privateKey).digest();
   const signature = createHmac('sha1', key).update(payload).digest('hex');

@@ -1,14 +1,11 @@
+import type { RefundStatus, SandboxProcessor } from '../processor.ts';
 import { type Journal, openJournal, readJournal } from './journal.ts';
-import { hasReturnedMoney, settlesTo } from './statuses.ts';
 
-/** Every processor. A test that holds for all of them iterates over this list. */
-export const PROCESSORS = ['stripe', 'braintree'] as const;
-export type Processor = (typeof PROCESSORS)[number];
 export type Environment = 'test' | 'live';
 
 /** Ids are unique within a scope. */
 export interface Scope {
-  processor: Processor;
+  processor: string;
   environment: Environment;
 }
 
@@ -23,7 +20,7 @@ export interface Payment extends Scope {
   currency: string;
   createdAt: number;
   status: string;
-  paymentMethod: 'card' | 'customer_balance' | 'us_bank_account';
+  paymentMethod: string;
 }
 
 export interface Refund extends Scope {
@@ -63,9 +60,7 @@ export interface Settings {
 }
 
 /** Where an account's events go, and what they are signed with. */
-export type WebhookEndpoint =
-  | { processor: 'stripe'; environment: Environment; url: string; secret: string }
-  | { processor: 'braintree'; environment: Environment; url: string; publicKey: string; privateKey: string };
+export type WebhookEndpoint = Scope & { url: string } & Record<string, string>;
 
 type Entry = { payment: Payment } | { refund: Refund } | { keyed: KeyedAnswer } | { settings: Settings };
 
@@ -78,10 +73,12 @@ export class Ledger {
   readonly #unsettled = new Set<string>();
   readonly #keyed = new Map<string, KeyedAnswer>();
   readonly #journal: Journal | null;
+  readonly #statuses: ReadonlyMap<string, Readonly<Record<string, RefundStatus>>>;
   #pending: Entry[] = [];
   #depth = 0;
 
-  constructor(dataFile?: string) {
+  constructor(processors: readonly SandboxProcessor[], dataFile?: string) {
+    this.#statuses = new Map(processors.map(({ name, refundStatuses }) => [name, refundStatuses]));
     if (dataFile === undefined) {
       this.#journal = null;
       return;
@@ -194,13 +191,30 @@ export class Ledger {
     const name = nameOf(refund, refund.id);
     const previous = this.#refunds.get(name);
     this.#refunds.set(name, refund);
-    if (settlesTo(refund) === null) this.#unsettled.delete(name);
+    if (this.settlesTo(refund) === null) this.#unsettled.delete(name);
     else this.#unsettled.add(name);
     const paymentName = nameOf(refund, refund.paymentId);
     const siblings = this.#refundsByPayment.get(paymentName) ?? new Set();
     this.#refundsByPayment.set(paymentName, siblings.add(name));
     const refunded = this.#refundedByPayment.get(paymentName) ?? 0;
-    this.#refundedByPayment.set(paymentName, refunded + refundedBy(refund) - refundedBy(previous));
+    this.#refundedByPayment.set(
+      paymentName,
+      refunded + this.#refundedBy(refund) - this.#refundedBy(previous),
+    );
+  }
+
+  /** The status to which the refund will settle; null when it stays as it is. */
+  settlesTo(refund: Refund): string | null {
+    return refund.driven ? null : (this.#meaning(refund).settlesTo ?? null);
+  }
+
+  /** How much of its payment a refund takes. */
+  #refundedBy(refund: Refund | undefined): number {
+    return refund === undefined || this.#meaning(refund).isReturned ? 0 : refund.amount;
+  }
+
+  #meaning({ processor, status }: Refund): RefundStatus {
+    return this.#statuses.get(processor)?.[status] ?? {};
   }
 
   #snapshot(): Entry[] {
@@ -211,11 +225,6 @@ export class Ledger {
       ...[...this.#keyed.values()].map((keyed) => ({ keyed })),
     ];
   }
-}
-
-/** How much of its payment a refund takes. */
-function refundedBy(refund: Refund | undefined): number {
-  return refund === undefined || hasReturnedMoney(refund.status) ? 0 : refund.amount;
 }
 
 function nameOf(scope: Scope, id: string): string {

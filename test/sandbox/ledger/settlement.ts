@@ -1,5 +1,4 @@
 import { moveRefund, type Sandbox } from './state.ts';
-import { settlesTo } from './statuses.ts';
 
 const SWEEP_EVERY_MS = 50;
 
@@ -15,7 +14,7 @@ export function settleDueRefunds(sandbox: Sandbox): void {
     for (const refund of sandbox.ledger.unsettledRefunds()) {
       // The refunds come oldest first and share one delay.
       if (refund.createdAt > createdBefore) break;
-      const status = settlesTo(refund);
+      const status = sandbox.ledger.settlesTo(refund);
       if (status !== null) moveRefund(sandbox, refund, { status }, null);
     }
   });

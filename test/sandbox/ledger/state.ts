@@ -1,9 +1,13 @@
 import { randomFillSync } from 'node:crypto';
 import type { Faults } from '../faults.ts';
+import type { SandboxProcessor } from '../processor.ts';
 import type { Ledger, Refund } from './ledger.ts';
 
 /** What every route needs; built once in server.ts. */
 export interface Sandbox {
+  processors: readonly SandboxProcessor[];
+  /** The processor of a scope. */
+  processor(name: string): SandboxProcessor;
   ledger: Ledger;
   faults: Faults;
   now: () => number;

@@ -1,9 +1,10 @@
-import { fromStripeUnits, stripeStep, toDecimal } from '../ledger/currency.ts';
+import { toDecimal } from '../ledger/currency.ts';
 import type { Payment } from '../ledger/ledger.ts';
-import { capturedAmount, declinesRefunds, findPayment, scopeOf } from '../ledger/payments.ts';
+import { declinesRefunds, findPayment, scopeOf } from '../ledger/payments.ts';
 import { addRefund, randomId, type Sandbox } from '../ledger/state.ts';
+import { fromStripeUnits, stripeStep } from './amounts.ts';
 import { invalidParameter, noSuch, refundRefused, StripeRefusal } from './errors.ts';
-import { refundObject } from './objects.ts';
+import { capturedAmount, refundObject } from './objects.ts';
 import type { Form, StripeRequest } from './request.ts';
 
 const REASONS = ['duplicate', 'fraudulent', 'requested_by_customer'];

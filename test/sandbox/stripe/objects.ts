@@ -1,6 +1,15 @@
-import { toStripeUnits } from '../ledger/currency.ts';
 import type { Ledger, Payment, Refund } from '../ledger/ledger.ts';
-import { capturedAmount, paymentIntentId } from '../ledger/payments.ts';
+import { toStripeUnits } from './amounts.ts';
+
+function paymentIntentId({ id }: Payment): string {
+  return `pi_${id.slice(3)}`;
+}
+
+/** The part of a payment that was collected and can be refunded. */
+export function capturedAmount({ status, amount, capturedAmount: captured }: Payment): number {
+  if (status === 'failed') return 0;
+  return captured ?? (status === 'uncaptured' ? 0 : amount);
+}
 
 const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
 

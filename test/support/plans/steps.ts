@@ -16,10 +16,11 @@ import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
 import type { WebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim, recordAttempts } from '../../../worker/deliver/statements.ts';
 import * as retention from '../../../worker/schedule/retention.ts';
+import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { refundRequest } from '../refunds/refund-requests.ts';
-import { sandboxCredentials, type TestService } from '../service.ts';
+import type { TestService } from '../service.ts';
 
 /** Refunds, payments, due work and deliveries. */
 export const count = 20_000;

@@ -1,7 +1,7 @@
 import type { Processor } from '../../../shared/processors/contract/processor.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
+import type { ProcessorName } from '../../sandbox/processors.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
-import type { ProcessorName } from './signed-webhooks.ts';
 import { useSandbox } from './use-sandbox.ts';
 
 /** One way to use one processor; every promise of the contract is held against all of them. */

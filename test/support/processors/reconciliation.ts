@@ -5,11 +5,11 @@ import { type AccountName, loadAccount } from '../../../shared/processors/accoun
 import type { RefundWindow } from '../../../shared/processors/contract/processor.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '../../../shared/reconciliation/runs.ts';
+import type { ProcessorName } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
-import type { ProcessorName } from './signed-webhooks.ts';
 
 export interface WhichAccount {
   organizationId?: string;

@@ -2,12 +2,9 @@ import { randomUUID } from 'node:crypto';
 import Stripe from 'stripe';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
-import type { Processor } from '../../sandbox/ledger/ledger.ts';
-import { sandboxCredentials } from '../service.ts';
+import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 
 // Webhooks as the processors send them, signed by their own SDKs.
-
-export type ProcessorName = Processor;
 
 export interface SignedWebhook {
   body: string;

@@ -1,7 +1,8 @@
 import { afterEach } from 'vitest';
 import { loadAccount } from '../../../shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { sandboxCredentials, type TestService } from '../service.ts';
+import { sandboxCredentials } from '../../sandbox/processors.ts';
+import type { TestService } from '../service.ts';
 
 /** Gives a test file the Stripe account of a service's organization, which has its right key again after each test. */
 export function useStripeAccount(service: TestService) {

@@ -1,10 +1,10 @@
 import type { AddressInfo } from 'node:net';
 import type { ProcessorEvent, Refund } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
-import type { WebhookEndpoint } from '../../sandbox/ledger/ledger.ts';
+import { type ProcessorName, sandboxProcessors, webhookEndpoint } from '../../sandbox/processors.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
-import { type ApiAnswer, sandboxCredentials, type TestService } from '../service.ts';
-import type { ProcessorName, ReportedRefund, SignedWebhook } from './signed-webhooks.ts';
+import type { ApiAnswer, TestService } from '../service.ts';
+import type { ReportedRefund, SignedWebhook } from './signed-webhooks.ts';
 
 /** A service behind a real socket, where processors send to. */
 export interface Webhooks {
@@ -48,18 +48,11 @@ export async function openWebhooks(service: TestService): Promise<Webhooks> {
       };
     },
     async connectSandbox() {
-      const { stripe, braintree } = sandboxCredentials('test', '');
-      const { publicKey, privateKey } = braintree;
-      const environment = 'test';
-      const webhooks: WebhookEndpoint[] = [
-        {
-          processor: 'stripe',
-          environment,
-          url: await addressOf('stripe'),
-          secret: stripe.webhookSecret,
-        },
-        { processor: 'braintree', environment, url: await addressOf('braintree'), publicKey, privateKey },
-      ];
+      const webhooks = await Promise.all(
+        Object.values(sandboxProcessors).map(async (processor) =>
+          webhookEndpoint(processor, 'test', await addressOf(processor.name as ProcessorName)),
+        ),
+      );
       await service.sandbox.settings({ webhooks });
     },
     async disconnectSandbox() {

@@ -1,7 +1,7 @@
 import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import type { MovedRefund, SandboxControl } from '../../sandbox/clients.ts';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
 import { type RefundRecord, recordsOf } from './refund-records.ts';
 
 /** A refund that a processor has accepted, whatever became of it. */

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { Environment } from '../../../shared/platform/environment.ts';
 import { braintreeClient, stripeClient } from '../../sandbox/clients.ts';
-import type { Processor } from '../../sandbox/ledger/ledger.ts';
+import type { ProcessorName } from '../../sandbox/processors.ts';
 import type { TestService } from '../service.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { TestService } from '../service.ts';
 export async function refundDirectly(
   { sandboxUrl }: Pick<TestService, 'sandboxUrl'>,
   refund: {
-    processor: Processor;
+    processor: ProcessorName;
     transactionId: string;
     amount: number;
     refundId?: string;

@@ -1,6 +1,6 @@
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import { FAULT_KINDS, type FaultKind, OPERATIONS, type Operation } from '../../sandbox/faults.ts';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
 import type { Random } from '../../support/random.ts';
 import { latestApplyMs, longestWorkerFreezeMs } from './settings.ts';
 

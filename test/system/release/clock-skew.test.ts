@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { PROCESSORS } from '../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
 import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { refundOfNewPayment, untilCompleted } from '../../support/faults/refunds.ts';
 import { useDeployment } from '../../support/faults/use-deployment.ts';

@@ -1,9 +1,9 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Prisma } from '../../../../shared/platform/database.ts';
 import { credentialContext } from '../../../../shared/processors/accounts/connections.ts';
+import { sandboxCredentials } from '../../../sandbox/processors.ts';
 import { auditOf } from '../../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { sandboxCredentials } from '../../../support/service.ts';
 import { everyCell } from '../../../support/stores/database-content.ts';
 import { useService } from '../../../support/use-service.ts';
 

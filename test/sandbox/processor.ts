@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import type { Gateway } from './exchange.ts';
+import type { Environment, Ledger, Payment, Refund } from './ledger/ledger.ts';
+import type { Cause, Sandbox } from './ledger/state.ts';
+import type { WebhookRequest } from './webhooks.ts';
+
+/** What a refund's status means for the money. */
+export interface RefundStatus {
+  /** The status that follows in time; without it, the status stays. */
+  settlesTo?: string;
+  /** True when the amount can be refunded again. */
+  isReturned?: boolean;
+}
+
+/** All that the sandbox knows of one processor. A processor is a folder with one of these, and an entry in processors.ts. */
+export interface SandboxProcessor {
+  name: string;
+  /** For people. */
+  title: string;
+  /** What the paths of its requests begin with, such as `/v1/`. */
+  path: string;
+  gateway(sandbox: Sandbox): Gateway;
+  payments: {
+    /** Fields of its payments in the control API, besides those that all processors have. */
+    fields: {
+      id: z.ZodType<string>;
+      paymentMethod: z.ZodType<string>;
+      capturedAmount?: z.ZodOptional<z.ZodNumber>;
+    };
+    /** The statuses that the control API can set, the usual one first. */
+    statuses: readonly [string, ...string[]];
+    newId(): string;
+    /** True when an unknown id becomes a payment at its first use. */
+    isPlausible(id: string): boolean;
+    /** How such a payment was made. */
+    unseenMethod: string;
+    /** The ids under which a payment may be stored, given any of them; the id itself by default. */
+    storedIds?(id: string): string[];
+    /** Its ids besides the one that it is stored under. */
+    otherIds?(payment: Payment): string[];
+    /** Why the processor cannot have such a payment; null when it can. */
+    problem?(payment: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>): string | null;
+  };
+  refundStatuses: Readonly<Record<string, RefundStatus>>;
+  webhooks: {
+    /** What an endpoint's events are signed with, as the control API takes it. */
+    keys: z.ZodRawShape;
+    /** The same, of an account with these credentials. */
+    keysOf(credentials: Record<string, string>): Record<string, string>;
+    /** The events about a refund that is new (`previous` is null) or has changed. */
+    events(ledger: Ledger, previous: Refund | null, refund: Refund, cause: Cause | null): string[];
+    /** Called at each attempt, for signatures that age. */
+    signed(event: string, keys: Record<string, string>): WebhookRequest;
+  };
+  /** The credentials of the account that tests and `npm run dev` use. */
+  credentials(environment: Environment): Record<string, string>;
+}
