@@ -3,6 +3,7 @@ import type { ApiKey } from '../../shared/platform/database.ts';
 import { ServiceError } from '../../shared/platform/errors.ts';
 import type { Logger } from '../../shared/platform/log.ts';
 import { version } from '../../shared/platform/version.ts';
+import { processorKinds } from '../../shared/processors/registry.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScope } from '../http/operation-routes.ts';
@@ -20,8 +21,11 @@ const listedTools = tools.map((tool) => ({
   annotations: { title: tool.title, ...tool.annotations },
 }));
 
+const places = Object.values(processorKinds).map(({ displayName }) => displayName);
+
 const instructions =
-  'Refunds of payments at Stripe and Braintree. Amounts are whole numbers in minor units of the currency: 1050 is 10.50 USD. ' +
+  `Refunds of payments at ${places.join(' and ')}. ` +
+  'Amounts are whole numbers in minor units of the currency: 1050 is 10.50 USD. ' +
   'A refund moves money and cannot be taken back once it is completed. Errors have a code and a message that says what would ' +
   'be accepted; do not work around a refusal by splitting an amount or changing the reason.';
 

@@ -12,6 +12,7 @@ import {
   type Processor,
   type RefundWindow,
 } from '../processors/contract/processor.ts';
+import { processorKind } from '../processors/registry.ts';
 import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
 import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
@@ -73,6 +74,10 @@ interface Progress {
 }
 
 async function connect(deps: AccountDependencies, account: AccountName): Promise<Processor> {
+  const { displayName, capabilities } = processorKind(account.processor);
+  if (!capabilities.listsRefunds) {
+    throw new RunStoppedError(`${displayName} does not list refunds, so there is nothing to compare with.`);
+  }
   try {
     return await deps.connections.connect(account);
   } catch (error) {

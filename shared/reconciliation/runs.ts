@@ -7,6 +7,7 @@ import type {
 import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { newId } from '../platform/ids.ts';
 import type { RefundWindow } from '../processors/contract/processor.ts';
+import { processorKind } from '../processors/registry.ts';
 
 // When an account is due, which window a run compares, and the lease that allows one run per account at a time.
 
@@ -109,9 +110,10 @@ function leaseMs({ PROCESSOR_TIMEOUT_MS }: Settings): number {
 export async function findDueAccounts({ db, clock, settings }: Stored): Promise<Account[]> {
   const now = clock.now();
   const accounts = await db.processorAccount.findMany({
-    select: { id: true, reconciliations: lastScheduled(now, settings) },
+    select: { id: true, processor: true, reconciliations: lastScheduled(now, settings) },
   });
   return accounts
+    .filter(({ processor }) => processorKind(processor).capabilities.listsRefunds)
     .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
     .map(({ id }) => ({ id }));
 }

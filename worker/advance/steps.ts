@@ -1,5 +1,6 @@
 import type { Dependencies } from '../../shared/dependencies.ts';
 import type { Processor, ProcessorFailure } from '../../shared/processors/contract/processor.ts';
+import { processorKind } from '../../shared/processors/registry.ts';
 import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
 import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts';
 import { renewLease } from '../../shared/refunds/lifecycle/work.ts';
@@ -67,7 +68,7 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
     case 'rejected':
       return await rejected(context, result.failure);
     case 'unavailable': {
-      // Braintree keeps the key of a request that it refused because the payment had not settled.
+      // A processor keeps the key of a request that it refused because the payment had not settled.
       const keySpent = result.failure.code === 'unsettled';
       return unavailable(context, result, { outcome: 'unavailable', keySpent });
     }
@@ -80,11 +81,12 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
 
 /**
  * A rejection of the first attempt is final. A later one may be about an earlier attempt that the processor applied after all
- * ("already refunded", by us), so the refund is looked up.
+ * ("already refunded", by us), so the refund is looked up. Where nothing can be looked up, no attempt follows one of unknown
+ * outcome, so all the earlier ones were certainly not applied.
  */
 async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepOutcome | null> {
   const { deps, claim, processor, settings } = context;
-  if (claim.work.attemptNumber > 1) {
+  if (claim.work.attemptNumber > 1 && processorKind(claim.refund.processor).capabilities.findsRefunds) {
     if (!(await renewLease(deps, claim))) return null;
     const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
     const answer = await processor.findRefund(referenceTo(claim.refund), { timeoutMs });

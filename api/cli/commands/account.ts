@@ -4,6 +4,8 @@ import {
   listProcessorAccounts,
   setProcessorAccount,
 } from '../../../shared/processors/accounts/manage-accounts.ts';
+import type { ProcessorKind } from '../../../shared/processors/contract/processor.ts';
+import { processorKinds } from '../../../shared/processors/registry.ts';
 import {
   environmentOption,
   examples,
@@ -21,17 +23,24 @@ const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
 arguments, and the shell keeps them in its history. They are stored encrypted and never shown.
 
-  stripe     {"secretKey": "sk_test_...", "webhookSecret": "whsec_..."}
-  braintree  {"merchantId": "...", "publicKey": "...", "privateKey": "..."}
+${Object.values(processorKinds).map(credentialsLine).join('\n')}
 
 "apiBase": "http://127.0.0.1:4010" sends requests to the sandbox. Without it they go to the real processor, also during
 npm run dev.
 
-webhookSecret is the signing secret of the webhook endpoint at Stripe. Without it the account accepts no webhooks.
-
-Setting an account again replaces all of its credentials, in every process, and retries refunds that were on hold. The
+${Object.values(processorKinds)
+  .flatMap(({ credentialsNote }) => credentialsNote ?? [])
+  .map((note) => `${note}\n\n`)
+  .join(
+    '',
+  )}Setting an account again replaces all of its credentials, in every process, and retries refunds that were on hold. The
 new credentials must belong to the same account at the processor.
 `;
+
+function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): string {
+  const shown = credentialFields.filter(({ example }) => example !== undefined);
+  return `  ${name.padEnd(9)}  {${shown.map((field) => `"${field.name}": "${field.example}"`).join(', ')}}`;
+}
 
 /** `account`: the processor accounts of organizations. */
 export function addAccountCommands(program: Command): void {

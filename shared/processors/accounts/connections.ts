@@ -7,6 +7,7 @@ import { processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure } from '../contract/processor.ts';
 import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
+import { withEventEvidence } from './event-evidence.ts';
 
 /** What calling processors needs. */
 export interface AccountDependencies extends PlatformDependencies {
@@ -88,7 +89,9 @@ export class ProcessorConnections {
     const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
     const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
     const connection: Connection = { account, processor: await this.#unseal(stored) };
-    connection.processor = aroundCalls(connection.processor, (call) => this.#watch(connection, call));
+    const watched = aroundCalls(connection.processor, (call) => this.#watch(connection, call));
+    const kind = processorKind(account.processor);
+    connection.processor = withEventEvidence(watched, { db: this.#deps.db, accountId, kind });
     this.#connected.set(accountId, connection);
     return connection;
   }

@@ -1,5 +1,6 @@
 import { writeAudit } from '../../platform/audit-log.ts';
-import type { Processor, ReadResult, RefundPage } from '../contract/processor.ts';
+import type { CallOptions, Processor, ReadResult } from '../contract/processor.ts';
+import { processorKind } from '../registry.ts';
 import { type AccountDependencies, type AccountName, isUnusableCredentials } from './connections.ts';
 
 /**
@@ -52,11 +53,23 @@ async function tryOut(deps: AccountDependencies, account: AccountName): Promise<
     return { kind: 'refused', message: error.message };
   }
   const timeoutMs = Math.min(deps.settings.PROCESSOR_TIMEOUT_MS, longestMs);
-  const answer = await processor.listRefunds(emptyWindow, { timeoutMs });
-  return meaningOf(answer);
+  return meaningOf(await readNothing(processor, account, { timeoutMs }));
 }
 
-function meaningOf(answer: ReadResult<RefundPage>): ConnectionTest {
+/** A processor that lists no refunds is asked for a payment that does not exist, and denies it only with good credentials. */
+async function readNothing(
+  processor: Processor,
+  account: AccountName,
+  options: CallOptions,
+): Promise<ReadResult<unknown>> {
+  if (processorKind(account.processor).capabilities.listsRefunds) {
+    return await processor.listRefunds(emptyWindow, options);
+  }
+  const answer = await processor.getPayment('connection-test', options);
+  return answer.kind === 'not-found' ? { kind: 'found', value: null } : answer;
+}
+
+function meaningOf(answer: ReadResult<unknown>): ConnectionTest {
   if (answer.kind === 'found') return { kind: 'works' };
   const { message } = answer.failure;
   return { kind: answer.kind === 'misconfigured' ? 'refused' : 'unavailable', message };

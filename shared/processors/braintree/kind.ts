@@ -7,10 +7,11 @@ import {
   readCredentials,
   secretText,
 } from '../contract/credentials.ts';
-import type { ProcessorKind } from '../contract/processor.ts';
+import { allCapabilities, type ProcessorKind } from '../contract/processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
 import { isTransactionId } from './client.ts';
+import { mapStatus } from './replies.ts';
 
 const credentialsInput = z.strictObject({
   // Part of a URL path.
@@ -22,12 +23,17 @@ const credentialsInput = z.strictObject({
   useApiRequestKey: z.boolean('has to be true or false').default(false),
 });
 
-const whereKeysAre = "In Braintree's control panel under the gear, API.";
+const key = {
+  type: 'secret',
+  isRequired: true,
+  hint: "In Braintree's control panel under the gear, API.",
+  example: '...',
+} as const;
 
 const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>({
-  merchantId: { label: 'Merchant ID', type: 'secret', isRequired: true, hint: whereKeysAre },
-  publicKey: { label: 'Public key', type: 'secret', isRequired: true, hint: whereKeysAre },
-  privateKey: { label: 'Private key', type: 'secret', isRequired: true, hint: whereKeysAre },
+  merchantId: { label: 'Merchant ID', ...key },
+  publicKey: { label: 'Public key', ...key },
+  privateKey: { label: 'Private key', ...key },
   useApiRequestKey: {
     label: 'Send idempotency keys',
     type: 'choice',
@@ -50,6 +56,8 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
   displayName: 'Braintree',
   credentialFields,
+  capabilities: allCapabilities,
+  refundState: mapStatus,
   // Its ids have no format of their own.
   recognizes: () => false,
   couldBe: isTransactionId,

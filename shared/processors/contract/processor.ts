@@ -225,6 +225,8 @@ export interface CredentialField {
   isRequired: boolean;
   /** Where to find it, or what it is for. */
   hint: string;
+  /** What it looks like, for the help of the command line; without one, it is left out there. */
+  example?: string;
 }
 
 /** A refund that the processor has accepted, as far as it is stored. */
@@ -235,6 +237,26 @@ export interface AcceptedRefund {
   processorStatus: string | null;
 }
 
+/**
+ * What a processor can be asked, besides reading a payment and sending a refund. Where it cannot, its verified events are the
+ * evidence; see accounts/event-evidence.ts. Whether it cancels is decided per refund, by `mayCancel`.
+ */
+export interface ProcessorCapabilities {
+  /** Finds a refund by our id. Without it, an attempt of unknown outcome is never followed by another one. */
+  findsRefunds: boolean;
+  /** Reads a refund by its own id. Without it, only events settle a refund. */
+  readsRefunds: boolean;
+  /** Lists all refunds of a window. Without it, the account is not reconciled. */
+  listsRefunds: boolean;
+}
+
+/** The capabilities of most processors. */
+export const allCapabilities: ProcessorCapabilities = {
+  findsRefunds: true,
+  readsRefunds: true,
+  listsRefunds: true,
+};
+
 /** A processor, independent of an account. */
 export interface ProcessorKind<Credentials> {
   name: string;
@@ -242,6 +264,11 @@ export interface ProcessorKind<Credentials> {
   displayName: string;
   /** The input of `parseCredentials`, in the order of a form. */
   credentialFields: readonly CredentialField[];
+  /** What to know about the credentials, for the help of the command line. */
+  credentialsNote?: string;
+  capabilities: ProcessorCapabilities;
+  /** The meaning of a refund's status. */
+  refundState(processorStatus: string): ProcessorRefundState;
   /** True when only this processor has transaction ids of this format. */
   recognizes(transactionId: string): boolean;
   /** False for an id that the processor cannot have; such an id is never sent. */

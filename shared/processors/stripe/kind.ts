@@ -7,11 +7,12 @@ import {
   readCredentials,
   secretText,
 } from '../contract/credentials.ts';
-import { InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
+import { allCapabilities, InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
 import type { StripeCredentials } from './client.ts';
 import { isPaymentId } from './client.ts';
+import { mapStatus } from './replies.ts';
 
 const credentialsInput = z.strictObject({
   secretKey: secretText,
@@ -27,12 +28,14 @@ const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>
     type: 'secret',
     isRequired: true,
     hint: "In Stripe's dashboard under Developers, API keys. A restricted key works as well.",
+    example: 'sk_test_...',
   },
   webhookSecret: {
     label: 'Signing secret of the webhook',
     type: 'secret',
     isRequired: false,
     hint: 'Starts with whsec_. Without it, webhooks of the account are refused.',
+    example: 'whsec_...',
   },
   apiBase: apiBaseField,
 });
@@ -53,6 +56,10 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   name: 'stripe',
   displayName: 'Stripe',
   credentialFields,
+  credentialsNote:
+    'webhookSecret is the signing secret of the webhook endpoint at Stripe. Without it the account accepts no webhooks.',
+  capabilities: allCapabilities,
+  refundState: mapStatus,
   recognizes: isPaymentId,
   couldBe: isPaymentId,
   parseCredentials(input, environment) {
