@@ -119,7 +119,10 @@ export interface WebhookRequest {
   headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** A verified event of a processor. It is only a hint of what to read again; its content is not relied on. */
+/**
+ * A verified event of a processor. It is only a hint of what to read again; its content is not relied on, unless the processor
+ * cannot be asked (accounts/event-evidence.ts).
+ */
 export interface WebhookEvent {
   /** The processor's id of the event; a digest of its text where it has none. */
   externalEventId: string;

@@ -24,7 +24,7 @@ describe('faults', () => {
       () => braintreeClient(sandbox.url).transactions.refund('ch-late'),
     ];
     for (const [index, processor] of ['stripe', 'braintree'].entries()) {
-      const fault = { processor, operation: 'refund.create', kind: 'reset-late-apply', delayMs: 150 };
+      const fault = { processor, operation: 'refund.create', kind: 'reset-late-apply', delayMs: 1_000 };
       await control.fault(fault);
       const transactionId = ['ch_late', 'ch-late'][index] ?? '';
       expect(await failureOf(creations[index]?.() ?? Promise.resolve())).not.toMatchObject({

@@ -1,17 +1,27 @@
-import type { Processor } from '../../../shared/processors/contract/processor.ts';
+import { newId } from '../../../shared/platform/ids.ts';
+import {
+  allCapabilities,
+  type Processor,
+  type ProcessorCapabilities,
+} from '../../../shared/processors/contract/processor.ts';
 import { processorKind } from '../../../shared/processors/registry.ts';
-import type { ProcessorName } from '../../sandbox/processors.ts';
+import type { SandboxProcessor } from '../../sandbox/processor.ts';
+import { sandboxProcessors } from '../../sandbox/processors.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
+import { type ReportedRefund, type SignedWebhook, type Signer, webhookAbout } from './signed-webhooks.ts';
 import { useSandbox } from './use-sandbox.ts';
 
 /** One way to use one processor; every promise of the contract is held against all of them. */
 export interface ProcessorVariant {
   title: string;
-  name: ProcessorName;
+  name: string;
+  /** The sandbox's part; Stripe and Braintree are in every sandbox. */
+  sandbox?: SandboxProcessor;
+  capabilities: ProcessorCapabilities;
   credentials: Record<string, unknown>;
   wrongCredentials: Record<string, unknown>;
-  /** A payment whose refunds can be cancelled. */
-  cancellable: Record<string, unknown>;
+  /** A payment whose refunds can be cancelled; null when the processor cancels none. */
+  cancellable: Record<string, unknown> | null;
   /** True when the processor itself knows a repeated submission by its key. */
   knowsKeys: boolean;
   /** Ids of the processor's form: of any payment and refund, of missing ones, and of a payment whose refunds are declined. */
@@ -26,6 +36,22 @@ export interface ProcessorVariant {
   repliesWith503: boolean;
   /** The pause that the processor asks for when it limits the rate; null when it does not say. */
   retryAfterMs: number | null;
+  webhooks: {
+    /** A webhook about a refund, signed for the account of an environment. */
+    about(reported: ReportedRefund, signer?: Signer): SignedWebhook;
+    reported: ReportedRefund;
+    /** What is read from a webhook about that refund. */
+    event: { id: RegExp; type: string; environment: 'test' | null; transactionIds: readonly string[] };
+  };
+  /** The adapter with the credentials of the sandbox's test account, which sign its webhooks. */
+  connectAccount(): Processor;
+}
+
+const refundId = newId('ref');
+
+/** The adapter that verifies webhooks of the sandbox's test account; nothing is sent. */
+export function connectForWebhooks({ name, credentials }: SandboxProcessor): Processor {
+  return connect(name, credentials('test'), 'http://127.0.0.1:9');
 }
 
 export const stripeCredentials = { secretKey: 'sk_test_variant' };
@@ -34,6 +60,18 @@ export const braintreeCredentials = { merchantId: 'merchant', publicKey: 'public
 const stripe: ProcessorVariant = {
   title: 'stripe',
   name: 'stripe',
+  capabilities: allCapabilities,
+  webhooks: {
+    about: (reported, signer) => webhookAbout('stripe', reported, signer),
+    reported: { externalRefundId: 're_1', refundId, transactionId: 'ch_1' },
+    event: {
+      id: /^evt_[0-9a-f]{32}$/,
+      type: 'refund.updated',
+      environment: 'test',
+      transactionIds: ['ch_1', 'pi_1'],
+    },
+  },
+  connectAccount: () => connectForWebhooks(sandboxProcessors.stripe),
   credentials: stripeCredentials,
   wrongCredentials: { secretKey: 'sk_test_invalid' },
   cancellable: { paymentMethod: 'customer_balance' },
@@ -54,6 +92,18 @@ const stripe: ProcessorVariant = {
 
 const anyBraintree = {
   name: 'braintree',
+  capabilities: allCapabilities,
+  webhooks: {
+    about: (reported: ReportedRefund, signer?: Signer) => webhookAbout('braintree', reported, signer),
+    reported: { externalRefundId: 'credit1', refundId, transactionId: 'sale1' },
+    event: {
+      id: /^[0-9a-f]{64}$/,
+      type: 'transaction_settled',
+      environment: null,
+      transactionIds: ['sale1'],
+    },
+  },
+  connectAccount: () => connectForWebhooks(sandboxProcessors.braintree),
   cancellable: {},
   ids: {
     payment: 'sale123',
@@ -95,8 +145,11 @@ export function connect(name: string, credentials: Record<string, unknown>, url:
 }
 
 /** Gives a `describe` block a sandbox in which refunds stay open, and the variant's adapter connected to it. */
-export function useProcessor({ name, credentials }: ProcessorVariant) {
-  const { sandbox, control } = useSandbox({ autoSettle: false });
+export function useProcessor({ name, credentials, sandbox: own }: ProcessorVariant) {
+  const { sandbox, control } = useSandbox({
+    autoSettle: false,
+    ...(own === undefined ? {} : { processors: [own] }),
+  });
   const processor = madeBeforeTests('The processor', () => connect(name, credentials, sandbox.url));
   return {
     sandbox,

@@ -1,0 +1,13 @@
+import { describeContract } from './describe/contract.ts';
+import { describeFaults } from './describe/faults.ts';
+import { describeListing } from './describe/listing.ts';
+import { describeWebhooks } from './describe/webhooks.ts';
+import type { ProcessorVariant } from './processor-variants.ts';
+
+/** Everything that is asked of any processor, as far as it has the capability. */
+export function describeProcessor(variant: ProcessorVariant): void {
+  describeContract(variant);
+  describeFaults(variant);
+  describeWebhooks(variant);
+  if (variant.capabilities.listsRefunds) describeListing(variant);
+}
