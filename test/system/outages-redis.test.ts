@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest';
-import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../sandbox/processors.ts';
 import { allComplete, create } from '../support/faults/refunds.ts';
 import { OwnRedis } from '../support/faults/stores.ts';
 import { templateDatabase } from '../support/processes/run-servers.ts';

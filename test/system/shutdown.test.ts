@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { PROCESSORS } from '../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../sandbox/processors.ts';
 import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';

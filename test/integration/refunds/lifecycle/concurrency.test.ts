@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../../sandbox/processors.ts';
 import { allComplete, create } from '../../../support/faults/refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment } from '../../../support/refunds/payments.ts';

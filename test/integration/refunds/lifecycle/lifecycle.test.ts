@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PROCESSORS } from '../../../sandbox/ledger/ledger.ts';
+import { PROCESSORS } from '../../../sandbox/processors.ts';
 import { create } from '../../../support/faults/refunds.ts';
 import { expectInvariants } from '../../../support/refunds/invariants.ts';
 import { newPayment, storedPayment } from '../../../support/refunds/payments.ts';
