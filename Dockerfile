@@ -11,6 +11,7 @@ COPY prisma prisma
 COPY shared shared
 COPY api api
 COPY worker worker
+COPY test/dev/write-client-types.ts test/dev/
 RUN npx prisma generate --no-hints && npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

@@ -10,30 +10,24 @@ export type ErrorCode =
   | 'connection_error'
   | 'unexpected_response';
 
-export interface ErrorFacts {
-  code: ErrorCode;
-  /** The HTTP status; null without an answer. */
-  status: number | null;
-  /** Of the `x-request-id` header, for support requests; null without an answer of the service. */
-  requestId: string | null;
-  /** Milliseconds of the `Retry-After` header; null without one. */
-  retryAfterMs: number | null;
-  /** The refund that is on record as failed although its creation was answered with an error; otherwise null. */
-  refundId: string | null;
-}
+type Facts = Pick<RefundApiError, 'code' | 'status' | 'requestId' | 'retryAfterMs' | 'refundId'>;
 
 /** A request that failed, after the client's own retries. */
 export class RefundApiError extends Error {
   override readonly name = 'RefundApiError';
   readonly code: ErrorCode;
+  /** The HTTP status; null without an answer. */
   readonly status: number | null;
+  /** Of the `x-request-id` header, for support requests; null without an answer of the service. */
   readonly requestId: string | null;
+  /** Milliseconds of the `Retry-After` header; null without one. */
   readonly retryAfterMs: number | null;
+  /** The refund that is on record as failed although its creation was answered with an error; otherwise null. */
   readonly refundId: string | null;
   /** Whether the same request, with the same idempotency key, may succeed later. */
   readonly retryable: boolean;
 
-  constructor(message: string, facts: ErrorFacts, options?: ErrorOptions) {
+  constructor(message: string, facts: Facts, options?: ErrorOptions) {
     super(message, options);
     this.code = facts.code;
     this.status = facts.status;
@@ -43,4 +37,50 @@ export class RefundApiError extends Error {
     this.retryable =
       this.code !== 'processor_error' && (this.status === null || this.status === 429 || this.status >= 500);
   }
+}
+
+/**
+ * @returns the parsed body of a successful response.
+ * @throws RefundApiError for any other.
+ */
+export function readAnswer({ status, ok, headers }: Response, text: string): unknown {
+  const body = parseJson(text);
+  if (ok && body !== undefined) return body;
+  const { code, message } = (body as Partial<components['schemas']['Error']> | null | undefined)?.error ?? {};
+  throw new RefundApiError(
+    message ?? `The response ${status} is not from the refund service. Check baseUrl and what is in between.`,
+    {
+      code: code ?? 'unexpected_response',
+      status,
+      requestId: headers.get('x-request-id'),
+      retryAfterMs: retryAfterMsOf(headers.get('retry-after')),
+      refundId: /\/v1\/refunds\/(\w+)$/.exec(headers.get('location') ?? '')?.[1] ?? null,
+    },
+  );
+}
+
+/** @param cause what fetch threw. */
+export function noAnswerError(baseUrl: string, cause: unknown): RefundApiError {
+  const { message, cause: reason } = cause as Error & { cause?: { code?: string; message?: string } };
+  const why = reason?.code ?? reason?.message ?? message;
+  return new RefundApiError(
+    `No answer from ${baseUrl} (${why}). Check the address and the network.`,
+    { code: 'connection_error', status: null, requestId: null, retryAfterMs: null, refundId: null },
+    { cause },
+  );
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param header seconds, or a date. */
+function retryAfterMsOf(header: string | null): number | null {
+  if (header === null) return null;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now();
+  return Number.isNaN(ms) ? null : Math.max(0, ms);
 }

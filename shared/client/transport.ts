@@ -1,7 +1,27 @@
-import { noAnswerError, readAnswer } from './answers.ts';
 import { pause, withDeadline } from './deadline.ts';
-import { RefundApiError } from './errors.ts';
-import type { DataOf, Operation, ResponseOf } from './types.ts';
+import { noAnswerError, RefundApiError, readAnswer } from './errors.ts';
+import type { paths } from './openapi.ts';
+
+/** Method and path of an operation, such as `GET /v1/refunds/{id}`. */
+type Route = {
+  [Path in keyof paths]: {
+    [Method in keyof paths[Path]]-?: paths[Path][Method] extends { responses: object }
+      ? `${Uppercase<Method & string>} ${Path}`
+      : never;
+  }[keyof paths[Path]];
+}[keyof paths];
+
+/** The body of its successful response. */
+type ResponseOf<At extends Route> = At extends `${infer Method} ${infer Path extends keyof paths}`
+  ? paths[Path][Lowercase<Method> & keyof paths[Path]] extends {
+      responses: { 200: { content: { 'application/json': infer Body } } };
+    }
+    ? Body
+    : never
+  : never;
+
+/** What such a body has in `data`. */
+type DataOf<At extends Route> = ResponseOf<At> extends { data: infer Data } ? Data : never;
 
 export interface ClientOptions {
   /** Where the service is, such as `https://refunds.example.com`. */
@@ -16,10 +36,9 @@ export interface ClientOptions {
   maxRetries?: number | undefined;
 }
 
-export interface ApiRequest {
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With its ids, such as `/v1/refunds/ref_...`. */
-  path: string;
+interface ApiRequest {
+  /** The values of the placeholders in the path. */
+  path?: Readonly<Record<string, string>>;
   query?: object;
   body?: unknown;
   idempotencyKey?: string;
@@ -59,8 +78,8 @@ export class Transport {
   }
 
   /** As `send`. @returns the `data` of the response. */
-  async data<Name extends Operation>(request: ApiRequest): Promise<DataOf<Name>> {
-    const body = (await this.send<Name>(request)) as { data: DataOf<Name> };
+  async data<At extends Route>(route: At, request: ApiRequest): Promise<DataOf<At>> {
+    const body = (await this.send(route, request)) as { data: DataOf<At> };
     return body.data;
   }
 
@@ -68,22 +87,25 @@ export class Transport {
    * @returns the body of the response.
    * @throws RefundApiError after the last retry; the signal's reason when it is aborted.
    */
-  async send<Name extends Operation>(request: ApiRequest): Promise<ResponseOf<Name>> {
+  async send<At extends Route>(route: At, request: ApiRequest): Promise<ResponseOf<At>> {
+    const [method = '', path = ''] = route.split(' ');
+    const url = `${this.#baseUrl}${pathOf(path, request.path)}${queryOf(request.query)}`;
     for (let retries = 0; ; retries += 1) {
       request.signal?.throwIfAborted();
       try {
-        return (await this.#sendOnce(request)) as ResponseOf<Name>;
+        return (await this.#sendOnce(method, url, request)) as ResponseOf<At>;
       } catch (error) {
         if (!(error instanceof RefundApiError) || retries >= this.#maxRetries) throw error;
-        if (!mayRepeat(request, error) || (error.retryAfterMs ?? 0) > longestRetryAfterMs) throw error;
+        if (!mayRepeat(method, request, error) || (error.retryAfterMs ?? 0) > longestRetryAfterMs)
+          throw error;
         const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** retries);
         await pause((error.retryAfterMs ?? 0) + Math.random() * backoffMs, request.signal);
       }
     }
   }
 
-  async #sendOnce(request: ApiRequest): Promise<unknown> {
-    const { method, path, query, body, wait = 0, signal } = request;
+  async #sendOnce(method: string, url: string, request: ApiRequest): Promise<unknown> {
+    const { body, wait = 0, signal } = request;
     const init = {
       method,
       headers: this.#headersOf(request),
@@ -94,10 +116,7 @@ export class Transport {
     const send = this.#fetch;
     try {
       return await withDeadline(this.#timeoutMs + wait * 1000, signal, async (deadline) => {
-        const response = await send(`${this.#baseUrl}${path}${queryOf(query)}`, {
-          ...init,
-          signal: deadline,
-        });
+        const response = await send(url, { ...init, signal: deadline });
         return readAnswer(response, await response.text());
       });
     } catch (error) {
@@ -120,7 +139,8 @@ export class Transport {
  * get a 404 for what the first one deleted.
  */
 function mayRepeat(
-  { method, idempotencyKey, isRead }: ApiRequest,
+  method: string,
+  { idempotencyKey, isRead }: ApiRequest,
   { retryable, code }: RefundApiError,
 ): boolean {
   if (!retryable) return false;
@@ -140,8 +160,11 @@ function queryOf(query: object = {}): string {
   return parameters.length === 0 ? '' : `?${new URLSearchParams(parameters)}`;
 }
 
-/** An id as a part of a path. @throws TypeError for one that would make it another path. */
-export function segment(id: string): string {
-  if (/^\.{0,2}$/.test(id)) throw new TypeError(`id: ${JSON.stringify(id)} is not an id`);
-  return encodeURIComponent(id);
+/** @throws TypeError for an id that would make it another path. */
+function pathOf(path: string, ids: Readonly<Record<string, string>> = {}): string {
+  return path.replace(/\{(\w+)\}/g, (_placeholder, name) => {
+    const id = ids[name] ?? '';
+    if (/^\.{0,2}$/.test(id)) throw new TypeError(`${name}: ${JSON.stringify(id)} is not an id`);
+    return encodeURIComponent(id);
+  });
 }

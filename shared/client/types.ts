@@ -10,7 +10,7 @@ type Loose<Content> = {
 type Schemas = components['schemas'];
 
 /** The body of an operation's request. */
-type BodyOf<Name extends Operation> = operations[Name] extends {
+type BodyOf<Name extends keyof operations> = operations[Name] extends {
   requestBody?: { content: { 'application/json': infer Body } };
 }
   ? Loose<NonNullable<Body>>
@@ -37,27 +37,15 @@ export type CreatedAgentKey = Schemas['CreatedAgentKey'];
 export type CreateAgentKey = BodyOf<'createAgentKey'>;
 export type ChangeAgentKey = BodyOf<'changeAgentKey'>;
 
-export type Operation = keyof operations;
-
 /** The query parameters of an operation. */
-type QueryOf<Name extends Operation> = Loose<NonNullable<operations[Name]['parameters']['query']>>;
-
-/** The body of an operation's successful response. */
-export type ResponseOf<Name extends Operation> = operations[Name] extends {
-  responses: { 200: { content: { 'application/json': infer Body } } };
-}
-  ? Body
-  : never;
-
-/** What such a body has in `data`. */
-export type DataOf<Name extends Operation> = ResponseOf<Name> extends { data: infer Data } ? Data : never;
+type QueryOf<Name extends keyof operations> = Loose<NonNullable<operations[Name]['parameters']['query']>>;
 
 export type RefundFilters = Omit<QueryOf<'listRefunds'>, 'after' | 'limit' | 'offset'>;
 export type ListRefunds = QueryOf<'listRefunds'> & RequestOptions;
 export type GetRefund = QueryOf<'getRefund'> & WaitOptions;
 export type ListDeliveries = QueryOf<'listWebhookDeliveries'> & RequestOptions;
 export type ListEvents = QueryOf<'listEvents'> & WaitOptions;
-export type EventPage = ResponseOf<'listEvents'>;
+export type EventPage = operations['listEvents']['responses'][200]['content']['application/json'];
 
 export interface RequestOptions {
   /** Ends the request, and its retries, when it is aborted. The call then throws the signal's reason. */

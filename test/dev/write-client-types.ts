@@ -1,24 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { register } from 'node:module';
 import type { OpenAPI3 } from 'openapi-typescript';
-import { buildApp } from '../../../api/app.ts';
-import { closeDependencies, openDependencies } from '../../../shared/dependencies.ts';
-import { loadServiceSettings } from '../../../shared/platform/config.ts';
-import { openLog } from '../../../shared/platform/log.ts';
+import { buildApp } from '../../api/app.ts';
+import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
+import { loadServiceSettings } from '../../shared/platform/config.ts';
+import { openLog } from '../../shared/platform/log.ts';
 
-// `npm run client:types` writes the client's types from the OpenAPI document. With --check it fails when the file differs.
+// `npm run client:types` writes the types of the client, which are not in the repository, from the OpenAPI document.
 
-const file = new URL('../../../shared/client/openapi.ts', import.meta.url);
-const content = `// Written by \`npm run client:types\` from the OpenAPI document. Do not edit.
-
-${await typesOf(await readDocument())}`;
-
-if (!process.argv.includes('--check')) writeFileSync(file, content);
-else if (readFileSync(file, 'utf8') !== content) {
-  console.error('shared/client/openapi.ts differs from the OpenAPI document. Run: npm run client:types');
-  process.exitCode = 1;
-}
+const file = new URL('../../shared/client/openapi.ts', import.meta.url);
+writeFileSync(file, await typesOf(await readDocument()));
 
 /** The document that the API serves. No store is needed: nothing of them is read. */
 async function readDocument(): Promise<OpenAPI3> {
