@@ -16,8 +16,7 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { readJson } from '../console/read-json.ts';
-import { withDependencies } from '../console/session.ts';
+import { readJson, type Session, withSession } from '../console/session.ts';
 
 const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
@@ -48,9 +47,9 @@ export function addAccountCommands(program: Command): void {
   account
     .command('set')
     .description('set up an account at a processor, or replace its credentials, and print its id')
-    .addOption(organizationOption())
-    .addOption(environmentOption())
-    .addOption(processorOption())
+    .addOption(organizationOption)
+    .addOption(environmentOption)
+    .addOption(processorOption)
     .option('--credentials-file <file>', 'file with the credentials (default: stdin)')
     .addHelpText('after', setHelp)
     .addHelpText(
@@ -60,14 +59,14 @@ export function addAccountCommands(program: Command): void {
         'account set --organization org_... --environment live --processor braintree < braintree.json',
       ),
     )
-    .action(setAccount);
+    .action(withSession(setAccount));
   account
     .command('list')
     .description('list the processor accounts of an organization, without their credentials')
-    .addOption(organizationOption())
-    .addOption(jsonOption())
+    .addOption(organizationOption)
+    .addOption(jsonOption)
     .addHelpText('after', examples('account list --organization org_...'))
-    .action(listAccounts);
+    .action(withSession(listAccounts));
 }
 
 interface SetOptions extends Owner {
@@ -76,32 +75,28 @@ interface SetOptions extends Owner {
   credentialsFile?: string;
 }
 
-async function setAccount(options: SetOptions): Promise<void> {
+async function setAccount(session: Session, options: SetOptions): Promise<void> {
   const { organization: organizationId, environment, processor, credentialsFile } = options;
   const credentials = await readJson(credentialsFile, 'credentials');
-  await withDependencies(async (deps, actor) => {
-    const request = { organizationId, environment, processor, credentials, actor };
-    const { id, resumedRefunds } = await setProcessorAccount(deps, request);
-    printData(id);
-    explain(`Stored the ${environment} credentials for ${processor}.`);
-    explain(`Webhook path: /webhooks/${processor}/${id}`);
-    if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
-  });
+  const request = { organizationId, environment, processor, credentials, actor: session.actor };
+  const { id, resumedRefunds } = await setProcessorAccount(session, request);
+  printData(id);
+  explain(`Stored the ${environment} credentials for ${processor}.`);
+  explain(`Webhook path: /webhooks/${processor}/${id}`);
+  if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
 }
 
-async function listAccounts({ organization, json }: Owner & Shown): Promise<void> {
-  await withDependencies(async ({ db }) => {
-    printList(await listProcessorAccounts(db, organization), {
-      json,
-      empty: 'The organization has no processor accounts.',
-      columns: {
-        ID: ({ id }) => id,
-        ENVIRONMENT: ({ environment }) => environment,
-        PROCESSOR: ({ processor }) => processor,
-        'CREDENTIALS UPDATED': ({ updatedAt }) => updatedAt,
-        'REJECTED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
-        'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
-      },
-    });
+async function listAccounts({ db }: Session, { organization, json }: Owner & Shown): Promise<void> {
+  printList(await listProcessorAccounts(db, organization), {
+    json,
+    empty: 'The organization has no processor accounts.',
+    columns: {
+      ID: ({ id }) => id,
+      ENVIRONMENT: ({ environment }) => environment,
+      PROCESSOR: ({ processor }) => processor,
+      'CREDENTIALS UPDATED': ({ updatedAt }) => updatedAt,
+      'REJECTED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
+      'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
+    },
   });
 }

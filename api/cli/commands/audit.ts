@@ -1,9 +1,9 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import { auditEntries } from '../../../shared/platform/audit-log.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
-import { examples, type Owner, organizationOption, readTime } from '../console/options.ts';
+import { examples, type Owner, organizationOption, timeOption } from '../console/options.ts';
 import { explain, writeLine } from '../console/output.ts';
-import { CommandError, withDependencies } from '../console/session.ts';
+import { CommandError, type Session, withSession } from '../console/session.ts';
 
 const exportHelp = `
 Each line is an object with id, createdAt, actor, action, target and detail. docs/security.md explains them. Times are ISO 8601; a
@@ -16,13 +16,9 @@ export function addAuditCommands(program: Command): void {
   audit
     .command('export')
     .description('write the audit log to stdout as JSON lines, oldest entries first')
-    .addOption(organizationOption())
-    .addOption(new Option('--since <time>', 'entries made at or after this time').argParser(readTime))
-    .addOption(
-      new Option('--until <time>', 'entries made before this time; default: a minute ago').argParser(
-        readTime,
-      ),
-    )
+    .addOption(organizationOption)
+    .addOption(timeOption('--since <time>', 'entries made at or after this time'))
+    .addOption(timeOption('--until <time>', 'entries made before this time; default: a minute ago'))
     .addHelpText('after', exportHelp)
     .addHelpText(
       'after',
@@ -31,26 +27,26 @@ export function addAuditCommands(program: Command): void {
         'audit export --organization org_... --since 2026-10-01 --until 2026-11-01',
       ),
     )
-    .action(exportAuditLog);
+    .action(withSession(exportAuditLog));
 }
 
 /** Entries appear when their transaction commits: an export up to now would miss those of open ones. */
 const openTransactionsMs = 60_000;
 
-async function exportAuditLog(options: Owner & { since?: Date; until?: Date }): Promise<void> {
-  await withDependencies(async ({ db, clock }) => {
-    const minuteAgo = new Date(clock.now().getTime() - openTransactionsMs);
-    const { organization: organizationId, since = new Date(0), until = minuteAgo } = options;
-    if (since >= until)
-      throw new CommandError('--since must be before --until, which is a minute ago by default.');
-    await findOrganization(db, organizationId);
-    let count = 0;
-    for await (const { organizationId: _, ...entry } of auditEntries(db, { organizationId, since, until })) {
-      await writeLine(JSON.stringify(entry));
-      count += 1;
-    }
-    const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
-    const complete = until < minuteAgo ? until : minuteAgo;
-    explain(`Exported ${entries}. Continue with --since ${complete.toISOString()}.`);
-  });
+type Range = Owner & { since?: Date; until?: Date };
+
+async function exportAuditLog({ db, clock }: Session, options: Range): Promise<void> {
+  const minuteAgo = new Date(clock.now().getTime() - openTransactionsMs);
+  const { organization: organizationId, since = new Date(0), until = minuteAgo } = options;
+  if (since >= until)
+    throw new CommandError('--since must be before --until, which is a minute ago by default.');
+  await findOrganization(db, organizationId);
+  let count = 0;
+  for await (const { organizationId: _, ...entry } of auditEntries(db, { organizationId, since, until })) {
+    await writeLine(JSON.stringify(entry));
+    count += 1;
+  }
+  const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
+  const complete = until < minuteAgo ? until : minuteAgo;
+  explain(`Exported ${entries}. Continue with --since ${complete.toISOString()}.`);
 }

@@ -1,4 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { z } from 'zod';
+import { type AgentLimits, agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import {
   type ApiKeyScope,
   apiKeyScopes,
@@ -12,11 +14,7 @@ import {
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { listApiKeys } from '../../../shared/organizations/list-api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
-import {
-  type AgentLimitOptions,
-  addAgentLimitOptions,
-  agentLimitsFrom,
-} from '../console/agent-limit-options.ts';
+import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import {
   environmentOption,
   examples,
@@ -24,10 +22,11 @@ import {
   type Owner,
   organizationOption,
   type Shown,
+  wholeNumber,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
 import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
-import { CommandError, withDependencies } from '../console/session.ts';
+import { CommandError, type Session, withSession } from '../console/session.ts';
 
 /** `key`: the API keys of backends and agents. */
 export function addKeyCommands(program: Command): void {
@@ -36,10 +35,10 @@ export function addKeyCommands(program: Command): void {
   key
     .command('list')
     .description('list the API keys of an organization')
-    .addOption(organizationOption())
-    .addOption(jsonOption())
+    .addOption(organizationOption)
+    .addOption(jsonOption)
     .addHelpText('after', examples('key list --organization org_...'))
-    .action(listKeys);
+    .action(withSession(listKeys));
   addLimitCommand(key);
   addSwitchCommand(key, 'stop', 'refuse an API key, effective immediately, until it is resumed');
   addSwitchCommand(key, 'resume', 'accept a stopped API key again');
@@ -52,15 +51,15 @@ export function addKeyCommands(program: Command): void {
       'revoke the API keys that were created with it, too; backends and agents that use them fail at once',
     )
     .addHelpText('after', examples('key revoke key_...', 'key revoke key_... --with-created'))
-    .action(revokeKey);
+    .action(withSession(revokeKey));
 }
 
 function addCreateCommand(key: Command): void {
   const create = key
     .command('create')
     .description('create an API key and print it once, alone on stdout; only its hash is stored')
-    .addOption(organizationOption())
-    .addOption(environmentOption())
+    .addOption(organizationOption)
+    .addOption(environmentOption)
     .option('--name <name>', 'for lists and the audit log')
     .addOption(
       new Option(
@@ -68,7 +67,11 @@ function addCreateCommand(key: Command): void {
         `what it may do; by default ${defaultScopes.join(', ')} (without webhooks:manage for agents)`,
       ).choices(apiKeyScopes),
     )
-    .addOption(new Option('--expires-in-days <days>', 'by default it never expires').argParser(readDays));
+    .addOption(
+      new Option('--expires-in-days <days>', 'by default it never expires').argParser(
+        wholeNumber(1, maxExpiryDays, `Give a whole number of days, 1 to ${maxExpiryDays}.`),
+      ),
+    );
   addAgentLimitOptions(create)
     .addHelpText(
       'after',
@@ -79,7 +82,7 @@ function addCreateCommand(key: Command): void {
         "key create --organization org_... --environment live --name 'Support agent' --agent-currency usd --max-per-refund 5000",
       ),
     )
-    .action(createKey);
+    .action(withSession(createKey));
 }
 
 function addLimitCommand(key: Command): void {
@@ -92,7 +95,7 @@ function addLimitCommand(key: Command): void {
       'after',
       examples('key limit key_... --agent-currency usd --max-per-refund 5000 --max-per-day 50000'),
     )
-    .action(limitKey);
+    .action(withSession(limitKey));
 }
 
 function addSwitchCommand(key: Command, name: 'stop' | 'resume', description: string): void {
@@ -102,18 +105,12 @@ function addSwitchCommand(key: Command, name: 'stop' | 'resume', description: st
     .description(description)
     .argument('<keyId>', 'as shown by `key list`')
     .addHelpText('after', examples(`key ${name} key_...`))
-    .action(async (keyId: string) => {
-      await withDependencies(async (deps, actor) => {
-        await changeApiKey(deps, { keyId, actor, change: { isStopped } });
+    .action(
+      withSession(async (session, keyId: string) => {
+        await changeApiKey(session, { keyId, actor: session.actor, change: { isStopped } });
         explain(`${isStopped ? 'Stopped' : 'Resumed'} ${keyId}.`);
-      });
-    });
-}
-
-function readDays(text: string): number {
-  const days = /^\d{1,4}$/.test(text) ? Number(text) : 0;
-  if (days >= 1 && days <= maxExpiryDays) return days;
-  throw new InvalidArgumentError(`Give a whole number of days, 1 to ${maxExpiryDays}.`);
+      }),
+    );
 }
 
 type CreateOptions = Owner &
@@ -124,64 +121,121 @@ type CreateOptions = Owner &
     expiresInDays?: number;
   };
 
-async function createKey(options: CreateOptions): Promise<void> {
-  const { organization: organizationId, environment, name = '', scope, expiresInDays } = options;
-  const agentLimits = agentLimitsFrom(options);
-  await withDependencies(async (deps, actor) => {
-    const expiresAt = expiresInDays === undefined ? null : expiryAfter(expiresInDays, deps.clock.now());
-    const { id, plaintext, key } = await createApiKey(deps, {
-      organizationId,
-      environment,
-      actor,
-      name,
-      expiresAt,
-      agentLimits,
-      ...(scope === undefined ? {} : { scopes: scope }),
-    });
-    explain(
-      `Created ${id} for the ${environment} environment, with ${key.scopes.join(', ')}. It is shown once:`,
-    );
-    printData(plaintext);
+async function createKey(session: Session, options: CreateOptions): Promise<void> {
+  const { organization: organizationId, environment, name = '', scope: scopes, expiresInDays } = options;
+  const { id, plaintext, key } = await createApiKey(session, {
+    organizationId,
+    environment,
+    actor: session.actor,
+    name,
+    expiresAt: expiresInDays === undefined ? null : expiryAfter(expiresInDays, session.clock.now()),
+    agentLimits: agentLimitsFrom(options),
+    ...(scopes === undefined ? {} : { scopes }),
+  });
+  explain(
+    `Created ${id} for the ${environment} environment, with ${key.scopes.join(', ')}. It is shown once:`,
+  );
+  printData(plaintext);
+}
+
+async function listKeys({ db, clock }: Session, { organization, json }: Owner & Shown): Promise<void> {
+  const now = clock.now();
+  printList(await listApiKeys(db, organization), {
+    json,
+    empty: 'The organization has no API keys.',
+    columns: {
+      ID: ({ id }) => id,
+      NAME: ({ name }) => name || null,
+      KEY: ({ environment, lastFour }) => `svc_${environment}_...${lastFour}`,
+      STATUS: (key) => apiKeyStatus(key, now),
+      SCOPES: ({ scopes }) => scopes.join(','),
+      'AGENT LIMITS': ({ agentLimits }) => (agentLimits === null ? null : JSON.stringify(agentLimits)),
+      'CREATED BY': ({ createdBy }) => createdBy,
+      CREATED: ({ createdAt }) => createdAt,
+      'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+      EXPIRES: ({ expiresAt }) => expiresAt,
+    },
   });
 }
 
-async function listKeys({ organization, json }: Owner & Shown): Promise<void> {
-  await withDependencies(async ({ db, clock }) => {
-    const now = clock.now();
-    printList(await listApiKeys(db, organization), {
-      json,
-      empty: 'The organization has no API keys.',
-      columns: {
-        ID: ({ id }) => id,
-        NAME: ({ name }) => name || null,
-        KEY: ({ environment, lastFour }) => `svc_${environment}_...${lastFour}`,
-        STATUS: (key) => apiKeyStatus(key, now),
-        SCOPES: ({ scopes }) => scopes.join(','),
-        'AGENT LIMITS': ({ agentLimits }) => (agentLimits === null ? null : JSON.stringify(agentLimits)),
-        'CREATED BY': ({ createdBy }) => createdBy,
-        CREATED: ({ createdAt }) => createdAt,
-        'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-        EXPIRES: ({ expiresAt }) => expiresAt,
-      },
-    });
-  });
-}
-
-async function limitKey(keyId: string, options: AgentLimitOptions): Promise<void> {
+async function limitKey(session: Session, keyId: string, options: AgentLimitOptions): Promise<void> {
   const limits = agentLimitsFrom(options);
   if (limits === null) throw new CommandError('Give the limits, beginning with --agent-currency.');
-  await withDependencies(async (deps, actor) => {
-    await changeApiKey(deps, { keyId, actor, change: { limits } });
-    explain(`Set the limits of ${keyId}.`);
-  });
+  await changeApiKey(session, { keyId, actor: session.actor, change: { limits } });
+  explain(`Set the limits of ${keyId}.`);
 }
 
-async function revokeKey(keyId: string, { withCreated = false }: { withCreated?: boolean }): Promise<void> {
-  await withDependencies(async (deps, actor) => {
-    const { alreadyRevoked, created } = await revokeApiKey(deps, { keyId, actor, withCreated });
-    explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
-    if (withCreated) return explain(`Revoked ${countOf(created)} created with it.`);
-    explainRemainingKeys(keyId, created);
-    if (created.length > 0) explain(`Or revoke them all: key revoke ${keyId} --with-created`);
-  });
+async function revokeKey(session: Session, keyId: string, options: { withCreated?: true }): Promise<void> {
+  const { withCreated = false } = options;
+  const request = { keyId, actor: session.actor, withCreated };
+  const { alreadyRevoked, created } = await revokeApiKey(session, request);
+  explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
+  if (withCreated) return explain(`Revoked ${countOf(created)} created with it.`);
+  explainRemainingKeys(keyId, created);
+  if (created.length > 0) explain(`Or revoke them all: key revoke ${keyId} --with-created`);
+}
+
+/** The values of the options for an agent key's limits. */
+interface AgentLimitOptions extends Omit<AgentLimits, 'currency' | 'reasons'> {
+  agentCurrency?: string;
+  allowReason?: AgentLimits['reasons'];
+}
+
+const { shape } = agentLimitsSchema;
+
+type AmountField = 'maxPerRefund' | 'maxPerPayment' | 'maxPerDay' | 'approvalAbove';
+
+/** Adds the limits of an agent key to a command. Amounts are in minor units. */
+function addAgentLimitOptions(command: Command): Command {
+  const amount = (flag: string, field: AmountField, about: string) =>
+    new Option(`${flag} <amount>`, about).argParser((text) =>
+      checked(shape[field], /^\d+$/.test(text) ? Number(text) : Number.NaN),
+    );
+  return command
+    .addOption(
+      new Option(
+        '--agent-currency <code>',
+        'for agents: the currency of their refunds and of all limits',
+      ).argParser((text) => checked(shape.currency, text)),
+    )
+    .addOption(amount('--max-per-refund', 'maxPerRefund', 'for agents: maximum amount of one refund'))
+    .addOption(
+      amount(
+        '--max-per-payment',
+        'maxPerPayment',
+        'for agents: maximum amount of all refunds of one payment',
+      ),
+    )
+    .addOption(
+      amount('--max-per-day', 'maxPerDay', 'for agents: maximum amount that the key requests in 24 hours'),
+    )
+    .addOption(
+      new Option('--allow-reason <reason...>', 'for agents: the allowed reasons').choices(refundReasons),
+    )
+    .addOption(
+      amount(
+        '--approval-above',
+        'approvalAbove',
+        'for agents: amount above which all refunds of one payment require approval',
+      ),
+    );
+}
+
+/**
+ * The limits that were given; null without any.
+ * @throws CommandError for limits without a currency.
+ */
+function agentLimitsFrom(options: AgentLimitOptions): AgentLimits | null {
+  const { agentCurrency, allowReason, maxPerRefund, maxPerPayment, maxPerDay, approvalAbove } = options;
+  const limits = { maxPerRefund, maxPerPayment, maxPerDay, reasons: allowReason, approvalAbove };
+  if (agentCurrency !== undefined) return { currency: agentCurrency, ...limits };
+  if (Object.values(limits).every((limit) => limit === undefined)) return null;
+  throw new CommandError('--agent-currency: name the currency of the limits, for example usd.');
+}
+
+/** @throws InvalidArgumentError, which names what the schema requires. */
+function checked<Value>(schema: z.ZodType<Value>, given: unknown): Value {
+  const { success, data, error } = schema.safeParse(given);
+  if (success) return data;
+  throw new InvalidArgumentError(`It ${error.issues[0]?.message}.`);
 }

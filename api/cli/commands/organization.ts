@@ -1,9 +1,16 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { createOrganization } from '../../../shared/organizations/create-organization.ts';
 import { maxFourEyesDays, setFourEyesDays } from '../../../shared/organizations/four-eyes-days.ts';
-import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
+import {
+  examples,
+  jsonOption,
+  type Owner,
+  organizationOption,
+  type Shown,
+  wholeNumber,
+} from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { withDependencies } from '../console/session.ts';
+import { type Session, withSession } from '../console/session.ts';
 
 /** `organization`: the tenants of the installation. */
 export function addOrganizationCommands(program: Command): void {
@@ -13,53 +20,45 @@ export function addOrganizationCommands(program: Command): void {
     .description('create an organization with the default policy, and print its id')
     .requiredOption('--name <name>', 'display name')
     .addHelpText('after', examples("organization create --name 'Acme Inc'"))
-    .action(async ({ name }: { name: string }) => {
-      await withDependencies(async (deps, actor) => {
-        const { id } = await createOrganization(deps, { name, actor });
+    .action(
+      withSession(async (session, { name }: { name: string }) => {
+        const { id } = await createOrganization(session, { name, actor: session.actor });
         printData(id);
         explain(`Created ${id}. Next: set up a processor account and create an API key.`);
-      });
-    });
+      }),
+    );
   organization
     .command('set')
     .description('change a setting of an organization')
-    .addOption(organizationOption())
+    .addOption(organizationOption)
     .addOption(
       new Option(
         '--four-eyes-days <days>',
         `for so many days after an invitation was accepted, the inviter and the invited cannot approve each other's refunds (0 to ${maxFourEyesDays}, 0 for no such rule)`,
       )
-        .argParser(readDays)
+        .argParser(wholeNumber(0, maxFourEyesDays, `Use a whole number from 0 to ${maxFourEyesDays}.`))
         .makeOptionMandatory(),
     )
     .addHelpText('after', examples('organization set --organization org_... --four-eyes-days 7'))
-    .action(setOrganization);
+    .action(
+      withSession(async (session, options: Owner & { fourEyesDays: number }) => {
+        const { organization: organizationId, fourEyesDays: days } = options;
+        await setFourEyesDays(session, { organizationId, actor: session.actor, days });
+        explain(`Set the four-eyes days of ${organizationId} to ${days}.`);
+      }),
+    );
   organization
     .command('list')
     .description('list all organizations')
-    .addOption(jsonOption())
+    .addOption(jsonOption)
     .addHelpText('after', examples('organization list'))
-    .action(listOrganizations);
+    .action(withSession(listOrganizations));
 }
 
-function readDays(text: string): number {
-  if (/^\d{1,2}$/.test(text) && Number(text) <= maxFourEyesDays) return Number(text);
-  throw new InvalidArgumentError(`Use a whole number from 0 to ${maxFourEyesDays}.`);
-}
-
-async function setOrganization({ organization, fourEyesDays: days }: Owner & { fourEyesDays: number }) {
-  await withDependencies(async (deps, actor) => {
-    await setFourEyesDays(deps, { organizationId: organization, actor, days });
-    explain(`Set the four-eyes days of ${organization} to ${days}.`);
-  });
-}
-
-async function listOrganizations({ json }: Shown): Promise<void> {
-  await withDependencies(async ({ db }) => {
-    printList(await db.organization.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }), {
-      json,
-      empty: 'There are no organizations.',
-      columns: { ID: ({ id }) => id, NAME: ({ name }) => name, CREATED: ({ createdAt }) => createdAt },
-    });
+async function listOrganizations({ db }: Session, { json }: Shown): Promise<void> {
+  printList(await db.organization.findMany({ orderBy: [{ createdAt: 'asc' }, { id: 'asc' }] }), {
+    json,
+    empty: 'There are no organizations.',
+    columns: { ID: ({ id }) => id, NAME: ({ name }) => name, CREATED: ({ createdAt }) => createdAt },
   });
 }

@@ -3,8 +3,7 @@ import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
-import { readJson } from '../console/read-json.ts';
-import { withDependencies } from '../console/session.ts';
+import { readJson, type Session, withSession } from '../console/session.ts';
 
 /** `policy`: what may be refunded, and when a refund requires approval. */
 export function addPolicyCommands(program: Command): void {
@@ -12,15 +11,15 @@ export function addPolicyCommands(program: Command): void {
   policy
     .command('set')
     .description('replace all policies of an organization with those of a file (see docs/policies.md)')
-    .addOption(organizationOption())
+    .addOption(organizationOption)
     .requiredOption('--file <file>', 'the policies as JSON; - for stdin')
     .addHelpText('after', examples('policy set --organization org_... --file policy.json'))
-    .action(setPolicyFile);
+    .action(withSession(setPolicyFile));
   policy
     .command('show')
     .description('show the policies of an organization in the order in which they are checked')
-    .addOption(organizationOption())
-    .addOption(jsonOption())
+    .addOption(organizationOption)
+    .addOption(jsonOption)
     .addHelpText(
       'after',
       examples(
@@ -28,27 +27,24 @@ export function addPolicyCommands(program: Command): void {
         'policy show --organization org_... --json > policy.json',
       ),
     )
-    .action(showPolicies);
+    .action(withSession(showPolicies));
 }
 
-async function setPolicyFile({ organization, file }: Owner & { file: string }): Promise<void> {
-  const content = await readJson(file, 'policies');
-  await withDependencies(async (deps, actor) => {
-    const policies = await setPolicies(deps, { organizationId: organization, file: content, actor });
-    const names = policies.map(({ name }) => `"${name}"`).join(', ');
-    explain(`Set ${policies.length === 1 ? 'one policy' : `${policies.length} policies`}: ${names}.`);
-  });
+async function setPolicyFile(session: Session, options: Owner & { file: string }): Promise<void> {
+  const { organization: organizationId, file: name } = options;
+  const file = await readJson(name, 'policies');
+  const policies = await setPolicies(session, { organizationId, file, actor: session.actor });
+  const names = policies.map(({ name }) => `"${name}"`).join(', ');
+  explain(`Set ${policies.length === 1 ? 'one policy' : `${policies.length} policies`}: ${names}.`);
 }
 
 /** Its JSON output is a file for `policy set`. */
-async function showPolicies({ organization, json }: Owner & Shown): Promise<void> {
-  await withDependencies(async ({ db }) => {
-    const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });
-    if (json) return printJson(file);
-    printTable(file.policies, {
-      PRIORITY: ({ priority }) => priority,
-      NAME: ({ name }) => name,
-      RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
-    });
+async function showPolicies({ db }: Session, { organization, json }: Owner & Shown): Promise<void> {
+  const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });
+  if (json) return printJson(file);
+  printTable(file.policies, {
+    PRIORITY: ({ priority }) => priority,
+    NAME: ({ name }) => name,
+    RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
   });
 }

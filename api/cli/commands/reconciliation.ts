@@ -1,14 +1,20 @@
 import { type Command, Option } from 'commander';
-import type { Dependencies } from '../../../shared/dependencies.ts';
 import type { ProcessorAccount } from '../../../shared/platform/database.ts';
 import { type Environment, environments } from '../../../shared/platform/environment.ts';
 import { findOrganization } from '../../../shared/platform/organization.ts';
 import { processorNames } from '../../../shared/processors/registry.ts';
 import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '../../../shared/reconciliation/runs.ts';
-import { examples, jsonOption, organizationOption, readTime } from '../console/options.ts';
+import {
+  examples,
+  jsonOption,
+  type Owner,
+  organizationOption,
+  type Shown,
+  timeOption,
+} from '../console/options.ts';
 import { explain, printJson } from '../console/output.ts';
-import { CommandError, withDependencies } from '../console/session.ts';
+import { CommandError, type Session, withSession } from '../console/session.ts';
 import {
   listRuns,
   loadReport,
@@ -35,12 +41,12 @@ export function addReconciliationCommands(program: Command): void {
   reconciliation
     .command('run')
     .description('compare now, and show the discrepancies')
-    .addOption(organizationOption())
+    .addOption(organizationOption)
     .addOption(new Option('--environment <environment>', 'only this one').choices(environments))
     .addOption(new Option('--processor <name>', 'only this one').choices(processorNames))
-    .addOption(new Option('--from <time>', 'refunds made at or after this time').argParser(readTime))
-    .addOption(new Option('--to <time>', 'refunds made before this time; default: now').argParser(readTime))
-    .addOption(jsonOption())
+    .addOption(timeOption('--from <time>', 'refunds made at or after this time'))
+    .addOption(timeOption('--to <time>', 'refunds made before this time; default: now'))
+    .addOption(jsonOption)
     .addHelpText('after', runHelp)
     .addHelpText(
       'after',
@@ -49,66 +55,63 @@ export function addReconciliationCommands(program: Command): void {
         'reconciliation run --organization org_... --environment live --processor stripe --from 2026-11-01 --to 2026-12-01',
       ),
     )
-    .action(run);
+    .action(withSession(run));
   reconciliation
     .command('list')
     .description('list the latest runs, newest first')
     .option('--organization <id>', 'only of this organization')
-    .addOption(jsonOption())
+    .addOption(jsonOption)
     .addHelpText(
       'after',
       examples('reconciliation list', 'reconciliation list --organization org_... --json'),
     )
-    .action(async ({ organization, json = false }: { organization?: string; json?: boolean }) => {
-      await withDependencies(({ db }) => listRuns(db, organization, json));
-    });
+    .action(
+      withSession(async ({ db }, { organization, json = false }: Partial<Owner> & Shown) => {
+        await listRuns(db, organization, json);
+      }),
+    );
   reconciliation
     .command('show')
     .description('show a run with its findings')
     .argument('<runId>')
-    .addOption(jsonOption())
+    .addOption(jsonOption)
     .addHelpText('after', examples('reconciliation show rec_...', 'reconciliation show rec_... --json'))
-    .action(async (runId: string, { json = false }: { json?: boolean }) => {
-      await withDependencies(async ({ db }) => {
+    .action(
+      withSession(async ({ db }, runId: string, { json }: Shown) => {
         const report = await loadReport(db, runId);
         if (json) printJson(reportToJson(report));
         else printReport(report);
-      });
-    });
+      }),
+    );
 }
 
-interface RunOptions {
-  organization: string;
+interface RunOptions extends Owner, Shown {
   environment?: Environment;
   processor?: string;
   from?: Date;
   to?: Date;
-  json?: boolean;
 }
 
-async function run(options: RunOptions): Promise<void> {
-  await withDependencies(async (deps, actor) => {
-    const accounts = await chooseAccounts(deps, options);
-    const reports: RunReport[] = [];
-    for (const account of accounts) {
-      const report = await runOne(deps, account, options, actor);
-      if (!options.json) printReport(report);
-      explain(summaryOf(report));
-      reports.push(report);
-    }
-    if (options.json) printJson(reports.map(reportToJson));
-    if (reports.some(({ needsAttentionCount }) => needsAttentionCount > 0))
-      process.exitCode = needsAttentionCode;
-    if (reports.some(({ run: { failure } }) => failure !== null)) {
-      throw new CommandError('Reconciliation is incomplete. Run it again.');
-    }
-  });
+async function run(session: Session, options: RunOptions): Promise<void> {
+  const reports: RunReport[] = [];
+  for (const account of await chooseAccounts(session, options)) {
+    const report = await runOne(session, account, options);
+    if (!options.json) printReport(report);
+    explain(summaryOf(report));
+    reports.push(report);
+  }
+  if (options.json) printJson(reports.map(reportToJson));
+  if (reports.some(({ needsAttentionCount }) => needsAttentionCount > 0))
+    process.exitCode = needsAttentionCode;
+  if (reports.some(({ run: { failure } }) => failure !== null)) {
+    throw new CommandError('Reconciliation is incomplete. Run it again.');
+  }
 }
 
-async function chooseAccounts(deps: Dependencies, options: RunOptions): Promise<ProcessorAccount[]> {
+async function chooseAccounts({ db }: Session, options: RunOptions): Promise<ProcessorAccount[]> {
   const { organization: organizationId, environment, processor } = options;
-  await findOrganization(deps.db, organizationId);
-  const accounts = await deps.db.processorAccount.findMany({
+  await findOrganization(db, organizationId);
+  const accounts = await db.processorAccount.findMany({
     where: {
       organizationId,
       ...(environment === undefined ? {} : { environment }),
@@ -120,18 +123,13 @@ async function chooseAccounts(deps: Dependencies, options: RunOptions): Promise<
   return accounts;
 }
 
-async function runOne(
-  deps: Dependencies,
-  account: ProcessorAccount,
-  options: RunOptions,
-  actor: string,
-): Promise<RunReport> {
-  const scheduled = await nextWindow(deps, account);
+async function runOne(session: Session, account: ProcessorAccount, options: RunOptions): Promise<RunReport> {
+  const scheduled = await nextWindow(session, account);
   const window = { from: options.from ?? scheduled.from, to: options.to ?? scheduled.to };
   if (window.from >= window.to) throw new CommandError('--from must be before --to, and not in the future.');
   const { signal } = new AbortController();
-  const done = await reconcileAccount(deps, { account, window, actor, signal });
-  if (done !== null) return await loadReport(deps.db, done.id);
+  const done = await reconcileAccount(session, { account, window, actor: session.actor, signal });
+  if (done !== null) return await loadReport(session.db, done.id);
   throw new CommandError(
     `The ${account.environment} ${account.processor} account is already being reconciled. Try again in a minute.`,
   );

@@ -1,16 +1,47 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import type { Environment } from '../../../shared/platform/environment.ts';
+import { findOrganization } from '../../../shared/platform/organization.ts';
 import {
   approveRefund,
   type DecisionOutcome,
   rejectRefund,
 } from '../../../shared/refunds/decisions/approve.ts';
-import { examples, jsonOption } from '../console/options.ts';
-import { explain } from '../console/output.ts';
-import { CommandError, withDependencies } from '../console/session.ts';
+import { findErasable } from '../../../shared/refunds/decisions/erasable.ts';
+import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
+import { type ResolvedStatus, resolvedStatuses } from '../../../shared/refunds/decisions/evidence.ts';
+import {
+  dismissFlag,
+  type ResolutionOutcome,
+  recheckRefund,
+  resolveRefund,
+} from '../../../shared/refunds/decisions/resolve.ts';
+import {
+  environmentOption,
+  examples,
+  jsonOption,
+  type Owner,
+  organizationOption,
+  type Shown,
+  timeOption,
+} from '../console/options.ts';
+import { explain, printData } from '../console/output.ts';
+import { CommandError, type Session, withSession } from '../console/session.ts';
 import { listAttention } from '../reports/refund-attention.ts';
 import { loadRefund, showRefund } from '../reports/refund-report.ts';
-import { addErasureCommands } from './refund-erasure.ts';
-import { addResolutionCommands } from './refund-resolution.ts';
+
+const resolveHelp = `
+--as reads the refund from the processor first, and changes nothing while the processor contradicts it or cannot be read.
+--force resolves it anyway, at your own risk: as completed, the customer may never get the money; as failed or cancelled, the
+amount can be refunded again and the customer may be paid twice. A completed refund can't be forced.
+
+--dismiss is for a refund that has ended, and for a flag about another refund under its name: nothing moves, and the same
+discrepancy is not flagged again.
+`;
+
+const eraseHelp = `
+Erases metadata, the reasons that people gave, and what processors and webhook receivers said. Amounts, statuses, ids,
+idempotency keys and timelines stay. This can't be undone. Needs the DATABASE_URL of the owner of the database.
+`;
 
 /** `refund`: show refunds, and decide about those that need attention. */
 export function addRefundCommands(program: Command): void {
@@ -20,29 +51,7 @@ export function addRefundCommands(program: Command): void {
   addReadingCommands(refund);
   addResolutionCommands(refund);
   addErasureCommands(refund);
-  refund
-    .command('approve')
-    .description('approve a refund that awaits approval; it is then sent')
-    .argument('<refundId>')
-    .addHelpText('after', examples('refund approve ref_...'))
-    .action(async (refundId: string) => {
-      await withDependencies(async (deps, actor) => {
-        const outcome = await approveRefund(deps, await loadRefund(deps.db, refundId), actor);
-        reportDecision(outcome, 'Approved', 'it is sent now');
-      });
-    });
-  refund
-    .command('reject')
-    .description('reject a refund that awaits approval; it is never sent')
-    .argument('<refundId>')
-    .requiredOption('--reason <text>', 'for its timeline and the audit log')
-    .addHelpText('after', examples("refund reject ref_... --reason 'Bought by mistake, wants an exchange'"))
-    .action(async (refundId: string, { reason }: { reason: string }) => {
-      await withDependencies(async (deps, actor) => {
-        const outcome = await rejectRefund(deps, await loadRefund(deps.db, refundId), actor, reason);
-        reportDecision(outcome, 'Rejected', 'it is cancelled and was never sent');
-      });
-    });
+  addApprovalCommands(refund);
 }
 
 function addReadingCommands(refund: Command): void {
@@ -50,22 +59,115 @@ function addReadingCommands(refund: Command): void {
     .command('show')
     .description('show a refund, its processing state and its timeline')
     .argument('<refundId>')
-    .addOption(jsonOption())
+    .addOption(jsonOption)
     .addHelpText('after', examples('refund show ref_...', 'refund show ref_... --json'))
-    .action(async (refundId: string, { json = false }: { json?: boolean }) => {
-      await withDependencies(({ db }) => showRefund(db, refundId, json));
-    });
+    .action(
+      withSession(async ({ db }, refundId: string, { json = false }: Shown) => {
+        await showRefund(db, refundId, json);
+      }),
+    );
   refund
     .command('attention')
     .description(
       'list what needs attention: flagged refunds, refunds awaiting approval, and refused accounts',
     )
     .option('--organization <id>', 'of this organization only')
-    .addOption(jsonOption())
+    .addOption(jsonOption)
     .addHelpText('after', examples('refund attention', 'refund attention --organization org_... --json'))
-    .action(async ({ organization, json = false }: { organization?: string; json?: boolean }) => {
-      await withDependencies(({ db }) => listAttention(db, organization, json));
-    });
+    .action(
+      withSession(async ({ db }, { organization, json = false }: Partial<Owner> & Shown) => {
+        await listAttention(db, organization, json);
+      }),
+    );
+}
+
+function addResolutionCommands(refund: Command): void {
+  refund
+    .command('resolve')
+    .description('resolve a flagged refund, or dismiss its flag')
+    .argument('<refundId>')
+    .addOption(new Option('--as <status>', 'its final status').choices(resolvedStatuses).conflicts('dismiss'))
+    .addOption(
+      new Option('--dismiss', 'keep its status and dismiss the flag').conflicts(['processorRefund', 'force']),
+    )
+    .requiredOption('--reason <text>', 'for its timeline and the audit log')
+    .option('--processor-refund <id>', "the processor's id of the refund that completed")
+    .option('--force', 'also if the processor contradicts it or cannot be read')
+    .addHelpText('after', resolveHelp)
+    .addHelpText(
+      'after',
+      examples(
+        "refund resolve ref_... --as completed --processor-refund re_... --reason 'Seen in the dashboard'",
+        "refund resolve ref_... --as failed --reason 'The processor confirms that it never had it'",
+        "refund resolve ref_... --dismiss --reason 'The customer keeps the money'",
+      ),
+    )
+    .action(withSession(resolve));
+  refund
+    .command('recheck')
+    .description('read a refund again from its processor')
+    .argument('<refundId>')
+    .addHelpText('after', examples('refund recheck ref_...'))
+    .action(withSession(recheck));
+}
+
+function addErasureCommands(refund: Command): void {
+  refund
+    .command('erase')
+    .description('erase the personal data of refunds')
+    .argument('<refundId...>')
+    .addHelpText('after', eraseHelp)
+    .addHelpText('after', examples('refund erase ref_...'))
+    .action(withSession(erase));
+  refund
+    .command('erase-matching')
+    .description('list the refunds of a customer or of a time, and erase their personal data with --confirm')
+    .addOption(organizationOption)
+    .addOption(environmentOption)
+    .addOption(
+      new Option('--metadata <key=value>', 'with this metadata; repeat it to require several').argParser(
+        readPair,
+      ),
+    )
+    .addOption(timeOption('--created-before <time>', 'a day or a time'))
+    .option('--confirm', 'erase instead of listing')
+    .addHelpText('after', eraseHelp)
+    .addHelpText(
+      'after',
+      examples(
+        'refund erase-matching --organization org_... --environment live --metadata customer=ada@example.com',
+        'refund erase-matching --organization org_... --environment live --created-before 2024-01-01 --confirm',
+      ),
+    )
+    .action(withSession(eraseMatching));
+}
+
+function addApprovalCommands(refund: Command): void {
+  refund
+    .command('approve')
+    .description('approve a refund that awaits approval; it is then sent')
+    .argument('<refundId>')
+    .addHelpText('after', examples('refund approve ref_...'))
+    .action(
+      withSession(async (session, refundId: string) => {
+        const refund = await loadRefund(session.db, refundId);
+        const outcome = await approveRefund(session, refund, session.actor);
+        reportDecision(outcome, 'Approved', 'it is sent now');
+      }),
+    );
+  refund
+    .command('reject')
+    .description('reject a refund that awaits approval; it is never sent')
+    .argument('<refundId>')
+    .requiredOption('--reason <text>', 'for its timeline and the audit log')
+    .addHelpText('after', examples("refund reject ref_... --reason 'Bought by mistake, wants an exchange'"))
+    .action(
+      withSession(async (session, refundId: string, { reason }: { reason: string }) => {
+        const refund = await loadRefund(session.db, refundId);
+        const outcome = await rejectRefund(session, refund, session.actor, reason);
+        reportDecision(outcome, 'Rejected', 'it is cancelled and was never sent');
+      }),
+    );
 }
 
 function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {
@@ -81,4 +183,111 @@ function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequ
     );
   }
   explain(`${done} ${refund.id}: ${consequence}.`);
+}
+
+interface ResolveOptions {
+  as?: ResolvedStatus;
+  dismiss?: true;
+  reason: string;
+  processorRefund?: string;
+  force?: true;
+}
+
+async function resolve(
+  session: Session,
+  refundId: string,
+  options: ResolveOptions,
+  command: Command,
+): Promise<void> {
+  const { as: status, dismiss, reason, processorRefund: externalRefundId = null, force = false } = options;
+  if (status === undefined && dismiss === undefined) {
+    command.error('error: give --as <status> or --dismiss');
+  }
+  const refund = await loadRefund(session.db, refundId);
+  if (status === undefined) {
+    report(await dismissFlag(session, refund, session.actor, reason), 'dismissed');
+    explain(`Dismissed the flag of ${refundId}, which stays ${refund.status}.`);
+    return;
+  }
+  const resolution = { status, reason, externalRefundId, force };
+  report(await resolveRefund(session, refund, session.actor, resolution), status);
+  explain(`${refundId} is ${status}.`);
+}
+
+async function recheck(session: Session, refundId: string): Promise<void> {
+  if (!(await recheckRefund(session, await loadRefund(session.db, refundId), session.actor))) {
+    throw new CommandError(`${refundId} awaits approval and has never been sent to its processor.`);
+  }
+  explain(`Recheck of ${refundId} requested. See: refund show ${refundId}`);
+}
+
+/** @throws CommandError unless the decision was carried out. */
+function report(outcome: ResolutionOutcome, wanted: ResolvedStatus | 'dismissed'): void {
+  if (outcome.kind !== 'done') throw new CommandError(`${whyNot(outcome, wanted)} Nothing was changed.`);
+}
+
+function whyNot(
+  outcome: Exclude<ResolutionOutcome, { kind: 'done' }>,
+  wanted: ResolvedStatus | 'dismissed',
+): string {
+  const { id, status } = outcome.refund;
+  switch (outcome.kind) {
+    case 'not-flagged':
+      return `${id} is ${status} and not flagged.`;
+    case 'not-allowed':
+      return `${id} is ${status} and cannot be ${wanted}.`;
+    case 'changed':
+      return `${id} has changed. Review it and try again.`;
+    case 'leased':
+      return `A worker is working on ${id}. Try again after ${outcome.until.toISOString()}.`;
+    case 'contradicted':
+      return `${outcome.evidence} ${outcome.forceable ? forcing(wanted) : 'A completed refund fails only if the processor says so.'}`;
+  }
+}
+
+function forcing(wanted: string): string {
+  return wanted === 'completed'
+    ? '--force completes it anyway, but the customer may never get the money.'
+    : `--force makes it ${wanted} anyway, but the customer may be refunded twice.`;
+}
+
+function readPair(text: string, earlier: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, key, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (key === undefined || value === undefined) {
+    throw new InvalidArgumentError('Give a key and a value, such as customer=42.');
+  }
+  return { ...earlier, [key]: value };
+}
+
+async function erase(session: Session, refundIds: readonly string[]): Promise<void> {
+  const owners = new Map<string, string>();
+  for (const id of refundIds) owners.set(id, (await loadRefund(session.db, id)).organizationId);
+  for (const organizationId of new Set(owners.values())) {
+    const own = [...owners].flatMap(([id, owner]) => (owner === organizationId ? [id] : []));
+    await eraseRefunds(session, { organizationId, refundIds: own, actor: session.actor });
+  }
+  explain(`Erased the personal data of ${owners.size} refunds.`);
+}
+
+interface Matching extends Owner {
+  environment: Environment;
+  metadata?: Record<string, string>;
+  createdBefore?: Date;
+  confirm?: true;
+}
+
+async function eraseMatching(session: Session, options: Matching): Promise<void> {
+  const { organization: organizationId, environment, metadata, createdBefore, confirm } = options;
+  if (metadata === undefined && createdBefore === undefined) {
+    throw new CommandError('Give --metadata, --created-before or both.');
+  }
+  await findOrganization(session.db, organizationId);
+  const place = { organizationId, environment };
+  const refundIds = await findErasable(session.db, place, { metadata, createdBefore });
+  for (const id of refundIds) printData(id);
+  if (confirm !== true) {
+    return explain(`${refundIds.length} refunds match. Nothing was erased; repeat with --confirm.`);
+  }
+  await eraseRefunds(session, { organizationId, refundIds, actor: session.actor });
+  explain(`Erased the personal data of ${refundIds.length} refunds.`);
 }

@@ -4,7 +4,7 @@ import { reencryptAccountCredentials } from '../../../shared/processors/accounts
 import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
 import { examples } from '../console/options.ts';
 import { explain } from '../console/output.ts';
-import { withDependencies } from '../console/session.ts';
+import { type Session, withSession } from '../console/session.ts';
 
 const reencryptHelp = `
 Run it after every process was started with the new key as ENCRYPTION_KEY and the old one in ENCRYPTION_PREVIOUS_KEYS, and with
@@ -19,16 +19,14 @@ export function addSecretsCommands(program: Command): void {
     .description('encrypt processor credentials, webhook secrets and second factors with ENCRYPTION_KEY')
     .addHelpText('after', reencryptHelp)
     .addHelpText('after', examples('secrets reencrypt'))
-    .action(reencrypt);
+    .action(withSession(reencrypt));
 }
 
-async function reencrypt(): Promise<void> {
-  await withDependencies(async (deps) => {
-    const accounts = await reencryptAccountCredentials(deps);
-    const endpoints = await reencryptEndpointSecrets(deps);
-    const secondFactors = await reencryptSecondFactors(deps);
-    explain(
-      `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}.`,
-    );
-  });
+async function reencrypt(session: Session): Promise<void> {
+  const accounts = await reencryptAccountCredentials(session);
+  const endpoints = await reencryptEndpointSecrets(session);
+  const secondFactors = await reencryptSecondFactors(session);
+  explain(
+    `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}.`,
+  );
 }

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
+import { deleteUser } from '../../../shared/people/members/delete-user.ts';
+import { disableUser, enableUser } from '../../../shared/people/members/disable-user.ts';
 import { needsFirstOwner, setupCode } from '../../../shared/people/members/first-owner.ts';
 import { invite } from '../../../shared/people/members/invitations.ts';
 import { findMember, listMembers, removeMember } from '../../../shared/people/members/members.ts';
@@ -21,9 +23,8 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { explainRemainingKeys } from '../console/remaining-keys.ts';
-import { withDependencies } from '../console/session.ts';
-import { addUserClosingCommands } from './user-closing.ts';
+import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
+import { type Session, withSession } from '../console/session.ts';
 
 interface Person extends Owner {
   email: string;
@@ -48,49 +49,64 @@ Make sure who asks for it: the password is then enough to sign in, until the use
 password as well if someone else may know it.
 `;
 
+const roleOption = new Option('--role <role>', 'role in the organization')
+  .choices(roles)
+  .makeOptionMandatory();
+
+/** Of commands that concern a user in every organization. */
+const membershipOption = new Option(
+  '--organization <id>',
+  'refuse unless the user is a member of this organization',
+);
+
+const passwordOption = new Option(
+  '--password-stdin',
+  'read the password from stdin instead of generating one',
+);
+
 /** `user`: the users of the dashboard. */
 export function addUserCommands(program: Command): void {
   const user = program.command('user').description('manage users of the dashboard');
   user
     .command('list')
     .description('list the members of an organization')
-    .addOption(organizationOption())
-    .addOption(jsonOption())
+    .addOption(organizationOption)
+    .addOption(jsonOption)
     .addHelpText('after', examples('user list --organization org_...'))
-    .action(listUsers);
+    .action(withSession(listUsers));
   user
     .command('add')
     .description('create a user as a member of an organization; invites an existing user instead')
-    .addOption(organizationOption())
-    .addOption(emailOption())
-    .addOption(roleOption())
-    .addOption(passwordOption())
+    .addOption(organizationOption)
+    .addOption(emailOption)
+    .addOption(roleOption)
+    .addOption(passwordOption)
     .addHelpText('after', passwordHelp)
     .addHelpText('after', examples('user add --organization org_... --email ada@example.com --role owner'))
-    .action(addUser);
+    .action(withSession(addUser));
   user
     .command('reset-password')
     .description('set a new password, end all sessions of the user and clear lockouts')
-    .addOption(membershipOption())
-    .addOption(emailOption())
-    .addOption(passwordOption())
+    .addOption(membershipOption)
+    .addOption(emailOption)
+    .addOption(passwordOption)
     .addHelpText('after', passwordHelp)
     .addHelpText('after', examples('user reset-password --email ada@example.com'))
-    .action(resetUser);
+    .action(withSession(resetUser));
   user
     .command('reset-second-factor')
     .description('remove the second factor of a user who lost their device, and end all their sessions')
-    .addOption(membershipOption())
-    .addOption(emailOption())
+    .addOption(membershipOption)
+    .addOption(emailOption)
     .addHelpText('after', secondFactorHelp)
     .addHelpText('after', examples('user reset-second-factor --email ada@example.com'))
-    .action(resetUserSecondFactor);
+    .action(withSession(resetUserSecondFactor));
   user
     .command('remove')
     .description('remove a member from an organization, except its last owner')
-    .addOption(organizationOption())
-    .addOption(emailOption())
-    .addOption(revokeKeysOption())
+    .addOption(organizationOption)
+    .addOption(emailOption)
+    .addOption(revokeKeysOption)
     .addHelpText(
       'after',
       examples(
@@ -98,80 +114,85 @@ export function addUserCommands(program: Command): void {
         'user remove --organization org_... --email ada@example.com --revoke-keys',
       ),
     )
-    .action(removeUser);
-  addUserClosingCommands(user);
+    .action(withSession(removeUser));
+  user
+    .command('disable')
+    .description(
+      'end all sessions of a user, revoke the invitations that the user made, and refuse sign-ins in every organization until `user enable`',
+    )
+    .addOption(emailOption)
+    .addOption(revokeKeysOption)
+    .addHelpText('after', examples('user disable --email ada@example.com --revoke-keys'))
+    .action(withSession(disable));
+  user
+    .command('enable')
+    .description('let a disabled user sign in again')
+    .addOption(emailOption)
+    .addHelpText('after', examples('user enable --email ada@example.com'))
+    .action(withSession(enable));
+  user
+    .command('delete')
+    .description(
+      'delete a user, revoke their API keys and the invitations that they made, and erase the address; needs the owner of the database',
+    )
+    .addOption(emailOption)
+    .addHelpText(
+      'after',
+      '\nThis can\'t be undone. Run `user disable` first to see the API keys. The user\'s ID stays in timelines and the audit log, shown as "Deleted user".\n',
+    )
+    .addHelpText('after', examples('user delete --email ada@example.com'))
+    .action(withSession(deleteUserOf));
   user
     .command('set-up-code')
     .description('print the code for creating the first owner at /dashboard/set-up')
     .addHelpText('after', examples('user set-up-code'))
-    .action(printSetUpCode);
+    .action(withSession(printSetUpCode));
 }
 
-function roleOption(): Option {
-  return new Option('--role <role>', 'role in the organization').choices(roles).makeOptionMandatory();
-}
-
-/** Of commands that concern a user in every organization. */
-function membershipOption(): Option {
-  return new Option('--organization <id>', 'refuse unless the user is a member of this organization');
-}
-
-function passwordOption(): Option {
-  return new Option('--password-stdin', 'read the password from stdin instead of generating one');
-}
-
-async function listUsers({ organization, json }: Owner & Shown): Promise<void> {
-  await withDependencies(async ({ db }) => {
-    await findOrganization(db, organization);
-    const members = await listMembers(db, organization);
-    printList(members, {
-      json,
-      empty: 'The organization has no members.',
-      columns: {
-        ID: ({ userId }) => userId,
-        EMAIL: ({ email }) => email,
-        ROLE: ({ role }) => role,
-        SINCE: ({ since }) => since,
-        STATUS: ({ isDisabled }) => (isDisabled ? 'disabled' : 'enabled'),
-      },
-    });
+async function listUsers({ db }: Session, { organization, json }: Owner & Shown): Promise<void> {
+  await findOrganization(db, organization);
+  printList(await listMembers(db, organization), {
+    json,
+    empty: 'The organization has no members.',
+    columns: {
+      ID: ({ userId }) => userId,
+      EMAIL: ({ email }) => email,
+      ROLE: ({ role }) => role,
+      SINCE: ({ since }) => since,
+      STATUS: ({ isDisabled }) => (isDisabled ? 'disabled' : 'enabled'),
+    },
   });
 }
 
-async function addUser(options: Person & PasswordSource & { role: Role }): Promise<void> {
+async function addUser(session: Session, options: Person & PasswordSource & { role: Role }): Promise<void> {
   const { organization: organizationId, email, role } = options;
-  await withDependencies(async (deps, actor) => {
-    if (await hasUser(deps.db, email)) {
-      const acting = { administration: actor };
-      const { token, expiresAt } = await invite(deps, { organizationId, acting, email, role });
-      explain(
-        `${email} already has a user, who is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
-      );
-      return printData(`/dashboard/invitation/${token}`);
-    }
-    const { password, isNew } = await choosePassword(options);
-    const { id } = await createUser(deps, { organizationId, email, password, role, actor });
-    explain(`Created ${id} as ${role}.`);
-    if (isNew) printNewPassword(password);
-  });
+  const { db, actor } = session;
+  if (await hasUser(db, email)) {
+    const acting = { administration: actor };
+    const { token, expiresAt } = await invite(session, { organizationId, acting, email, role });
+    explain(
+      `${email} already has a user, who is invited as ${role} instead. Send them your dashboard's address with this path, which they open when signed in. It is shown once and expires ${expiresAt.toISOString()}:`,
+    );
+    return printData(`/dashboard/invitation/${token}`);
+  }
+  const { password, isNew } = await choosePassword(options);
+  const { id } = await createUser(session, { organizationId, email, password, role, actor });
+  explain(`Created ${id} as ${role}.`);
+  if (isNew) printNewPassword(password);
 }
 
-async function resetUser(options: AnyUser & PasswordSource): Promise<void> {
-  await withDependencies(async (deps, actor) => {
-    const { password, isNew } = await choosePassword(options);
-    const user = await chosenUser(deps.db, options);
-    await resetPassword(deps, { user, password, actor });
-    explain(`Reset the password of ${user.userId} and ended all sessions.`);
-    if (isNew) printNewPassword(password);
-  });
+async function resetUser(session: Session, options: AnyUser & PasswordSource): Promise<void> {
+  const { password, isNew } = await choosePassword(options);
+  const user = await chosenUser(session.db, options);
+  await resetPassword(session, { user, password, actor: session.actor });
+  explain(`Reset the password of ${user.userId} and ended all sessions.`);
+  if (isNew) printNewPassword(password);
 }
 
-async function resetUserSecondFactor(options: AnyUser): Promise<void> {
-  await withDependencies(async (deps, actor) => {
-    const { userId } = await chosenUser(deps.db, options);
-    await resetSecondFactor(deps, { userId, actor });
-    explain(`Reset the second factor of ${userId} and ended all sessions.`);
-  });
+async function resetUserSecondFactor(session: Session, options: AnyUser): Promise<void> {
+  const { userId } = await chosenUser(session.db, options);
+  await resetSecondFactor(session, { userId, actor: session.actor });
+  explain(`Reset the second factor of ${userId} and ended all sessions.`);
 }
 
 async function chosenUser(
@@ -181,27 +202,49 @@ async function chosenUser(
   return await (organization === undefined ? findUser(db, email) : findMember(db, organization, email));
 }
 
-async function printSetUpCode(): Promise<void> {
-  await withDependencies(async ({ db, settings }) => {
-    if (!(await needsFirstOwner(db)))
-      return explain('The installation already has a user; the code is no longer valid.');
-    printData(setupCode(settings.ENCRYPTION_KEY));
-  });
+async function printSetUpCode({ db, settings }: Session): Promise<void> {
+  if (!(await needsFirstOwner(db)))
+    return explain('The installation already has a user; the code is no longer valid.');
+  printData(setupCode(settings.ENCRYPTION_KEY));
 }
 
-async function removeUser({
-  organization: organizationId,
-  email,
-  revokeKeys,
-}: Person & KeyRevocation): Promise<void> {
-  await withDependencies(async (deps, actor) => {
-    const { userId } = await findMember(deps.db, organizationId, email);
-    const acting = { administration: actor };
-    const keptKeys = revokeKeys ? [] : 'all';
-    const remaining = await removeMember(deps, { organizationId, userId, acting, keptKeys });
-    explain(`Removed ${userId} from ${organizationId}.`);
-    explainRemainingKeys('the user', remaining);
-  });
+async function removeUser(session: Session, options: Person & KeyRevocation): Promise<void> {
+  const { organization: organizationId, email, revokeKeys } = options;
+  const { userId } = await findMember(session.db, organizationId, email);
+  const acting = { administration: session.actor };
+  const keptKeys = revokeKeys ? [] : 'all';
+  const remaining = await removeMember(session, { organizationId, userId, acting, keptKeys });
+  explain(`Removed ${userId} from ${organizationId}.`);
+  explainRemainingKeys('the user', remaining);
+}
+
+async function disable(session: Session, options: { email: string } & KeyRevocation): Promise<void> {
+  const { email, revokeKeys: revokesKeys = false } = options;
+  const { userId } = await findUser(session.db, email);
+  const keys = await disableUser(session, { userId, actor: session.actor, revokesKeys });
+  explain(`Disabled ${userId}, ended all sessions and revoked open invitations of the user.`);
+  if (revokesKeys) explain(`Revoked ${countOf(keys)}.`);
+  else explainRemainingKeys('the user', keys);
+}
+
+async function enable(session: Session, { email }: { email: string }): Promise<void> {
+  const { userId } = await findUser(session.db, email);
+  await enableUser(session, { userId, actor: session.actor });
+  explain(`Enabled ${userId}.`);
+}
+
+async function deleteUserOf(session: Session, { email }: { email: string }): Promise<void> {
+  const request = { email, actor: session.actor };
+  const { userId, isErased, revokedKeys, openInvitations } = await deleteUser(session, request);
+  if (isErased) {
+    explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
+    if (revokedKeys.length > 0) explain(`Revoked ${countOf(revokedKeys)} that the user created.`);
+  } else explain('No user has this address; nothing was deleted.');
+  for (const { id, organizationId } of openInvitations) {
+    explain(
+      `${id} of ${organizationId} still invites the address. To erase that as well, revoke it there and repeat the command.`,
+    );
+  }
 }
 
 function printNewPassword(password: string): void {

@@ -9,62 +9,61 @@ export interface Owner {
 
 /** The value of `--json`. */
 export interface Shown {
-  json?: true;
-}
-
-/** `--organization <id>`, required. */
-export function organizationOption(): Option {
-  return new Option(
-    '--organization <id>',
-    'ID of the organization, as shown by `organization list`',
-  ).makeOptionMandatory();
-}
-
-/** `--environment <live|test>`, required: no default may decide whether real money moves. */
-export function environmentOption(): Option {
-  return new Option('--environment <environment>', 'live moves real money, test never does')
-    .choices(environments)
-    .makeOptionMandatory();
-}
-
-/** `--processor <name>`, required. */
-export function processorOption(): Option {
-  return new Option('--processor <name>', 'the processor of the account')
-    .choices(processorNames)
-    .makeOptionMandatory();
-}
-
-/** `--email <address>` of a user, required. */
-export function emailOption(): Option {
-  return new Option('--email <address>', 'email address of the user').makeOptionMandatory();
+  json?: boolean;
 }
 
 /** The value of `--revoke-keys`. */
 export interface KeyRevocation {
-  revokeKeys?: boolean;
+  revokeKeys?: true;
 }
 
-/** `--revoke-keys`. Without it keys are listed, because a backend may use them. */
-export function revokeKeysOption(): Option {
-  return new Option(
-    '--revoke-keys',
-    'revoke the API keys that the user created; backends that use them fail at once',
-  );
+export const organizationOption = new Option(
+  '--organization <id>',
+  'ID of the organization, as shown by `organization list`',
+).makeOptionMandatory();
+
+/** Required: no default may decide whether real money moves. */
+export const environmentOption = new Option(
+  '--environment <environment>',
+  'live moves real money, test never does',
+)
+  .choices(environments)
+  .makeOptionMandatory();
+
+export const processorOption = new Option('--processor <name>', 'the processor of the account')
+  .choices(processorNames)
+  .makeOptionMandatory();
+
+export const emailOption = new Option('--email <address>', 'email address of the user').makeOptionMandatory();
+
+/** Without it keys are listed, because a backend may use them. */
+export const revokeKeysOption = new Option(
+  '--revoke-keys',
+  'revoke the API keys that the user created; backends that use them fail at once',
+);
+
+/** Of commands that show data. */
+export const jsonOption = new Option('--json', 'as JSON instead of a table');
+
+/** An option for a day, or a time with its offset: without one, the time would depend on the machine. */
+export function timeOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser((text) => {
+    const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
+    const time = new Date(text);
+    if (isComplete && !Number.isNaN(time.getTime())) return time;
+    throw new InvalidArgumentError(
+      'Give a day, such as 2026-11-21, or a time with an offset, such as 2026-11-21T12:00:00Z.',
+    );
+  });
 }
 
-/** `--json`, of commands that show data. */
-export function jsonOption(): Option {
-  return new Option('--json', 'as JSON instead of a table');
-}
-
-/** A day, or a time with its offset: without one, the time would depend on the machine. */
-export function readTime(text: string): Date {
-  const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
-  const time = new Date(text);
-  if (isComplete && !Number.isNaN(time.getTime())) return time;
-  throw new InvalidArgumentError(
-    'Give a day, such as 2026-11-21, or a time with an offset, such as 2026-11-21T12:00:00Z.',
-  );
+/** Reads a whole number. @param refusal what to give instead. */
+export function wholeNumber(least: number, most: number, refusal: string): (text: string) => number {
+  return (text) => {
+    const number = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+    if (number >= least && number <= most) return number;
+    throw new InvalidArgumentError(refusal);
+  };
 }
 
 /** Examples for the end of a command's help. */
