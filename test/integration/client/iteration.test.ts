@@ -35,15 +35,17 @@ describe('refunds.all', () => {
     const client = await newClient();
     const before = await createMany(client, 230);
     const seen: string[] = [];
+    const times: string[] = [];
     const later: string[] = [];
-    for await (const { id } of client.refunds.all()) {
+    for await (const { id, createdAt } of client.refunds.all()) {
       seen.push(id);
+      times.push(createdAt);
       if (seen.length % 50 === 0) later.push(...(await createMany(client, 7)));
     }
     const ofBefore = seen.filter((id) => !later.includes(id));
     expect(ofBefore.toSorted()).toEqual(before.toSorted());
     expect(new Set(seen).size).toBe(seen.length);
-    expect(seen).toEqual(seen.toSorted().toReversed());
+    expect(times).toEqual(times.toSorted().toReversed());
   });
 
   test('passes its filters on, and ends with an exact page', async () => {
