@@ -1,9 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { execFile } from 'node:child_process';
+import { copyFileSync, symlinkSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { describe, expect, inject, test } from 'vitest';
 import { createApiKey } from '../../../shared/organizations/api-keys.ts';
 import { findApiKey } from '../../../shared/organizations/find-api-key.ts';
 import { setPolicies } from '../../../shared/policies/stored-policies.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useEmptyDatabase } from '../../support/stores/database.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
@@ -11,6 +15,7 @@ import { useService } from '../../support/use-service.ts';
 const emptyDatabaseUrl = useEmptyDatabase();
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
+const inFolder = useTemporaryFolder();
 
 describe('organizations and keys', () => {
   test('creates an organization and an API key that works until it is revoked', async () => {
@@ -203,6 +208,15 @@ describe('policies', () => {
     );
     expect(['A1,A2', 'B1,B2', 'C1,C2']).toContain(names.sort().join());
   });
+});
+
+test('npm run admin in production runs what was compiled, without development packages', async () => {
+  copyFileSync('package.json', inFolder('package.json'));
+  symlinkSync(inject('compiledFolder'), inFolder('dist'));
+  const env = { ...process.env, NODE_ENV: 'production' };
+  const command = ['run', '-s', 'admin', '--', 'key', 'create', '--name', 'Two words', '--help'];
+  const { stdout } = await promisify(execFile)('npm', command, { cwd: inFolder('.'), env });
+  expect(stdout).toContain('create an API key and print it once');
 });
 
 describe('errors are reported in one line with exit code 1', () => {
