@@ -1,6 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
-import { type AgentLimits, agentLimitsSchema } from '../../../shared/organizations/agent-limits.ts';
 import {
   type ApiKeyScope,
   apiKeyScopes,
@@ -14,6 +13,7 @@ import {
 import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
 import { listApiKeys } from '../../../shared/organizations/list-api-keys.ts';
 import type { Environment } from '../../../shared/platform/environment.ts';
+import { type AgentLimits, agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
 import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
 import {
   environmentOption,

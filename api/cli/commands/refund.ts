@@ -6,8 +6,7 @@ import {
   type DecisionOutcome,
   rejectRefund,
 } from '../../../shared/refunds/decisions/approve.ts';
-import { findErasable } from '../../../shared/refunds/decisions/erasable.ts';
-import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
+import { eraseRefunds, findErasable } from '../../../shared/refunds/decisions/erase.ts';
 import { type ResolvedStatus, resolvedStatuses } from '../../../shared/refunds/decisions/evidence.ts';
 import {
   dismissFlag,
