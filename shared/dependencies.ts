@@ -1,24 +1,42 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
-import { openHashLimiter, type PasswordDependencies } from './people/sign-in/hash-limiter.ts';
-import { DatabaseClock } from './platform/clock.ts';
+import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
+import { type Clock, DatabaseClock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
-import { openDatabase, openReads, serviceTime } from './platform/database.ts';
+import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
 import type { Logger } from './platform/log.ts';
 import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
-import type { RefundDependencies } from './refunds/lifecycle/dependencies.ts';
-import { openLookups } from './refunds/lifecycle/lookups.ts';
-import { openRefundStatements } from './refunds/lifecycle/statements.ts';
+import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
+import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
 import { leaseMs } from './refunds/model/lookup-proof.ts';
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
-/** The dependencies of a process; built once in its main, and by tests. */
-export interface Dependencies extends RefundDependencies, PasswordDependencies {
+/**
+ * The dependencies of a process; built once in its main, and by tests. Functions take the part that they need, such as
+ * `Pick<Dependencies, 'db' | 'clock'>`.
+ */
+export interface Dependencies {
+  settings: ServiceSettings;
+  log: Logger;
+  clock: Clock;
+  /** Uniform in [0, 1), for jitter. */
+  random: () => number;
+  db: Database;
+  /** Frequent reads, with their own connections. */
+  reads: Reads;
+  queues: RefundQueues;
+  secrets: SecretBox;
+  /** Runs what only waits for something else. A request to the API holds no place meanwhile. */
+  whileWaiting: <T>(wait: () => Promise<T>) => Promise<T>;
+  connections: ProcessorConnections;
+  lookups: Lookups;
+  statements: RefundStatements;
   apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
+  hashLimiter: HashLimiter;
 }
 
 /** Builds the dependencies of a process. No store has to be reachable yet. */

@@ -1,5 +1,5 @@
+import type { Dependencies } from '../dependencies.ts';
 import type { Reads } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { SharedWait } from '../platform/shared-wait.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
@@ -17,7 +17,7 @@ type Waiter = AwaitedEvent & { hasNews: boolean };
 /** Waits for events. A round is one query for all requests, and a second one only when there are new events. */
 export class EventWatcher extends SharedWait<Waiter> {
   /** @param closing ends all waiting. */
-  constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor({ reads, log }: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
     super({
       look: (round) => withNews(reads, round),
       warning: 'looking for events failed; it will be repeated',

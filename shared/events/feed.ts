@@ -1,5 +1,5 @@
+import type { Dependencies } from '../dependencies.ts';
 import type { Reads } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import { type SharedStatement, shareQuestion } from '../platform/shared-statement.ts';
@@ -39,7 +39,7 @@ export class EventFeed {
   readonly #watcher: EventWatcher;
 
   /** @param closing ends all waiting. */
-  constructor(deps: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor(deps: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
     this.#readPage = shareQuestion((question) => readPage(deps.reads, JSON.parse(question)));
     this.#watcher = new EventWatcher(deps, closing);
   }
@@ -53,7 +53,7 @@ export class EventFeed {
     { organizationId, environment }: RefundOwner,
     asked: EventListing,
     waitMs: number,
-    whileWaiting: PlatformDependencies['whileWaiting'] = (wait) => wait(),
+    whileWaiting: Dependencies['whileWaiting'] = (wait) => wait(),
   ): Promise<EventPage> {
     const { after, type, limit } = asked;
     const question: Question = { organizationId, environment, after, type, limit };

@@ -1,8 +1,8 @@
 import { createHash, randomInt } from 'node:crypto';
+import type { Dependencies } from '../dependencies.ts';
 import { mayAct } from '../people/roles.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -98,7 +98,7 @@ export interface NewApiKey {
  * insufficient_scope or invalid_api_key when the actor may no longer create keys.
  */
 export async function createApiKey(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: NewApiKey,
 ): Promise<{ id: string; plaintext: string; key: ApiKeySummary }> {
   const { organizationId, environment, actor, expiresAt = null, agentLimits = null } = request;
@@ -279,7 +279,7 @@ function checkedPlaintext(plaintext: string, environment: Environment): string {
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: {
     organizationId?: string;
     environment?: Environment;

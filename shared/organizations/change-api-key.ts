@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Dependencies } from '../dependencies.ts';
 import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import type { Prisma } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type ApiKeySummary, checkedKeyName } from './api-keys.ts';
@@ -22,7 +22,7 @@ export interface ApiKeyChange {
  * printable, and limits of a key that was not made for agents.
  */
 export async function changeApiKey(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { keyId: string; actor: string; change: ApiKeyChange },
 ): Promise<ApiKeySummary> {
   const { keyId, actor, change } = request;

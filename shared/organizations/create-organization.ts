@@ -1,6 +1,6 @@
+import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { defaultPolicy } from '../policies/policy.ts';
@@ -13,7 +13,7 @@ const namePattern = /^[^\p{Cc}]{1,200}$/u;
  * @throws ServiceError validation_error for a name that is empty, too long or not printable.
  */
 export async function createOrganization(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { name: string; actor: string },
 ): Promise<{ id: string }> {
   const { actor } = request;

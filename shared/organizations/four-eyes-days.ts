@@ -1,5 +1,5 @@
+import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { findOrganization, lockOrganization } from '../platform/organization.ts';
 
@@ -13,7 +13,7 @@ export const maxFourEyesDays = 90;
  * @throws ServiceError validation_error for a number out of range; not_found for an unknown organization.
  */
 export async function setFourEyesDays(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { organizationId: string; actor: string; days: number },
 ): Promise<void> {
   const { organizationId, actor, days } = request;

@@ -1,5 +1,6 @@
+import type { Dependencies } from '../dependencies.ts';
 import type { Payment } from '../platform/database.ts';
-import type { AccountDependencies, AccountName } from '../processors/accounts/connections.ts';
+import type { AccountName } from '../processors/accounts/connections.ts';
 import type { ProcessorFailure, ProcessorPayment } from '../processors/contract/processor.ts';
 import { asKnown, type KnownPayment } from './payment.ts';
 
@@ -25,7 +26,7 @@ export type PaymentFacts =
 
 /** The stored payment while it is fresh, else a read from the processor with a short time limit. */
 export async function readFacts(
-  deps: Pick<AccountDependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
   account: AccountName,
   transactionId: string,
   { payment, now }: StoredPayment,
@@ -52,7 +53,7 @@ export async function readFacts(
 }
 
 function isFresh(
-  { TRANSACTION_FRESH_MS }: Pick<AccountDependencies['settings'], 'TRANSACTION_FRESH_MS'>,
+  { TRANSACTION_FRESH_MS }: Pick<Dependencies['settings'], 'TRANSACTION_FRESH_MS'>,
   { fetchedAt }: Payment,
   now: Date,
 ): boolean {

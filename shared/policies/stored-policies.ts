@@ -1,6 +1,6 @@
+import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Prisma } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { newId } from '../platform/ids.ts';
 import { findOrganization, lockOrganization } from '../platform/organization.ts';
 import { inOrder, type Policy, policyFromRow, policyToRow } from './policy.ts';
@@ -31,7 +31,7 @@ interface Author {
  * @throws ServiceError validation_error naming the invalid fields; not_found for an unknown organization.
  */
 export async function setPolicies(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   { file, ...author }: Author & { file: unknown },
 ): Promise<Policy[]> {
   const policies = readPolicyFile(file);
@@ -56,7 +56,7 @@ interface PolicyChange extends Author {
  * @throws ServiceError validation_error naming the invalid fields; not_found for an unknown organization.
  */
 export async function changePolicies(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   { basedOn, change, ...author }: PolicyChange,
 ): Promise<'saved' | 'conflict'> {
   return await deps.db.$transaction(async (tx) => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dependencies } from '../dependencies.ts';
 import type { ReconciliationRun } from '../platform/database.ts';
-import type { AccountDependencies, AccountName } from '../processors/accounts/connections.ts';
+import type { AccountName } from '../processors/accounts/connections.ts';
 import type {
   CallOptions,
   Processor,
@@ -12,7 +13,7 @@ import { keepRun, longestPauseMs } from './runs.ts';
 
 /** What every part of a run works with. */
 export interface RunContext {
-  deps: AccountDependencies;
+  deps: Dependencies;
   account: AccountName;
   processor: Processor;
   run: ReconciliationRun;
@@ -50,7 +51,7 @@ export async function readWithRetries<T>(
   }
 }
 
-function pauseMs(deps: AccountDependencies, attempt: number, retryAfterMs: number | null): number {
+function pauseMs(deps: Dependencies, attempt: number, retryAfterMs: number | null): number {
   const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
   const capMs = Math.min(RETRY_CAP_MS, longestPauseMs / 2);
   return retryDelayMs(attempt, { baseMs, capMs }, deps.random, retryAfterMs);

@@ -1,7 +1,7 @@
+import type { Dependencies } from '../dependencies.ts';
 import { remainingOf } from '../payments/payment.ts';
 import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../platform/database.ts';
 import {
-  type AccountDependencies,
   type AccountName,
   isUnusableCredentials,
   withoutCredentials,
@@ -39,7 +39,7 @@ export interface ReconciliationRequest {
  * @throws RunLostError when it was too slow and another process closed it, and what the database throws.
  */
 export async function reconcileAccount(
-  deps: AccountDependencies,
+  deps: Dependencies,
   { account: { id }, window, actor, signal }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
   const run = await beginRun(deps, { id }, window, actor);
@@ -73,7 +73,7 @@ interface Progress {
   remaining: Map<string, bigint | null>;
 }
 
-async function connect(deps: AccountDependencies, account: AccountName): Promise<Processor> {
+async function connect(deps: Dependencies, account: AccountName): Promise<Processor> {
   const { displayName, capabilities } = processorKind(account.processor);
   if (!capabilities.listsRefunds) {
     throw new RunStoppedError(`${displayName} does not list refunds, so there is nothing to compare with.`);
@@ -87,7 +87,7 @@ async function connect(deps: AccountDependencies, account: AccountName): Promise
 }
 
 async function giveUp(
-  deps: AccountDependencies,
+  deps: Dependencies,
   run: ReconciliationRun,
   { comparedCount }: Progress,
   error: unknown,

@@ -1,19 +1,19 @@
+import type { Dependencies } from '../dependencies.ts';
 import type {
   DatabaseTransaction,
   Prisma,
   ProcessorAccount,
   ReconciliationRun,
 } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { newId } from '../platform/ids.ts';
 import type { RefundWindow } from '../processors/contract/processor.ts';
 import { processorKind } from '../processors/registry.ts';
 
 // When an account is due, which window a run compares, and the lease that allows one run per account at a time.
 
-type Stored = Pick<PlatformDependencies, 'db' | 'clock' | 'settings'>;
+type Stored = Pick<Dependencies, 'db' | 'clock' | 'settings'>;
 type Account = Pick<ProcessorAccount, 'id'>;
-type Settings = PlatformDependencies['settings'];
+type Settings = Dependencies['settings'];
 
 /** The actor of scheduled runs. */
 export const scheduleActor = 'worker';

@@ -1,6 +1,6 @@
+import type { Dependencies } from '../dependencies.ts';
 import { testEventType } from '../events/event.ts';
 import { type Database, Prisma, serviceTime, type WebhookDelivery } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
@@ -89,14 +89,14 @@ export async function listDeliveries(
   return deliveries.map(toPublicDelivery);
 }
 
-type Dependencies = Pick<PlatformDependencies, 'db' | 'queues'>;
+type DeliveryDependencies = Pick<Dependencies, 'db' | 'queues'>;
 
 /**
  * Makes a test event due for an endpoint, also if the filter of the endpoint leaves the type out.
  * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
  */
 export async function sendTestEvent(
-  { db, queues }: Dependencies,
+  { db, queues }: DeliveryDependencies,
   request: EndpointRequest,
 ): Promise<PublicDelivery> {
   const { endpointId } = request;
@@ -122,7 +122,7 @@ export async function sendTestEvent(
  * @throws ServiceError not_found for the endpoint or the delivery; validation_error when the endpoint is disabled.
  */
 export async function retryDelivery(
-  { db, queues }: Dependencies,
+  { db, queues }: DeliveryDependencies,
   request: EndpointRequest & { deliveryId: string },
 ): Promise<PublicDelivery> {
   const { endpointId, deliveryId } = request;
@@ -155,7 +155,7 @@ export const maxReplayed = 10_000;
  * @throws ServiceError not_found for the endpoint; validation_error when it is disabled.
  */
 export async function replayDeliveries(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: Pick<DeliveryDependencies, 'db'>,
   request: EndpointRequest & { since: Date; status: DeliveryStatus },
 ): Promise<number> {
   const { endpointId, since, status } = request;

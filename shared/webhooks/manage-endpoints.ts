@@ -1,5 +1,5 @@
+import type { Dependencies } from '../dependencies.ts';
 import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
-import type { PlatformDependencies } from '../platform/dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
@@ -21,7 +21,7 @@ export const maxEndpoints = 16;
 /** Secrets before the current one that sign during an overlap; each adds a signature to every request. */
 const maxPreviousSecrets = 4;
 
-type Dependencies = Pick<PlatformDependencies, 'db' | 'clock' | 'secrets'>;
+type EndpointDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets'>;
 
 /** An endpoint with its new secret, which is shown only now. */
 export interface EndpointWithSecret {
@@ -43,7 +43,7 @@ export interface EndpointChange {
  * @throws ServiceError validation_error when the owner has too many endpoints.
  */
 export async function createEndpoint(
-  deps: Dependencies,
+  deps: EndpointDependencies,
   request: RefundOwner & {
     url: string;
     events: readonly EndpointEvent[];
@@ -96,7 +96,7 @@ export async function listEndpoints(
  * @throws ServiceError not_found as `findEndpoint`.
  */
 export async function changeEndpoint(
-  deps: Dependencies,
+  deps: EndpointDependencies,
   request: EndpointRequest,
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
@@ -127,7 +127,7 @@ export async function changeEndpoint(
  * @throws ServiceError not_found as `findEndpoint`.
  */
 export async function rotateSecret(
-  deps: Dependencies,
+  deps: EndpointDependencies,
   request: EndpointRequest,
   overlapSeconds: number,
 ): Promise<EndpointWithSecret> {
@@ -152,7 +152,7 @@ export async function rotateSecret(
  * Deletes an endpoint and ends its pending deliveries. A worker removes the rows later, because there may be millions.
  * @throws ServiceError not_found as `findEndpoint`.
  */
-export async function deleteEndpoint(deps: Dependencies, request: EndpointRequest): Promise<void> {
+export async function deleteEndpoint(deps: EndpointDependencies, request: EndpointRequest): Promise<void> {
   const { endpointId: id } = request;
   await deps.db.$transaction(async (tx) => {
     const { url } = await lockEndpoint(tx, request, id);
@@ -185,7 +185,7 @@ function filterOf(events: readonly EndpointEvent[]): string[] {
   return events.includes('*') ? ['*'] : endpointEvents.filter((event) => events.includes(event));
 }
 
-function openSecrets({ secrets }: Dependencies, endpoint: WebhookEndpoint, now: Date): string[] {
+function openSecrets({ secrets }: EndpointDependencies, endpoint: WebhookEndpoint, now: Date): string[] {
   try {
     return openEndpointSecrets(secrets, endpoint, now);
   } catch (cause) {

@@ -1,4 +1,4 @@
-import type { PlatformDependencies } from '../platform/dependencies.ts';
+import type { Dependencies } from '../dependencies.ts';
 import { lockEndpoint } from './endpoint.ts';
 import { openEndpointSecrets, secretColumns } from './endpoint-secrets.ts';
 
@@ -11,7 +11,7 @@ export async function reencryptEndpointSecrets({
   db,
   clock,
   secrets,
-}: Pick<PlatformDependencies, 'db' | 'clock' | 'secrets'>): Promise<number> {
+}: Pick<Dependencies, 'db' | 'clock' | 'secrets'>): Promise<number> {
   const endpoints = await db.webhookEndpoint.findMany({
     where: { deletedAt: null },
     select: { id: true, organizationId: true, environment: true },

@@ -1,4 +1,4 @@
-import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
+import type { Dependencies } from '../../shared/dependencies.ts';
 import type { WebhookSender } from './deliver-webhook.ts';
 import { createDeliveriesBetween } from './statements.ts';
 
@@ -7,7 +7,7 @@ const mostPositions = 200n;
 
 /** Makes the deliveries of all new events, and starts those that may start. Several workers may do so at the same time. */
 export async function createDeliveries(
-  { db }: Pick<PlatformDependencies, 'db'>,
+  { db }: Pick<Dependencies, 'db'>,
   sender: Pick<WebhookSender, 'startUpTo'>,
   closing: AbortSignal,
 ): Promise<void> {

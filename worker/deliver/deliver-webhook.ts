@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import type { PlatformDependencies } from '../../shared/platform/dependencies.ts';
+import type { Dependencies } from '../../shared/dependencies.ts';
 import { warnSparingly } from '../../shared/platform/log.ts';
 import { shareStatement } from '../../shared/platform/shared-statement.ts';
 import { endPendingDeliveries } from '../../shared/webhooks/deliveries.ts';
@@ -49,7 +49,7 @@ const gatherMs = 5;
 
 /** @param transport of the settings' environment by default. */
 export function openWebhookSender(
-  deps: PlatformDependencies,
+  deps: Dependencies,
   transport: Transport = openTransport({ isPublicOnly: deps.settings.NODE_ENV === 'production' }),
 ): WebhookSender {
   const warn = warnSparingly(deps.log, 'webhook attempts failed; they are repeated after their leases');
@@ -131,7 +131,7 @@ export function openWebhookSender(
 
 /** @returns whether further requests may be sent to the endpoint of each. */
 async function recordAll(
-  { db, log }: Pick<PlatformDependencies, 'db' | 'log'>,
+  { db, log }: Pick<Dependencies, 'db' | 'log'>,
   results: readonly AttemptResult[],
 ): Promise<boolean[]> {
   const recorded = await recordAttempts(db, results);
@@ -152,7 +152,7 @@ async function recordAll(
 
 /** An endpoint whose secrets cannot be read gets no request; the delivery is retried like any other. */
 async function send(
-  deps: Pick<PlatformDependencies, 'secrets' | 'clock' | 'log'>,
+  deps: Pick<Dependencies, 'secrets' | 'clock' | 'log'>,
   transport: Transport,
   claim: DeliveryClaim,
 ): Promise<Reply> {

@@ -1,9 +1,9 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
 import { readRole } from '../roles.ts';
-import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
 import { endSessionsOf, holdSession, type Proof } from '../sign-in/sessions.ts';
 import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
@@ -17,7 +17,7 @@ import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail }
  * address that has a user, who must sign in first; service_unavailable.
  */
 export async function acceptAsNewUser(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
   { token, password }: { token: string; password: string },
 ): Promise<Proof> {
   // Checked before hashing, which is expensive.
@@ -65,7 +65,7 @@ async function takeOverAbandoned(
  * or the session has ended; validation_error for a member.
  */
 export async function acceptAsUser(
-  deps: Pick<PasswordDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   { token, userId, sid }: { token: string; userId: string; sid: string },
 ): Promise<void> {
   await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
@@ -88,7 +88,7 @@ export async function acceptAsUser(
  * @returns that id.
  */
 async function acceptOnce(
-  { db, clock }: Pick<PasswordDependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   token: string,
   join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<string>,
 ): Promise<string> {

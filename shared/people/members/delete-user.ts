@@ -1,8 +1,8 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { maxFourEyesDays } from '../../organizations/four-eyes-days.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
@@ -30,7 +30,7 @@ interface Deletion {
  * organization, and for a user whose requests await approval.
  */
 export async function deleteUser(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { email: string; actor: string },
 ): Promise<Deletion> {
   const email = normalizeEmail(request.email);

@@ -1,7 +1,7 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
@@ -22,7 +22,7 @@ export interface UserChange {
  * @throws ServiceError validation_error for the last owner of an organization, or a user who is disabled.
  */
 export async function disableUser(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
 ): Promise<CreatedKey[]> {
   const now = deps.clock.now();
@@ -46,7 +46,7 @@ export async function disableUser(
  * @throws ServiceError validation_error for a user who is not disabled.
  */
 export async function enableUser(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   { userId, actor }: UserChange,
 ): Promise<void> {
   await deps.db.$transaction(async (tx) => {

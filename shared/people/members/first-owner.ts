@@ -1,9 +1,9 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import type { Dependencies } from '../../dependencies.ts';
 import { checkedOrganizationName, insertOrganization } from '../../organizations/create-organization.ts';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
-import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
 import { attempt, lockedError, type RefusalLog } from '../sign-in/lockout.ts';
 import { networkOf } from '../sign-in/network.ts';
 import type { Proof } from '../sign-in/sessions.ts';
@@ -35,7 +35,7 @@ export function setupCode(encryptionKey: string): string {
  * rate_limited after too many wrong codes; service_unavailable.
  */
 export async function createFirstOwner(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> &
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
     RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   request: { code: string; organizationName: string; email: string; password: string; ip: string },
 ): Promise<Proof> {
@@ -56,7 +56,7 @@ export async function createFirstOwner(
 }
 
 async function requireCode(
-  deps: Pick<PasswordDependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
+  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   { code, ip }: { code: string; ip: string },
 ): Promise<void> {
   const expected = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));

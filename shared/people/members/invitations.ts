@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
+import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit, writeAudits } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { lockOrganization } from '../../platform/organization.ts';
@@ -33,7 +33,7 @@ export interface OpenInvitation extends InvitationSummary {
  * grant the role, or not revoke the open invitation.
  */
 export async function invite(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { organizationId: string; acting: Acting; email: string; role: Role },
 ): Promise<{ id: string; token: string; expiresAt: Date }> {
   const { organizationId, acting, role } = request;
@@ -72,7 +72,7 @@ export function alreadyMember(): ServiceError {
 
 /** The open invitations of an organization, the newest first. */
 export async function listInvitations(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   organizationId: string,
 ): Promise<InvitationSummary[]> {
   return await db.invitation.findMany({
@@ -88,7 +88,7 @@ export async function listInvitations(
  * may not; validation_error when it was accepted.
  */
 export async function revokeInvitation(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { organizationId: string; acting: Acting; invitationId: string },
 ): Promise<void> {
   const { organizationId, acting, invitationId: id } = request;
@@ -134,7 +134,7 @@ export async function revokeOpenInvitations(
 
 /** Finds an open invitation by its token; null when it is unknown, accepted, revoked or expired. */
 export async function findInvitation(
-  { db, clock }: { db: Database | DatabaseTransaction; clock: PlatformDependencies['clock'] },
+  { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
   token: string,
 ): Promise<OpenInvitation | null> {
   const found = await db.invitation.findUnique({

@@ -1,7 +1,7 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { type Acting, actorOf } from '../actors.ts';
@@ -130,7 +130,7 @@ export async function insertMembership(
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member.
  */
 export async function changeRole(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { organizationId: string; actingUserId: string; userId: string; role: Role },
 ): Promise<void> {
   const { organizationId, actingUserId, userId, role } = request;
@@ -166,7 +166,7 @@ export async function changeRole(
  * validation_error for the last owner.
  */
 export async function removeMember(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: {
     organizationId: string;
     userId: string;

@@ -1,6 +1,6 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
@@ -25,7 +25,7 @@ export async function readSecondFactorRule(db: Database, organizationId: string)
  * @throws ServiceError validation_error when the acting user has none.
  */
 export async function setSecondFactorRule(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   request: { organizationId: string; actingUserId: string; isRequired: boolean },
 ): Promise<void> {
   const { organizationId, actingUserId: userId, isRequired } = request;

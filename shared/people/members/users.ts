@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import {
   type Database,
@@ -9,7 +10,6 @@ import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { findOrganization, lockOrganization } from '../../platform/organization.ts';
 import { checkedEmail, normalizeEmail } from '../email.ts';
-import type { PasswordDependencies } from '../sign-in/hash-limiter.ts';
 import { checkNewPassword, hashPassword } from '../sign-in/passwords.ts';
 import { revokeOpenInvitations } from './invitations.ts';
 
@@ -25,7 +25,7 @@ export interface NewUser {
  * @throws ServiceError validation_error for an invalid email address or password; service_unavailable.
  */
 export async function prepareUser(
-  deps: Pick<PasswordDependencies, 'hashLimiter'>,
+  deps: Pick<Dependencies, 'hashLimiter'>,
   person: { email: string; password: string; organizationName: string },
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
@@ -40,7 +40,7 @@ export async function prepareUser(
  * organization; service_unavailable.
  */
 export async function createUser(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
   request: { organizationId: string; email: string; password: string; role: Role; actor: string },
 ): Promise<{ id: string }> {
   const { organizationId, role, actor } = request;

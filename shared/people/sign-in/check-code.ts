@@ -1,8 +1,8 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { SecondFactor } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
-import type { PasswordDependencies } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfRecoveryCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
@@ -10,7 +10,7 @@ import { requireCurrent } from './passwords.ts';
 import { secretContext } from './second-factor.ts';
 import type { Proof } from './sessions.ts';
 
-type CodeDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'secrets'> & RefusalLog;
+type CodeDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets'> & RefusalLog;
 
 /** The result of checking a code. */
 type CodeCheck =
@@ -94,7 +94,7 @@ async function useRecoveryCode(
  * @throws ServiceError validation_error for a wrong code or password; rate_limited while locked; service_unavailable.
  */
 export async function confirmUser(
-  deps: CodeDependencies & Pick<PasswordDependencies, 'hashLimiter'>,
+  deps: CodeDependencies & Pick<Dependencies, 'hashLimiter'>,
   { userId, code, password }: { userId: string; code: string; password: string },
 ): Promise<void> {
   const user = await deps.db.user.findUniqueOrThrow({

@@ -1,13 +1,7 @@
 import pLimit from 'p-limit';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 
 // Apart from passwords.ts, so that a process starts without loading the native hashing library.
-
-/** Dependencies of everything that hashes passwords. */
-export interface PasswordDependencies extends PlatformDependencies {
-  hashLimiter: HashLimiter;
-}
 
 /** What a password is hashed for. */
 export interface HashUse {

@@ -1,11 +1,11 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { PasswordDependencies } from './hash-limiter.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Proof } from './sessions.ts';
 
 /** How long a browser stays known after a sign-in. */
 export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
 
-type SigningDependencies = Pick<PasswordDependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
+type SigningDependencies = Pick<Dependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
 
 /** How many people one browser remembers. */
 const peoplePerBrowser = 5;

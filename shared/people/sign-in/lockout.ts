@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 
@@ -80,7 +80,7 @@ export interface RefusalLog {
  * is not counted.
  */
 export async function attempt(
-  { db, clock, log }: Pick<PlatformDependencies, 'db' | 'clock'> & RefusalLog,
+  { db, clock, log }: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
   { subject, successes, userId }: Attempted,
   isRight: () => Promise<boolean>,
 ): Promise<Attempt> {

@@ -1,9 +1,10 @@
 import { hash, verify } from '@node-rs/argon2';
+import type { Dependencies } from '../../dependencies.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
-import type { HashUse, PasswordDependencies } from './hash-limiter.ts';
+import type { HashUse } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';
 
@@ -52,7 +53,7 @@ export async function checkNewPassword(
 }
 
 async function ownerOf(
-  { db }: Pick<PasswordDependencies, 'db'>,
+  { db }: Pick<Dependencies, 'db'>,
   { userId, email }: { userId: string; email: string },
 ): Promise<PasswordOwner> {
   const organizations = await db.organization.findMany({
@@ -67,7 +68,7 @@ async function ownerOf(
  * @throws ServiceError rate_limited or service_unavailable when too many are being hashed.
  */
 export async function hashPassword(
-  { hashLimiter }: Pick<PasswordDependencies, 'hashLimiter'>,
+  { hashLimiter }: Pick<Dependencies, 'hashLimiter'>,
   password: string,
   use: HashUse,
 ): Promise<string> {
@@ -89,7 +90,7 @@ export async function verifyPassword(passwordHash: string | null, password: stri
  * session has ended; rate_limited while the form is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
   request: { userId: string; current: string; next: string; sid: string },
 ): Promise<Proof> {
   const { userId, current, next, sid } = request;
@@ -121,7 +122,7 @@ export async function changePassword(
 
 /** @throws ServiceError validation_error for a wrong password; rate_limited while locked; service_unavailable. */
 export async function requireCurrent(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
   { id, passwordHash }: User,
   current: string,
 ): Promise<void> {
@@ -140,7 +141,7 @@ export async function requireCurrent(
  * @throws ServiceError validation_error for an unsuitable password; service_unavailable.
  */
 export async function resetPassword(
-  deps: Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
   { user, password, actor }: { user: { userId: string; email: string }; password: string; actor: string },
 ): Promise<void> {
   const { userId } = user;

@@ -1,14 +1,14 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { type AuditAction, auditEverywhere } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { forgetFailures } from './lockout.ts';
 import { hashOfRecoveryCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';
 
-type Stores = Pick<PlatformDependencies, 'db' | 'clock'>;
-type SealingStores = Pick<PlatformDependencies, 'db' | 'clock' | 'secrets'>;
+type Stores = Pick<Dependencies, 'db' | 'clock'>;
+type SealingStores = Pick<Dependencies, 'db' | 'clock' | 'secrets'>;
 
 /** A session of the user that makes a change; it must still exist. */
 interface OwnSession {
@@ -153,7 +153,7 @@ export async function resetSecondFactor(
 export async function reencryptSecondFactors({
   db,
   secrets,
-}: Pick<PlatformDependencies, 'db' | 'secrets'>): Promise<number> {
+}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
   const factors = await db.secondFactor.findMany();
   for (const { userId, enabledAt, encryptedSecret: bytes, encryptionKeyId: keyId } of factors) {
     const context = secretContext(userId);

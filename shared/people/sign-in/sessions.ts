@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
+import type { Dependencies } from '../../dependencies.ts';
 import { type AuditAction, auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Prisma, Session } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { actorOf } from '../actors.ts';
 
-type Stores = Pick<PlatformDependencies, 'db' | 'clock'>;
+type Stores = Pick<Dependencies, 'db' | 'clock'>;
 
 const minuteMs = 60 * 1000;
 

@@ -1,5 +1,6 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { isEmail, normalizeEmail } from '../email.ts';
-import type { HashUse, PasswordDependencies } from './hash-limiter.ts';
+import type { HashUse } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { type Attempt, type Attempted, attempt, type RefusalLog } from './lockout.ts';
 import { networkOf } from './network.ts';
@@ -12,7 +13,7 @@ export type SignIn =
   | { kind: 'refused' }
   | { kind: 'locked'; retryAfterSeconds: number };
 
-export type SignInDependencies = Pick<PasswordDependencies, 'db' | 'clock' | 'hashLimiter'> &
+export type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
   RefusalLog & { settings: { ENCRYPTION_KEY: string } };
 
 /**

@@ -1,7 +1,8 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { processorKind, processorNames } from '../registry.ts';
-import type { AccountDependencies, AccountName } from './connections.ts';
+import type { AccountName } from './connections.ts';
 
 /** A payment to find the account of. */
 export interface AccountQuestion {
@@ -19,7 +20,7 @@ export interface AccountQuestion {
  * processor that may have the payment is unreachable.
  */
 export async function chooseAccount(
-  deps: Pick<AccountDependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
   accounts: readonly AccountName[],
   question: AccountQuestion,
 ): Promise<AccountName | null> {
@@ -44,7 +45,7 @@ export async function chooseAccount(
 }
 
 async function askEach(
-  deps: Pick<AccountDependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
   accounts: readonly AccountName[],
   transactionId: string,
 ): Promise<AccountName | null> {

@@ -1,5 +1,5 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { SecretUnreadableError } from '../../platform/secrets.ts';
 import { aroundCalls, maskSecrets } from '../contract/calls.ts';
@@ -8,11 +8,6 @@ import type { ProcessorFailure } from '../contract/processor.ts';
 import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
 import { withEventEvidence } from './event-evidence.ts';
-
-/** What calling processors needs. */
-export interface AccountDependencies extends PlatformDependencies {
-  connections: ProcessorConnections;
-}
 
 /** Names an organization's account at a processor; there is one per environment. */
 export interface AccountKey {
@@ -44,11 +39,11 @@ export interface Connection {
  * made for a throttled account.
  */
 export class ProcessorConnections {
-  readonly #deps: Pick<PlatformDependencies, 'db' | 'clock' | 'log' | 'secrets'>;
+  readonly #deps: Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets'>;
   readonly #connected = new Map<string, Connection>();
   readonly #opening = new Map<string, Promise<Connection>>();
 
-  constructor(deps: Pick<PlatformDependencies, 'db' | 'clock' | 'log' | 'secrets'>) {
+  constructor(deps: Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets'>) {
     this.#deps = deps;
   }
 
@@ -177,7 +172,7 @@ const defaultThrottleMs = 1_000;
  * @returns until when no call is made for the account.
  */
 async function throttleAccount(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   account: Pick<ProcessorAccount, 'id'>,
   retryAfterMs: number | null,
 ): Promise<Date> {
@@ -192,7 +187,7 @@ async function throttleAccount(
 
 /** Marks the account's credentials as refused, unless they have been replaced since. */
 export async function markMisconfigured(
-  { db, clock, log }: Pick<PlatformDependencies, 'db' | 'clock' | 'log'>,
+  { db, clock, log }: Pick<Dependencies, 'db' | 'clock' | 'log'>,
   account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
   failure: ProcessorFailure,
 ): Promise<void> {
@@ -205,7 +200,7 @@ export async function markMisconfigured(
 
 /** Clears the mark once the processor accepts the credentials. */
 async function clearMisconfigured(
-  { db }: Pick<PlatformDependencies, 'db'>,
+  { db }: Pick<Dependencies, 'db'>,
   account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
 ): Promise<void> {
   await db.processorAccount.updateMany({

@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, ProcessorAccount } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -5,12 +6,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { findOrganization, lockOrganization } from '../../platform/organization.ts';
 import { processorKind, processorNames } from '../registry.ts';
-import {
-  type AccountDependencies,
-  type AccountKey,
-  credentialContext,
-  withoutCredentials,
-} from './connections.ts';
+import { type AccountKey, credentialContext, withoutCredentials } from './connections.ts';
 
 /** An account without its credentials. */
 export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
@@ -37,7 +33,7 @@ export async function listProcessorAccounts(
  * processor, not_found for an unknown organization.
  */
 export async function setProcessorAccount(
-  deps: Pick<AccountDependencies, 'db' | 'clock' | 'secrets'>,
+  deps: Pick<Dependencies, 'db' | 'clock' | 'secrets'>,
   request: AccountKey & { credentials: unknown; actor: string },
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;

@@ -1,4 +1,4 @@
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
+import type { Dependencies } from '../../dependencies.ts';
 import { credentialContext } from './connections.ts';
 
 /**
@@ -9,7 +9,7 @@ import { credentialContext } from './connections.ts';
 export async function reencryptAccountCredentials({
   db,
   secrets,
-}: Pick<PlatformDependencies, 'db' | 'secrets'>): Promise<number> {
+}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
   const accounts = await db.processorAccount.findMany();
   for (const account of accounts) {
     const { id, updatedAt, encryptionKeyId: keyId, encryptedCredentials: bytes } = account;

@@ -1,7 +1,8 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { CallOptions, Processor, ReadResult } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
-import { type AccountDependencies, type AccountName, isUnusableCredentials } from './connections.ts';
+import { type AccountName, isUnusableCredentials } from './connections.ts';
 
 /**
  * The result of a connection test; `message` is the processor's, or names the problem with the stored credentials.
@@ -26,7 +27,7 @@ const emptyWindow = { from: new Date('2001-01-01T00:00:00Z'), to: new Date('2001
  * @param request.actor for the audit log.
  */
 export async function testConnection(
-  deps: AccountDependencies,
+  deps: Dependencies,
   request: { account: AccountName; actor: string },
 ): Promise<ConnectionTest> {
   const { account, actor } = request;
@@ -40,7 +41,7 @@ export async function testConnection(
   return result;
 }
 
-async function tryOut(deps: AccountDependencies, account: AccountName): Promise<ConnectionTest> {
+async function tryOut(deps: Dependencies, account: AccountName): Promise<ConnectionTest> {
   const { throttledUntil } = account;
   if (throttledUntil !== null && throttledUntil > deps.clock.now()) {
     return { kind: 'throttled', until: throttledUntil };

@@ -1,9 +1,9 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
-import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
 import { dropWork, startWork } from '../lifecycle/work.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
@@ -31,7 +31,7 @@ export interface DecisionOutcome {
  * @throws ServiceError insufficient_scope when the approver and the requester may be one person; see four-eyes.ts.
  */
 export async function approveRefund(
-  deps: RefundDependencies,
+  deps: Dependencies,
   refund: DecidedRefund,
   actor: string,
 ): Promise<DecisionOutcome> {
@@ -58,7 +58,7 @@ export async function approveRefund(
  * @throws ServiceError validation_error for a reason that is empty, too long or not printable.
  */
 export async function rejectRefund(
-  deps: Pick<RefundDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   refund: DecidedRefund,
   actor: string,
   reason: string | null,
@@ -77,7 +77,7 @@ export async function rejectRefund(
 type Decision = Move & { refund: DecidedRefund };
 
 async function decide(
-  deps: Pick<RefundDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   action: AuditAction,
   move: Decision,
   changeWork: (tx: DatabaseTransaction, refund: Refund) => Promise<void>,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dependencies } from '../../dependencies.ts';
 import { type AuditAction, writeAudits } from '../../platform/audit-log.ts';
 import { type Database, type DatabaseTransaction, Prisma } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { eraseFlagWords } from '../lifecycle/work.ts';
@@ -23,7 +23,7 @@ const retry = { most: 100, pauseMs: 300 };
  * @throws ServiceError service_unavailable when a refund stays held; those before it were erased.
  */
 export async function eraseRefunds(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: { organizationId: string; refundIds: readonly string[]; actor: string },
 ): Promise<void> {
   const { organizationId, refundIds, actor } = request;

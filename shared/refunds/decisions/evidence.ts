@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { formatAmount } from '../../money/money.ts';
 import { type Refund, serviceTime } from '../../platform/database.ts';
 import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
@@ -7,7 +8,6 @@ import {
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
-import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import type { FlaggedClaim } from '../lifecycle/work.ts';
 import { lookupConclusiveAt } from '../model/lookup-proof.ts';
 import { referenceTo } from '../model/refund.ts';
@@ -34,7 +34,7 @@ export type ResolvedStatus = (typeof resolvedStatuses)[number];
  * @param named the processor's id that the caller claims for the refund; null for the one on record.
  */
 export async function gatherEvidence(
-  deps: RefundDependencies,
+  deps: Dependencies,
   claim: FlaggedClaim,
   named: string | null,
 ): Promise<Evidence> {
@@ -59,7 +59,7 @@ export async function gatherEvidence(
  * may have moved the same money a second time.
  */
 async function readNamed(
-  deps: RefundDependencies,
+  deps: Dependencies,
   processor: Processor,
   claim: FlaggedClaim,
   named: string,
@@ -85,7 +85,7 @@ async function readNamed(
 }
 
 async function readRecorded(
-  deps: RefundDependencies,
+  deps: Dependencies,
   processor: Processor,
   claim: FlaggedClaim,
   externalRefundId: string,
@@ -97,11 +97,7 @@ async function readRecorded(
   return answer.kind === 'not-found' ? await lookUp(deps, processor, claim) : unclear(answer);
 }
 
-async function lookUp(
-  deps: RefundDependencies,
-  processor: Processor,
-  claim: FlaggedClaim,
-): Promise<Evidence> {
+async function lookUp(deps: Dependencies, processor: Processor, claim: FlaggedClaim): Promise<Evidence> {
   const answer = await processor.findRefund(referenceTo(claim.refund), optionsOf(deps));
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
   if (answer.kind !== 'not-found') return unclear(answer);
@@ -113,10 +109,7 @@ async function lookUp(
 }
 
 /** The answer while it is too early to conclude anything from a lookup that finds nothing; null after that. */
-async function inconclusive(
-  deps: RefundDependencies,
-  { refund, work }: FlaggedClaim,
-): Promise<Evidence | null> {
+async function inconclusive(deps: Dependencies, { refund, work }: FlaggedClaim): Promise<Evidence | null> {
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work);
   if (conclusiveAt <= (await serviceTime(deps.db))) return null;
   const message = `The processor does not show the refund yet. A lookup is conclusive from ${conclusiveAt.toISOString()}.`;
@@ -148,6 +141,6 @@ export function contradictionOf(
   return agrees ? null : `${theirs}; ${formatAmount(refund.amount, refund.currency)} was requested.`;
 }
 
-function optionsOf({ settings }: RefundDependencies) {
+function optionsOf({ settings }: Dependencies) {
   return { timeoutMs: Math.floor(settings.PROCESSOR_TIMEOUT_MS / 2) };
 }

@@ -1,6 +1,6 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { peopleBehind } from '../../people/actors.ts';
 import type { Refund } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 
 /** An actor as in timelines, and the person behind it: for a key, the person who created it. */
 export interface Principal {
@@ -87,7 +87,7 @@ function daysInWords(days: number): string {
  * @param actor who requested it, the first of its timeline.
  */
 export async function readApprovalRefusal(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   refund: Pick<Refund, 'organizationId' | 'requester'>,
   actor: string,
   approver: string,
@@ -105,7 +105,7 @@ export async function readApprovalRefusal(
 
 /** Invitations of the command line connect no one: operators may do anything. */
 async function readCircumstances(
-  { db, clock }: Pick<PlatformDependencies, 'db' | 'clock'>,
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   organizationId: string,
   { person }: Principal,
 ): Promise<Circumstances> {

@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { countRefundedOutside, lockPaymentOf, markPaymentStale } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import {
@@ -9,7 +10,6 @@ import {
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isLive } from '../../processors/contract/processor.ts';
-import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
 import {
@@ -65,7 +65,7 @@ export function canBeResolved({ status: from }: Pick<Refund, 'status'>, to: Reso
  * expected, or another refund's.
  */
 export async function resolveRefund(
-  deps: RefundDependencies,
+  deps: Dependencies,
   loaded: RefundWithWork,
   actor: string,
   resolution: Resolution,
@@ -104,7 +104,7 @@ export async function resolveRefund(
  * @throws ServiceError validation_error for a reason that is not printable.
  */
 export async function dismissFlag(
-  deps: RefundDependencies,
+  deps: Dependencies,
   loaded: RefundWithWork,
   actor: string,
   reason: string,
@@ -128,11 +128,7 @@ export async function dismissFlag(
  * Requests a read of the refund from its processor, whatever its status.
  * @returns false for a refund that awaits approval: it has never been at the processor.
  */
-export async function recheckRefund(
-  deps: RefundDependencies,
-  refund: Refund,
-  actor: string,
-): Promise<boolean> {
+export async function recheckRefund(deps: Dependencies, refund: Refund, actor: string): Promise<boolean> {
   const requested = await deps.db.$transaction(async (tx) => {
     if (!(await requestResync(tx, refund))) return false;
     await audit(tx, deps, refund, { actor, action: 'refund.rechecked' });
@@ -158,7 +154,7 @@ function checkResolution(refund: Refund, asked: Resolution): Resolution {
 }
 
 /** Why the flag that the caller has seen could not be settled. */
-async function changed(deps: RefundDependencies, { id }: Pick<Refund, 'id'>): Promise<ResolutionOutcome> {
+async function changed(deps: Dependencies, { id }: Pick<Refund, 'id'>): Promise<ResolutionOutcome> {
   const { work, ...refund } = await deps.db.refund.findUniqueOrThrow({
     where: { id },
     include: { work: true },
@@ -177,7 +173,7 @@ interface Decision extends Resolution {
 
 async function record(
   tx: DatabaseTransaction,
-  deps: RefundDependencies,
+  deps: Dependencies,
   { refund, work }: FlaggedClaim,
   decision: Decision,
 ): Promise<Refund | null> {
@@ -255,7 +251,7 @@ function movedAnyway(status: ResolvedStatus, evidence: Evidence): bigint {
 
 async function audit(
   tx: DatabaseTransaction,
-  { clock }: Pick<RefundDependencies, 'clock'>,
+  { clock }: Pick<Dependencies, 'clock'>,
   { id, organizationId }: Refund,
   entry: { actor: string; action: AuditAction; detail?: Prisma.InputJsonObject },
 ): Promise<void> {

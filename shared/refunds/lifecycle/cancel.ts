@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -5,7 +6,6 @@ import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
 import { keyReused, notKnown } from '../model/refusals.ts';
 import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
-import type { RefundDependencies } from './dependencies.ts';
 
 /**
  * The immediate result of a request to cancel.
@@ -27,7 +27,7 @@ export function canBeCancelled(refund: RefundDetails): boolean {
   return externalRefundId === null || processorKind(processor).mayCancel({ ...refund, externalRefundId });
 }
 
-type CancelDependencies = Pick<RefundDependencies, 'statements' | 'queues' | 'whileWaiting'>;
+type CancelDependencies = Pick<Dependencies, 'statements' | 'queues' | 'whileWaiting'>;
 
 /** A request to cancel a refund. */
 export interface Cancellation {
@@ -81,7 +81,7 @@ export async function cancelRefund(
 }
 
 async function ask(
-  { statements }: Pick<RefundDependencies, 'statements'>,
+  { statements }: Pick<Dependencies, 'statements'>,
   asked: CancelItem,
 ): Promise<CancelResult> {
   try {

@@ -1,7 +1,7 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { Refund, RefundWork } from '../../platform/database.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { fromRow, refundFrom, workFrom } from '../model/rows.ts';
-import type { RefundDependencies } from './dependencies.ts';
 import type { ClaimRow } from './statements.ts';
 
 /**
@@ -41,7 +41,7 @@ export interface Claim {
  * @returns null when the refund is not due, another worker holds it, or its account is throttled.
  */
 export async function claimRefund(
-  { statements }: Pick<RefundDependencies, 'statements'>,
+  { statements }: Pick<Dependencies, 'statements'>,
   refundId: string,
 ): Promise<Claim | null> {
   const since = performance.now();
@@ -58,7 +58,7 @@ export interface DueClaims {
 
 /** Claims the longest due refunds of a processor, up to a number, as `claimRefund` does with one. */
 export async function claimDueRefunds(
-  { statements }: Pick<RefundDependencies, 'statements'>,
+  { statements }: Pick<Dependencies, 'statements'>,
   processor: string,
   most: number,
 ): Promise<DueClaims> {

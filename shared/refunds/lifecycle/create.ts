@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dependencies } from '../../dependencies.ts';
 import { asKnown, remainingOf } from '../../payments/payment.ts';
 import type { PaymentFacts } from '../../payments/read-payment.ts';
 import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
@@ -10,7 +11,6 @@ import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
 import { balanceProblem, type Decision, decideRefund, type RefundRequest } from './decide.ts';
-import type { RefundDependencies } from './dependencies.ts';
 import { sumOfLive } from './record-payment.ts';
 
 export interface CreatedRefund {
@@ -53,7 +53,7 @@ const maxDecisions = 5;
  * @returns the refund, `processing`, or `pending` when it awaits approval; a replayed one in its current state.
  * @throws ServiceError as in the public contract of a creation. A request that created no refund does not bind its key.
  */
-export async function createRefund(deps: RefundDependencies, request: RefundRequest): Promise<CreatedRefund> {
+export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
   try {
     for (let decision = 1; decision <= maxDecisions; decision += 1) {
       const created = await decideAndRecord(deps, request);
@@ -82,10 +82,7 @@ export async function createRefund(deps: RefundDependencies, request: RefundRequ
 const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'internal_error']);
 
 /** @returns null when a concurrent change requires another decision. */
-async function decideAndRecord(
-  deps: RefundDependencies,
-  request: RefundRequest,
-): Promise<CreatedRefund | null> {
+async function decideAndRecord(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund | null> {
   const decision = await decideRefund(deps, request, false);
   if (decision.refusal !== null) throw decision.refusal;
   return createdBy(request, await record(deps, itemOf(request, decision)));
@@ -144,7 +141,7 @@ const repeatMs = 3_000;
  * Stores the refund. When the connection breaks, the outcome is unknown; repeating the statement with the same id resolves it.
  * @throws ServiceError internal_error when the outcome stays unknown; the database's error when nothing was done.
  */
-async function record(deps: RefundDependencies, item: CreationItem): Promise<CreationResult> {
+async function record(deps: Dependencies, item: CreationItem): Promise<CreationResult> {
   const since = performance.now();
   for (let isRepeated = false; ; isRepeated = true) {
     try {
@@ -180,7 +177,7 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
  * @throws ServiceError idempotency_key_reused when the key was used with another request.
  */
 export async function findByKey(
-  { db }: Pick<RefundDependencies, 'db'>,
+  { db }: Pick<Dependencies, 'db'>,
   { organizationId, environment, idempotency }: RefundRequest,
 ): Promise<CreatedRefund | null> {
   if (idempotency === null) return null;

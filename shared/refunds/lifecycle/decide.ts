@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { type KnownPayment, type PaymentKey, remainingOf } from '../../payments/payment.ts';
 import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
 import type { ApiKey, Payment } from '../../platform/database.ts';
@@ -30,7 +31,6 @@ import type { ProcessorFailure, ProcessorPayment } from '../../processors/contra
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
-import type { RefundDependencies } from './dependencies.ts';
 import { knownUnrecorded, recordKnown } from './record-payment.ts';
 
 /** A request for a refund, with validated fields. */
@@ -111,7 +111,7 @@ export interface Decision {
  * the payment is unknown or cannot be refunded, service_unavailable while a policy cannot be evaluated.
  */
 export async function decideRefund(
-  deps: RefundDependencies,
+  deps: Dependencies,
   request: RefundRequest,
   isDryRun: boolean,
 ): Promise<Decision> {
@@ -150,7 +150,7 @@ export async function decideRefund(
  * processor_error when it refuses the account's credentials. Also what `chooseAccount` throws.
  */
 export async function examinePayment(
-  deps: RefundDependencies,
+  deps: Dependencies,
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
   const { transactionId, request } = question;
@@ -205,7 +205,7 @@ type Purpose = 'creation' | 'dry run' | 'check';
  * @returns null when no account has the payment.
  */
 async function examine(
-  deps: RefundDependencies,
+  deps: Dependencies,
   question: PolicyQuestion,
   purpose: Purpose,
 ): Promise<Examination | null> {
@@ -234,7 +234,7 @@ async function examine(
 
 /** Null when its processor does not have it or cannot refund it, or is unreachable while nothing is stored. */
 async function knownPayment(
-  deps: RefundDependencies,
+  deps: Dependencies,
   key: PaymentKey,
   stored: Payment | null,
   found: PaymentFacts,
@@ -253,7 +253,7 @@ async function knownPayment(
 
 /** The payment as stored by another id than the requested one; null when it is not. */
 async function storedByOtherId(
-  { lookups }: RefundDependencies,
+  { lookups }: Dependencies,
   key: PaymentKey,
   { transactionIds }: ProcessorPayment,
 ): Promise<Payment | null> {

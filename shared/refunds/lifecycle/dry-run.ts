@@ -1,9 +1,9 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import { type InitialStatus, initialStatus } from '../model/states.ts';
 import { findByKey } from './create.ts';
 import { type Decision, decideRefund, type RefundRequest } from './decide.ts';
-import type { RefundDependencies } from './dependencies.ts';
 
 /** What a creation would come to. */
 export interface DryRun {
@@ -22,12 +22,12 @@ export interface DryRun {
  * Decides about a refund as a creation would at this moment: reserves, sends, stores and binds nothing.
  * @throws ServiceError only for a request that could not be decided about: service_unavailable and internal_error.
  */
-export async function dryRunRefund(deps: RefundDependencies, request: RefundRequest): Promise<DryRun> {
+export async function dryRunRefund(deps: Dependencies, request: RefundRequest): Promise<DryRun> {
   const decided = await decide(deps, request);
   return { ...decided, ...(await decidedByKey(deps, request)) };
 }
 
-async function decide(deps: RefundDependencies, request: RefundRequest): Promise<DryRun> {
+async function decide(deps: Dependencies, request: RefundRequest): Promise<DryRun> {
   try {
     return asDryRun(await decideRefund(deps, request, true));
   } catch (error) {
@@ -52,7 +52,7 @@ function asDryRun({ refusal, approvalRequired, verdict, trace, maxAmount }: Deci
 type Outcome = Pick<DryRun, 'wouldCreate' | 'status' | 'error'>;
 
 /** What an idempotency key that is bound already changes. */
-async function decidedByKey(deps: RefundDependencies, request: RefundRequest): Promise<Partial<Outcome>> {
+async function decidedByKey(deps: Dependencies, request: RefundRequest): Promise<Partial<Outcome>> {
   try {
     const known = await findByKey(deps, request);
     return known === null ? {} : { wouldCreate: false, status: null, error: null };

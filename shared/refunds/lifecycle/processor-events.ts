@@ -1,5 +1,5 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { Reads } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
@@ -7,7 +7,6 @@ import { SharedWait } from '../../platform/shared-wait.ts';
 import type { Connection } from '../../processors/accounts/connections.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSubject } from '../../processors/contract/processor.ts';
 import { toItems } from '../model/rows.ts';
-import type { RefundDependencies } from './dependencies.ts';
 
 /** What an event says: an item of `compare_processor_events`. */
 type EventItem = { accountId: string } & Partial<WebhookSubject>;
@@ -39,7 +38,7 @@ export class EventComparisons extends SharedWait<HeldEvent> {
   readonly compare: SharedStatement<EventItem, Comparison>;
 
   /** @param closing ends all waiting. */
-  constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor({ reads, log }: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
     super({
       look: (round) => updateHeld(reads, round),
       warning: 'comparing events with the record failed; it will be repeated',
@@ -81,7 +80,7 @@ interface WebhookAddress {
 
 /** The dependencies of receiving events. */
 interface EventDependencies
-  extends Pick<RefundDependencies, 'connections' | 'statements' | 'queues' | 'whileWaiting'> {
+  extends Pick<Dependencies, 'connections' | 'statements' | 'queues' | 'whileWaiting'> {
   events: EventComparisons;
 }
 

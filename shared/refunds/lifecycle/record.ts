@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { Prisma } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
@@ -5,7 +6,6 @@ import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 import type { Claim } from './claim.ts';
-import type { RefundDependencies } from './dependencies.ts';
 import type { MoveItem, RefundChange } from './move.ts';
 
 /** What follows from a step for its refund. Fields that are left out stay as they are. */
@@ -58,7 +58,7 @@ export type RecordResult = 'recorded' | 'due' | 'lost' | 'resync';
  * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
 export async function recordOutcome(
-  deps: Pick<RefundDependencies, 'statements' | 'queues' | 'log'>,
+  deps: Pick<Dependencies, 'statements' | 'queues' | 'log'>,
   { refund, work }: Pick<Claim, 'refund' | 'work'>,
   outcome: StepOutcome,
 ): Promise<RecordResult> {
@@ -104,7 +104,7 @@ function checkMoves(status: RefundStatus, { moves }: StepOutcome): void {
 }
 
 function logOutcome(
-  { log }: Pick<RefundDependencies, 'log'>,
+  { log }: Pick<Dependencies, 'log'>,
   { id: refundId, processor }: Claim['refund'],
   { moves, retrying, flag }: StepOutcome,
 ): void {

@@ -1,13 +1,13 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import type { Flag } from '../model/flags.ts';
 import { leaseMs } from '../model/lookup-proof.ts';
 import { type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { Claim } from './claim.ts';
-import type { RefundDependencies } from './dependencies.ts';
 
 // All writes of refund_work outside of the SQL functions in prisma/functions/refunds. `npm run check` fails on any other.
 
-type LeaseDependencies = Pick<RefundDependencies, 'db' | 'settings'>;
+type LeaseDependencies = Pick<Dependencies, 'db' | 'settings'>;
 
 /** A flagged refund under a person's lease. */
 export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'>;
@@ -52,7 +52,7 @@ export async function claimFlagged(
 
 /** Ends the lease without a decision. */
 export async function releaseFlagged(
-  { db }: Pick<RefundDependencies, 'db'>,
+  { db }: Pick<Dependencies, 'db'>,
   { work }: Pick<Claim, 'work'>,
 ): Promise<void> {
   await db.refundWork.updateMany({

@@ -1,7 +1,7 @@
+import type { Dependencies } from '../../dependencies.ts';
 import { toDecimal } from '../../money/money.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { Database, Prisma, Refund } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from './refund-filter.ts';
@@ -22,7 +22,7 @@ export interface ExportRequest {
  * end, in any case, with the number of exported refunds.
  */
 export async function* auditedExport(
-  deps: Pick<PlatformDependencies, 'db' | 'clock'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   { owner, filter, actor, confirm }: ExportRequest,
 ): AsyncGenerator<string, void, undefined> {
   const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {

@@ -1,5 +1,5 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { Reads } from '../../platform/database.ts';
-import type { PlatformDependencies } from '../../platform/dependencies.ts';
 import { SharedWait } from '../../platform/shared-wait.ts';
 import { detailColumns, type RefundDetails, refundColumns } from '../model/refund.ts';
 
@@ -12,7 +12,7 @@ interface Waiter {
 /** Waits for refunds to change. */
 export class RefundWatcher extends SharedWait<Waiter> {
   /** @param closing ends all waiting. */
-  constructor({ reads, log }: Pick<PlatformDependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor({ reads, log }: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
     super({
       look: (round) => updateWaiters(reads, round),
       warning: 'looking for changed refunds failed; it will be repeated',

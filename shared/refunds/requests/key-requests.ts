@@ -1,3 +1,4 @@
+import type { Dependencies } from '../../dependencies.ts';
 import type { ApiKey, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { fingerprintOf } from '../../platform/json.ts';
@@ -10,7 +11,6 @@ import {
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
-import type { RefundDependencies } from '../lifecycle/dependencies.ts';
 import type { InitiatedBy } from '../model/reasons.ts';
 import { asCreated, type PublicRefund, type RefundDetails, toPublicRefund } from '../model/refund.ts';
 import { nothingLeft } from '../model/refusals.ts';
@@ -20,7 +20,7 @@ import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts'
 
 // What holders of API keys request of refunds, whichever way they are connected.
 
-type WaitingDependencies = RefundDependencies & { watcher: RefundWatcher; refundReads: RefundReads };
+type WaitingDependencies = Dependencies & { watcher: RefundWatcher; refundReads: RefundReads };
 
 /** What came of a request that can be repeated with the same idempotency key. */
 export interface Outcome<Answer> {
