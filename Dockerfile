@@ -6,7 +6,7 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Install scripts would generate the database client before its schema is here; it is done below.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json prisma.config.ts ./
+COPY tsconfig.json tsconfig.build.json build.ts prisma.config.ts ./
 COPY prisma prisma
 COPY shared shared
 COPY api api

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { newRequestId } from '../shared/platform/ids.ts';
+import { newRequestId } from '#shared/platform/ids.ts';
 import type { Api } from './http/route.ts';
 
 declare module 'node:http' {

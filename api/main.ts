@@ -1,7 +1,7 @@
-import { loadApiSettings } from '../shared/platform/config.ts';
-import { openDatabase, serviceTime } from '../shared/platform/database.ts';
-import { openLog } from '../shared/platform/log.ts';
-import { runMain } from '../shared/process.ts';
+import { loadApiSettings } from '#shared/platform/config.ts';
+import { openDatabase, serviceTime } from '#shared/platform/database.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { runMain } from '#shared/process.ts';
 
 runMain(async () => {
   const settings = loadApiSettings();

@@ -3,11 +3,11 @@ import {
   type Dependencies,
   openDependencies,
   untilClockStarted,
-} from '../shared/dependencies.ts';
-import type { ServiceSettings } from '../shared/platform/config.ts';
-import { type Database, openDatabase } from '../shared/platform/database.ts';
-import type { Logger } from '../shared/platform/log.ts';
-import { closeOnSignal } from '../shared/process.ts';
+} from '#shared/dependencies.ts';
+import type { ServiceSettings } from '#shared/platform/config.ts';
+import { type Database, openDatabase } from '#shared/platform/database.ts';
+import type { Logger } from '#shared/platform/log.ts';
+import { closeOnSignal } from '#shared/process.ts';
 import { buildApp } from './app.ts';
 import type { SecondApp } from './hand-over.ts';
 
@@ -40,7 +40,7 @@ function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
 
 /** Until the first owner exists, the operator who reads the log may create it; after that the code has no use. */
 async function inviteFirstOwner({ db, log, settings }: Dependencies): Promise<void> {
-  const { needsFirstOwner, setupCode } = await import('../shared/people/members/first-owner.ts');
+  const { needsFirstOwner, setupCode } = await import('#shared/people/members/first-owner.ts');
   if (!(await needsFirstOwner(db).catch(() => false))) return;
   log.warn(`no user exists yet: open /dashboard/set-up and enter ${setupCode(settings.ENCRYPTION_KEY)}`);
 }

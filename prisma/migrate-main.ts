@@ -1,4 +1,4 @@
-import { ConfigError, loadDatabaseSettings } from '../shared/platform/config.ts';
+import { ConfigError, loadDatabaseSettings } from '#shared/platform/config.ts';
 import { MigrationError } from './migrate.ts';
 import { prepareDatabase } from './prepare-database.ts';
 

@@ -8,8 +8,8 @@ export interface SqlFile {
   sql: string;
 }
 
-/** The same folder for the sources and for what is compiled to dist/, because both lie below one package.json. */
-export const prismaFolder = join(findPackageRoot(import.meta.dirname), 'prisma');
+/** The same folder for the sources and for what is compiled to dist/: the nearest above with migrations. */
+export const prismaFolder = findPrismaFolder(import.meta.dirname);
 
 /**
  * Reads `migrations/<name>/migration.sql` of every migration, oldest first.
@@ -37,9 +37,10 @@ function byName(a: SqlFile, b: SqlFile): number {
   return a.name < b.name ? -1 : 1;
 }
 
-function findPackageRoot(from: string): string {
-  if (existsSync(join(from, 'package.json'))) return from;
+function findPrismaFolder(from: string): string {
+  const folder = join(from, 'prisma');
+  if (existsSync(join(folder, 'migrations'))) return folder;
   const parent = dirname(from);
-  if (parent === from) throw new Error('No package.json above this file: the migrations cannot be found.');
-  return findPackageRoot(parent);
+  if (parent === from) throw new Error('No folder prisma/migrations above this file.');
+  return findPrismaFolder(parent);
 }

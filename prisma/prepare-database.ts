@@ -1,5 +1,5 @@
-import { migrateQueueTables } from '../shared/platform/queues.ts';
-import { processorNames } from '../shared/processors/registry.ts';
+import { migrateQueueTables } from '#shared/platform/queues.ts';
+import { processorNames } from '#shared/processors/registry.ts';
 import { migrate } from './migrate.ts';
 import { grantServiceRole } from './service-role.ts';
 

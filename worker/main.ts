@@ -1,7 +1,7 @@
-import { closeDependencies, openDependencies, untilClockStarted } from '../shared/dependencies.ts';
-import { loadServiceSettings } from '../shared/platform/config.ts';
-import { openLog } from '../shared/platform/log.ts';
-import { closeOnSignal, runMain } from '../shared/process.ts';
+import { closeDependencies, openDependencies, untilClockStarted } from '#shared/dependencies.ts';
+import { loadServiceSettings } from '#shared/platform/config.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { closeOnSignal, runMain } from '#shared/process.ts';
 import { startWorkers } from './start-workers.ts';
 
 runMain(async () => {

@@ -1,11 +1,6 @@
-import type { Dependencies } from '../shared/dependencies.ts';
-import {
-  deliveryQueueName,
-  openWorker,
-  type QueueWorker,
-  refundQueueName,
-} from '../shared/platform/queues.ts';
-import { processorNames } from '../shared/processors/registry.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from '#shared/platform/queues.ts';
+import { processorNames } from '#shared/processors/registry.ts';
 import { openRefundWork } from './advance/refund-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';

@@ -1,10 +1,10 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../../shared/platform/config.ts';
-import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
-import { ServiceError } from '../../shared/platform/errors.ts';
-import { redact } from '../../shared/platform/log.ts';
-import { SecretUnreadableError } from '../../shared/platform/secrets.ts';
-import { InvalidCredentialsError } from '../../shared/processors/contract/processor.ts';
+import { ConfigError } from '#shared/platform/config.ts';
+import { isDatabaseUnavailable } from '#shared/platform/database.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { redact } from '#shared/platform/log.ts';
+import { SecretUnreadableError } from '#shared/platform/secrets.ts';
+import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addAuditCommands } from './commands/audit.ts';
 import { addKeyCommands } from './commands/key.ts';

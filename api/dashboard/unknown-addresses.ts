@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { dashboardPath, pageNotFound } from './http/paths.ts';
 import { protectPage } from './http/render.ts';
 import { sendErrorPage } from './pages/error-pages.tsx';

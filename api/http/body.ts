@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
 import { getUnsafeNumberReason, parse } from 'lossless-json';
-import { ServiceError } from '../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 
 /**
  * Each chunk costs the event loop as much as hundreds of bytes. A network delivers at least that many at once, so more small

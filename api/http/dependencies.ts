@@ -1,5 +1,5 @@
-import type { Database } from '../../shared/platform/database.ts';
-import type { EventComparisons } from '../../shared/refunds/lifecycle/processor-events.ts';
+import type { Database } from '#shared/platform/database.ts';
+import type { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import type { OperationDependencies } from '../operations/operation.ts';
 
 /** What operations need, and what only an HTTP process has. */

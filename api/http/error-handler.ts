@@ -1,11 +1,11 @@
 import type { Socket } from 'node:net';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
-import { isDatabaseUnavailable } from '../../shared/platform/database.ts';
-import { type ErrorCode, ServiceError } from '../../shared/platform/errors.ts';
-import { newRequestId } from '../../shared/platform/ids.ts';
-import { type Logger, redact, warnSparingly } from '../../shared/platform/log.ts';
-import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
+import { isDatabaseUnavailable } from '#shared/platform/database.ts';
+import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
+import { newRequestId } from '#shared/platform/ids.ts';
+import { type Logger, redact, warnSparingly } from '#shared/platform/log.ts';
+import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import { describeInvalidRequest } from './invalid-fields.ts';
 import { OverloadError } from './overload.ts';
 import { jsonHeaders } from './security-headers.ts';

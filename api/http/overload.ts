@@ -1,6 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 
 const resolutionMs = 10;
 const sampleIntervalMs = 500;

@@ -1,9 +1,9 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { ServiceError } from '../../shared/platform/errors.ts';
-import { failFast, openRedis } from '../../shared/platform/queues.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { failFast, openRedis } from '#shared/platform/queues.ts';
 
 export interface RateLimit {
   /** Requests per subject and second. */

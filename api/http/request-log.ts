@@ -1,5 +1,5 @@
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import type { Logger } from '../../shared/platform/log.ts';
+import type { Logger } from '#shared/platform/log.ts';
 
 const maxPathLength = 200;
 

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger, FastifyInstance, RawServerDefault, RouteOptions
 import fp from 'fastify-plugin';
 import type { FastifyPluginAsyncZod, ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
-import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
+import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 import { errorCodes } from '../operations/fields.ts';
 
 /** A Fastify instance whose routes have zod schemas. */

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
-import { ServiceError } from '../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 
 const answerable: readonly HTTPMethods[] = [
   ...(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const),

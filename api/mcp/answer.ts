@@ -1,9 +1,9 @@
 import { createMcpHandler, ProtocolError, ProtocolErrorCode, Server } from '@modelcontextprotocol/server';
-import type { ApiKey } from '../../shared/platform/database.ts';
-import { ServiceError } from '../../shared/platform/errors.ts';
-import type { Logger } from '../../shared/platform/log.ts';
-import { version } from '../../shared/platform/version.ts';
-import { processorKinds } from '../../shared/processors/registry.ts';
+import type { ApiKey } from '#shared/platform/database.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import type { Logger } from '#shared/platform/log.ts';
+import { version } from '#shared/platform/version.ts';
+import { processorKinds } from '#shared/processors/registry.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScope } from '../http/operation-routes.ts';

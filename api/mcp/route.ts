@@ -1,4 +1,4 @@
-import { ServiceError } from '../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { routePlugin } from '../http/route.ts';
 
 /**

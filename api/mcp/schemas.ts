@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ServiceError } from '../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import type { Tool } from './tools.ts';
 

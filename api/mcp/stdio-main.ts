@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { loadAgentSettings } from '../../shared/platform/config.ts';
-import { redact } from '../../shared/platform/log.ts';
+import { loadAgentSettings } from '#shared/platform/config.ts';
+import { redact } from '#shared/platform/log.ts';
 import { serveTools } from './stdio.ts';
 
 try {

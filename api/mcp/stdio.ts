@@ -8,8 +8,8 @@ import {
   Server,
 } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import type { AgentSettings } from '../../shared/platform/config.ts';
-import { version } from '../../shared/platform/version.ts';
+import type { AgentSettings } from '#shared/platform/config.ts';
+import { version } from '#shared/platform/version.ts';
 
 /**
  * Serves the tools of an API on stdin and stdout, for clients that start a server as a process. It passes every request to

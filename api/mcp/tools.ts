@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import type { ApiKey, Reads } from '../../shared/platform/database.ts';
+import type { ApiKey, Reads } from '#shared/platform/database.ts';
 import {
   fingerprintOfCreation,
   type GivenKey,
   type RefundContent,
-} from '../../shared/refunds/requests/key-requests.ts';
+} from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern, jsonObject, required } from '../operations/fields.ts';
 import type { Call, Operation, OperationDependencies } from '../operations/operation.ts';
 import { checkPolicy, checkPolicySchema } from '../operations/policies.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { findAgentKey, listAgentKeys } from '../../shared/organizations/agent-keys.ts';
+import { findAgentKey, listAgentKeys } from '#shared/organizations/agent-keys.ts';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
@@ -9,11 +9,11 @@ import {
   checkKeyName,
   createApiKey,
   revokeApiKey,
-} from '../../shared/organizations/api-keys.ts';
-import { changeApiKey } from '../../shared/organizations/change-api-key.ts';
-import type { Clock } from '../../shared/platform/clock.ts';
-import { environments } from '../../shared/platform/environment.ts';
-import { agentLimitsSchema } from '../../shared/policies/agent-limits.ts';
+} from '#shared/organizations/api-keys.ts';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import type { Clock } from '#shared/platform/clock.ts';
+import { environments } from '#shared/platform/environment.ts';
+import { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import { checkedBy, jsonObject, oneOf, required, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
 

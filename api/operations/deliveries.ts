@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { testEventType } from '../../shared/events/event.ts';
-import { publicEventTypes } from '../../shared/refunds/model/event-types.ts';
-import { attemptErrors } from '../../shared/webhooks/attempt-error.ts';
+import { testEventType } from '#shared/events/event.ts';
+import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
+import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
 import {
   deliveryStatuses,
   listDeliveries,
@@ -9,7 +9,7 @@ import {
   replayDeliveries,
   retryDelivery,
   sendTestEvent,
-} from '../../shared/webhooks/deliveries.ts';
+} from '#shared/webhooks/deliveries.ts';
 import { jsonObject, offsetNumber, oneOf, required, timeOutput, wholeNumber } from './fields.ts';
 import { operation } from './operation.ts';
 import { endpointParamsSchema, endpointRequest, webhooks } from './webhook-endpoints.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { testEventType, toTestEvent } from '../../shared/events/event.ts';
-import { readRefundEvents } from '../../shared/events/refund-events.ts';
-import { type PublicEventType, publicEventTypes } from '../../shared/refunds/model/event-types.ts';
-import { refundStatuses } from '../../shared/refunds/model/states.ts';
+import { testEventType, toTestEvent } from '#shared/events/event.ts';
+import { readRefundEvents } from '#shared/events/refund-events.ts';
+import { type PublicEventType, publicEventTypes } from '#shared/refunds/model/event-types.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { oneOf, onlyOnce, timeOutput, wholeNumber } from './fields.ts';
 import { operation } from './operation.ts';
 import { exampleRefund, failureSchema, refundSchema } from './refund-schemas.ts';

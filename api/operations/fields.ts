@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
+import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 
 /** The codes of all errors. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];

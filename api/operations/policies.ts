@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { examinePayment } from '../../shared/refunds/lifecycle/decide.ts';
+import { examinePayment } from '#shared/refunds/lifecycle/decide.ts';
 import { jsonObject } from './fields.ts';
 import { operation } from './operation.ts';
 import { amountSchema, transactionIdSchema } from './refund-schemas.ts';

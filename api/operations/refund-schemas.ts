@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { isClientSecret } from '../../shared/processors/contract/credentials.ts';
-import { initiators, refundReasons } from '../../shared/refunds/model/reasons.ts';
-import type { PublicRefund } from '../../shared/refunds/model/refund.ts';
-import { initialStatuses, refundStatuses } from '../../shared/refunds/model/states.ts';
+import { isClientSecret } from '#shared/processors/contract/credentials.ts';
+import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import type { PublicRefund } from '#shared/refunds/model/refund.ts';
+import { initialStatuses, refundStatuses } from '#shared/refunds/model/states.ts';
 import { errorCodes, required, timeOutput } from './fields.ts';
 
 export const exampleRefund: PublicRefund = {

@@ -1,19 +1,19 @@
 import { z } from 'zod';
-import { isCurrency } from '../../shared/money/money.ts';
-import { processorNames } from '../../shared/processors/registry.ts';
-import { checkGivenReason } from '../../shared/refunds/decisions/approve.ts';
-import { canBeCancelled } from '../../shared/refunds/lifecycle/cancel.ts';
-import { dryRunRefund } from '../../shared/refunds/lifecycle/dry-run.ts';
-import { checkMetadata } from '../../shared/refunds/model/metadata.ts';
-import { initiators, refundReasons } from '../../shared/refunds/model/reasons.ts';
+import { isCurrency } from '#shared/money/money.ts';
+import { processorNames } from '#shared/processors/registry.ts';
+import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
+import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
+import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
+import { checkMetadata } from '#shared/refunds/model/metadata.ts';
+import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import {
   metadataLimits,
   type RefundDetails,
   toFailure,
   toPublicRefund,
-} from '../../shared/refunds/model/refund.ts';
-import { refundStatuses } from '../../shared/refunds/model/states.ts';
-import { listRefunds as findRefunds } from '../../shared/refunds/queries/find-refunds.ts';
+} from '#shared/refunds/model/refund.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { listRefunds as findRefunds } from '#shared/refunds/queries/find-refunds.ts';
 import {
   approveByKey,
   cancelByKey,
@@ -21,7 +21,7 @@ import {
   readWhenChanged,
   refundRequestedBy,
   rejectByKey,
-} from '../../shared/refunds/requests/key-requests.ts';
+} from '#shared/refunds/requests/key-requests.ts';
 import {
   checkedBy,
   jsonObject,

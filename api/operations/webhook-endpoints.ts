@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isStorable, unstorableMessage } from '../../shared/platform/json.ts';
+import { isStorable, unstorableMessage } from '#shared/platform/json.ts';
 import {
   disabledReasons,
   type EndpointRequest,
@@ -7,8 +7,8 @@ import {
   findEndpoint,
   type PublicEndpoint,
   toPublicEndpoint,
-} from '../../shared/webhooks/endpoint.ts';
-import { checkEndpointUrl } from '../../shared/webhooks/endpoint-url.ts';
+} from '#shared/webhooks/endpoint.ts';
+import { checkEndpointUrl } from '#shared/webhooks/endpoint-url.ts';
 import {
   changeEndpoint,
   createEndpoint,
@@ -16,7 +16,7 @@ import {
   listEndpoints,
   maxEndpoints,
   rotateSecret,
-} from '../../shared/webhooks/manage-endpoints.ts';
+} from '#shared/webhooks/manage-endpoints.ts';
 import { checkedBy, jsonObject, oneOf, required, timeOutput } from './fields.ts';
 import { type Call, operation } from './operation.ts';
 

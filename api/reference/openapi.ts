@@ -8,9 +8,9 @@ import {
   validatorCompiler,
 } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
-import { apiKeyScopes } from '../../shared/organizations/api-keys.ts';
-import { type ErrorCode, errorCatalogue } from '../../shared/platform/errors.ts';
-import { version } from '../../shared/platform/version.ts';
+import { apiKeyScopes } from '#shared/organizations/api-keys.ts';
+import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
+import { version } from '#shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { testEventType } from '../../shared/events/event.ts';
-import { publicEventTypes } from '../../shared/refunds/model/event-types.ts';
+import { testEventType } from '#shared/events/event.ts';
+import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import { eventSchema, examplesOfEvents, exampleTestEvent, testEventSchema } from '../operations/events.ts';
 
 const signatureHeaders = [

@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { networkOf } from '../../shared/people/sign-in/network.ts';
-import { ServiceError } from '../../shared/platform/errors.ts';
-import { processorKind, processorNames } from '../../shared/processors/registry.ts';
-import { answerChallenge, receiveWebhook } from '../../shared/refunds/lifecycle/processor-events.ts';
+import { networkOf } from '#shared/people/sign-in/network.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { processorKind, processorNames } from '#shared/processors/registry.ts';
+import { answerChallenge, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
 import { rawBody } from '../http/body.ts';
 import { routePlugin } from '../http/route.ts';
 

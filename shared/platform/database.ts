@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
-import { Prisma, PrismaClient } from '../../prisma/generated/client.ts';
+import { Prisma, PrismaClient } from '#prisma/generated/client.ts';
 
 export type {
   ApiKey,
@@ -22,7 +22,7 @@ export type {
   User,
   WebhookDelivery,
   WebhookEndpoint,
-} from '../../prisma/generated/client.ts';
+} from '#prisma/generated/client.ts';
 export { Prisma };
 
 /** The database, with a pool of its own. */

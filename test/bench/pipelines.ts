@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { migrate } from '../../prisma/migrate.ts';
-import { settingNames } from '../../shared/platform/config.ts';
-import { migrateQueueTables } from '../../shared/platform/queues.ts';
-import { processorNames } from '../../shared/processors/registry.ts';
+import { migrate } from '#prisma/migrate.ts';
+import { settingNames } from '#shared/platform/config.ts';
+import { migrateQueueTables } from '#shared/platform/queues.ts';
+import { processorNames } from '#shared/processors/registry.ts';
 import { connectWebhooks } from '../dev/sandbox.ts';
 import { seed } from '../dev/seed.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';

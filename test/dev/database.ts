@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { MigrationError } from '../../prisma/migrate.ts';
-import { prepareDatabase } from '../../prisma/prepare-database.ts';
+import { MigrationError } from '#prisma/migrate.ts';
+import { prepareDatabase } from '#prisma/prepare-database.ts';
 import { createDatabase } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { asService } from '../support/stores/service-role.ts';

@@ -1,10 +1,10 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Refund, RefundApiError, RefundClient } from '../../shared/client/index.ts';
-import { formatAmount } from '../../shared/money/money.ts';
-import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
-import { openDatabase, type RefundEvent } from '../../shared/platform/database.ts';
+import { type Refund, RefundApiError, RefundClient } from '#shared/client/index.ts';
+import { formatAmount } from '#shared/money/money.ts';
+import { ConfigError, loadSettings } from '#shared/platform/config.ts';
+import { openDatabase, type RefundEvent } from '#shared/platform/database.ts';
 import type { DevFile } from './data-dir.ts';
 import { StartError } from './program.ts';
 import { startStack } from './stack.ts';

@@ -1,4 +1,4 @@
-import { ConfigError, loadSettings } from '../../shared/platform/config.ts';
+import { ConfigError, loadSettings } from '#shared/platform/config.ts';
 import { devFilePath } from './data-dir.ts';
 import { StartError } from './program.ts';
 import { type Stack, startStack } from './stack.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openDatabase } from '../../shared/platform/database.ts';
+import { openDatabase } from '#shared/platform/database.ts';
 import { sandboxControl } from '../sandbox/clients.ts';
 import { sandboxProcessors, webhookEndpoint } from '../sandbox/processors.ts';
 import { type KeptProgram, StartError } from './program.ts';

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { apiKeyScopes, createApiKey, hashApiKey } from '../../shared/organizations/api-keys.ts';
-import { createOrganization } from '../../shared/organizations/create-organization.ts';
-import { createUser } from '../../shared/people/members/users.ts';
-import { openHashLimiter } from '../../shared/people/sign-in/hash-limiter.ts';
-import { openDatabase, type ProcessorAccount } from '../../shared/platform/database.ts';
-import type { Environment } from '../../shared/platform/environment.ts';
-import { SecretBox } from '../../shared/platform/secrets.ts';
-import { credentialContext } from '../../shared/processors/accounts/connections.ts';
-import { setProcessorAccount } from '../../shared/processors/accounts/manage-accounts.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { apiKeyScopes, createApiKey, hashApiKey } from '#shared/organizations/api-keys.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { createUser } from '#shared/people/members/users.ts';
+import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { openDatabase, type ProcessorAccount } from '#shared/platform/database.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { SecretBox } from '#shared/platform/secrets.ts';
+import { credentialContext } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '../sandbox/processors.ts';
 import type { DevFile } from './data-dir.ts';
 

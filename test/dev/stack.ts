@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { Settings } from '../../shared/platform/config.ts';
+import type { Settings } from '#shared/platform/config.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { claimDataDir, type DevFile, readDevFile, readEncryptionKey, writeDevFile } from './data-dir.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';

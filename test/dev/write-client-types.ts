@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { register } from 'node:module';
 import type { OpenAPI3 } from 'openapi-typescript';
-import { buildApp } from '../../api/app.ts';
-import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
-import { loadServiceSettings } from '../../shared/platform/config.ts';
-import { openLog } from '../../shared/platform/log.ts';
+import { buildApp } from '#api/app.ts';
+import { closeDependencies, openDependencies } from '#shared/dependencies.ts';
+import { loadServiceSettings } from '#shared/platform/config.ts';
+import { openLog } from '#shared/platform/log.ts';
 
 // `npm run client:types` writes the types of the client, which are not in the repository, from the OpenAPI document.
 

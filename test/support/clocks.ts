@@ -1,5 +1,5 @@
-import type { Clock } from '../../shared/platform/clock.ts';
-import type { Database } from '../../shared/platform/database.ts';
+import type { Clock } from '#shared/platform/clock.ts';
+import type { Database } from '#shared/platform/database.ts';
 
 /**
  * The time of a service and of its database, which stands still until a test advances it. Only for a database that no

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { type SignIn, signIn } from '../../shared/people/sign-in/sign-in.ts';
+import { type SignIn, signIn } from '#shared/people/sign-in/sign-in.ts';
 import type { TestPeople, TestPerson } from './people.ts';
 
 /** A password that no user has. */

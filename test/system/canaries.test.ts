@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test, vi } from 'vitest';
-import { credentialContext } from '../../shared/processors/accounts/connections.ts';
+import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { type Canary, findCanaries } from '../support/http/canaries.ts';
 import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { useScriptedServers } from '../support/processors/scripted-server.ts';

@@ -1,8 +1,8 @@
 import { text } from 'node:stream/consumers';
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { setPolicies } from '../../shared/policies/stored-policies.ts';
-import { createRefund } from '../../shared/refunds/lifecycle/create.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { noteComplaints } from '../support/dashboard/browser.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
 import { parseCsv } from '../support/http/csv.ts';

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, inject, test } from 'vitest';
-import { createApiKey } from '../../shared/organizations/api-keys.ts';
-import { setPolicies } from '../../shared/policies/stored-policies.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { noteComplaints } from '../support/dashboard/browser.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
 import { type Device, devices, fillWithRefunds, setStage } from '../support/dashboard/dashboard-stage.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { deliveryQueueName } from '../../shared/platform/queues.ts';
+import { deliveryQueueName } from '#shared/platform/queues.ts';
 import type { ServiceProcess } from '../support/faults/service-process.ts';
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { isRelease, releaseTest, testedBackends } from '../support/release.ts';

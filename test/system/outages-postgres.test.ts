@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { closeDependencies, openDependencies } from '../../shared/dependencies.ts';
-import { openLog } from '../../shared/platform/log.ts';
-import type { QueueWorker } from '../../shared/platform/queues.ts';
-import { startWorkers } from '../../worker/start-workers.ts';
+import { closeDependencies, openDependencies } from '#shared/dependencies.ts';
+import { openLog } from '#shared/platform/log.ts';
+import type { QueueWorker } from '#shared/platform/queues.ts';
+import { startWorkers } from '#worker/start-workers.ts';
 import { PROCESSORS } from '../sandbox/processors.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres } from '../support/faults/stores.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Room } from '../../api/http/room.ts';
+import { Room } from '#api/http/room.ts';
 
 /** How many places an owner gets that takes as many as it can. */
 function fill(room: Room, owner: string): number {

@@ -1,10 +1,10 @@
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { lockPaymentOf, markPaymentStale } from '../../shared/payments/payment.ts';
-import { isDatabaseUnavailable, type Refund } from '../../shared/platform/database.ts';
-import { isUnusableCredentials } from '../../shared/processors/accounts/connections.ts';
-import type { Processor } from '../../shared/processors/contract/processor.ts';
-import { type Claim, claimRefund } from '../../shared/refunds/lifecycle/claim.ts';
-import { recordOutcome, type StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { lockPaymentOf, markPaymentStale } from '#shared/payments/payment.ts';
+import { isDatabaseUnavailable, type Refund } from '#shared/platform/database.ts';
+import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
+import type { Processor } from '#shared/processors/contract/processor.ts';
+import { type Claim, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
 import {

@@ -1,12 +1,12 @@
-import type { Payment, Prisma, Refund } from '../../shared/platform/database.ts';
+import type { Payment, Prisma, Refund } from '#shared/platform/database.ts';
 import {
   isLive,
   type ProcessorFailure,
   type ProcessorRefund,
-} from '../../shared/processors/contract/processor.ts';
-import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
-import type { AttemptOutcome } from '../../shared/refunds/model/attempts.ts';
-import type { RefundEventType } from '../../shared/refunds/model/event-types.ts';
+} from '#shared/processors/contract/processor.ts';
+import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { AttemptOutcome } from '#shared/refunds/model/attempts.ts';
+import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
 import {
   type Flag,
   factsOf,
@@ -14,7 +14,7 @@ import {
   hasOwnFlag,
   isFlaggedForExtra,
   isSameFlag,
-} from '../../shared/refunds/model/flags.ts';
+} from '#shared/refunds/model/flags.ts';
 import { type OutcomeContext, retryPause, settlementPause } from './pauses.ts';
 
 // What follows for a refund from each answer of a processor; unanswered.ts has what follows without one. Pure functions.

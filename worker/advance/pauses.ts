@@ -1,6 +1,6 @@
-import type { Settings } from '../../shared/platform/config.ts';
-import type { Claim } from '../../shared/refunds/lifecycle/claim.ts';
-import { retryDelayMs, settlementDelayMs } from '../../shared/refunds/model/backoff.ts';
+import type { Settings } from '#shared/platform/config.ts';
+import type { Claim } from '#shared/refunds/lifecycle/claim.ts';
+import { retryDelayMs, settlementDelayMs } from '#shared/refunds/model/backoff.ts';
 
 // When a refund that is not finished gets its next step, and when retrying ends. Pure functions.
 

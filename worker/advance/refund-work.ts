@@ -1,6 +1,6 @@
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { warnSparingly } from '../../shared/platform/log.ts';
-import { claimDueRefunds } from '../../shared/refunds/lifecycle/claim.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { warnSparingly } from '#shared/platform/log.ts';
+import { claimDueRefunds } from '#shared/refunds/lifecycle/claim.ts';
 import { type DueWork, openDueWork } from '../schedule/due-work.ts';
 import { advanceRefund } from './advance-refund.ts';
 

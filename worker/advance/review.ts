@@ -1,17 +1,11 @@
-import type { Database, Refund } from '../../shared/platform/database.ts';
-import { isLive, type ProcessorRefund } from '../../shared/processors/contract/processor.ts';
-import { compare, type Discrepancy } from '../../shared/reconciliation/compare.ts';
-import { wasSettled } from '../../shared/refunds/lifecycle/flag.ts';
-import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
-import {
-  type Flag,
-  flagOf,
-  hasOwnFlag,
-  isFlaggedForExtra,
-  isSameFlag,
-} from '../../shared/refunds/model/flags.ts';
-import { referenceTo } from '../../shared/refunds/model/refund.ts';
-import { findOfAccount } from '../../shared/refunds/queries/find-refunds.ts';
+import type { Database, Refund } from '#shared/platform/database.ts';
+import { isLive, type ProcessorRefund } from '#shared/processors/contract/processor.ts';
+import { compare, type Discrepancy } from '#shared/reconciliation/compare.ts';
+import { wasSettled } from '#shared/refunds/lifecycle/flag.ts';
+import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { type Flag, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';
+import { referenceTo } from '#shared/refunds/model/refund.ts';
+import { findOfAccount } from '#shared/refunds/queries/find-refunds.ts';
 import { describe } from './outcomes.ts';
 import { retryPause } from './pauses.ts';
 import type { StepContext } from './steps.ts';

@@ -1,11 +1,11 @@
-import type { Dependencies } from '../../shared/dependencies.ts';
-import type { Processor, ProcessorFailure } from '../../shared/processors/contract/processor.ts';
-import { processorKind } from '../../shared/processors/registry.ts';
-import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
-import { recordPayment } from '../../shared/refunds/lifecycle/record-payment.ts';
-import { renewLease } from '../../shared/refunds/lifecycle/work.ts';
-import { factsOf } from '../../shared/refunds/model/flags.ts';
-import { referenceTo } from '../../shared/refunds/model/refund.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { Processor, ProcessorFailure } from '#shared/processors/contract/processor.ts';
+import { processorKind } from '#shared/processors/registry.ts';
+import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
+import { renewLease } from '#shared/refunds/lifecycle/work.ts';
+import { factsOf } from '#shared/refunds/model/flags.ts';
+import { referenceTo } from '#shared/refunds/model/refund.ts';
 import {
   accepted,
   credentialsRefused,

@@ -1,7 +1,7 @@
-import type { CancelResult, ProcessorFailure } from '../../shared/processors/contract/processor.ts';
-import type { StepOutcome } from '../../shared/refunds/lifecycle/record.ts';
-import type { Flag } from '../../shared/refunds/model/flags.ts';
-import { lookupConclusiveAt } from '../../shared/refunds/model/lookup-proof.ts';
+import type { CancelResult, ProcessorFailure } from '#shared/processors/contract/processor.ts';
+import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { Flag } from '#shared/refunds/model/flags.ts';
+import { lookupConclusiveAt } from '#shared/refunds/model/lookup-proof.ts';
 import { failed } from './outcomes.ts';
 import { isPastDeadline, type OutcomeContext, retryPause, settlementPause } from './pauses.ts';
 

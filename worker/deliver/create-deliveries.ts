@@ -1,4 +1,4 @@
-import type { Dependencies } from '../../shared/dependencies.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
 import type { WebhookSender } from './deliver-webhook.ts';
 import { createDeliveriesBetween } from './statements.ts';
 

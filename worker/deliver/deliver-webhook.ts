@@ -1,9 +1,9 @@
 import pLimit from 'p-limit';
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { warnSparingly } from '../../shared/platform/log.ts';
-import { shareStatement } from '../../shared/platform/shared-statement.ts';
-import { endPendingDeliveries } from '../../shared/webhooks/deliveries.ts';
-import { openEndpointSecrets } from '../../shared/webhooks/endpoint-secrets.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { warnSparingly } from '#shared/platform/log.ts';
+import { shareStatement } from '#shared/platform/shared-statement.ts';
+import { endPendingDeliveries } from '#shared/webhooks/deliveries.ts';
+import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { resultOf } from './attempt-result.ts';
 import { signedRequest } from './signed-request.ts';
 import {

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { toPublicEvent, toTestEvent } from '../../shared/events/event.ts';
+import { toPublicEvent, toTestEvent } from '#shared/events/event.ts';
 import type { DeliveryClaim } from './statements.ts';
 
 /** What is sent for a delivery. */

@@ -1,7 +1,7 @@
-import { eventColumns, type ReadEvent } from '../../shared/events/event.ts';
-import { type Database, Prisma } from '../../shared/platform/database.ts';
-import type { StoredAttempt } from '../../shared/webhooks/deliveries.ts';
-import type { SealedSecrets } from '../../shared/webhooks/endpoint-secrets.ts';
+import { eventColumns, type ReadEvent } from '#shared/events/event.ts';
+import { type Database, Prisma } from '#shared/platform/database.ts';
+import type { StoredAttempt } from '#shared/webhooks/deliveries.ts';
+import type { SealedSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { attemptTimeoutMs } from './transport.ts';
 
 // The lookups by key are laterals and subqueries with OFFSET 0, or equalities with an array, which the planner takes as they are. It

@@ -2,8 +2,8 @@ import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { buildConnector, Pool, request } from 'undici';
-import type { AttemptError } from '../../shared/webhooks/attempt-error.ts';
-import { isPublicAddress } from '../../shared/webhooks/public-address.ts';
+import type { AttemptError } from '#shared/webhooks/attempt-error.ts';
+import { isPublicAddress } from '#shared/webhooks/public-address.ts';
 
 /** The beginning of a response, or why there is none. */
 export interface Reply {

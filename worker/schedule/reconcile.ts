@@ -1,11 +1,6 @@
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { reconcileAccount } from '../../shared/reconciliation/reconcile-account.ts';
-import {
-  findDueAccounts,
-  nextWindow,
-  RunLostError,
-  scheduleActor,
-} from '../../shared/reconciliation/runs.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
+import { findDueAccounts, nextWindow, RunLostError, scheduleActor } from '#shared/reconciliation/runs.ts';
 
 /**
  * Reconciles the accounts that are due, one after the other. Several workers may do so at the same time: the database allows

@@ -1,7 +1,7 @@
-import type { Dependencies } from '../../shared/dependencies.ts';
-import { maxFourEyesDays } from '../../shared/organizations/four-eyes-days.ts';
-import { failuresKeptMs } from '../../shared/people/sign-in/lockout.ts';
-import { scheduleActor } from '../../shared/reconciliation/runs.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { maxFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
+import { failuresKeptMs } from '#shared/people/sign-in/lockout.ts';
+import { scheduleActor } from '#shared/reconciliation/runs.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Logger, warnSparingly } from '../../shared/platform/log.ts';
+import { type Logger, warnSparingly } from '#shared/platform/log.ts';
 
 /** Something that every worker does repeatedly. Several workers may do it at the same time. */
 export interface Task {

@@ -1,11 +1,8 @@
 import type { Command } from 'commander';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import {
-  listProcessorAccounts,
-  setProcessorAccount,
-} from '../../../shared/processors/accounts/manage-accounts.ts';
-import type { ProcessorKind } from '../../../shared/processors/contract/processor.ts';
-import { processorKinds } from '../../../shared/processors/registry.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { listProcessorAccounts, setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
+import { processorKinds } from '#shared/processors/registry.ts';
 import {
   environmentOption,
   examples,

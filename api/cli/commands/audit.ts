@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { auditEntries } from '../../../shared/platform/audit-log.ts';
-import { findOrganization } from '../../../shared/platform/organization.ts';
+import { auditEntries } from '#shared/platform/audit-log.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
 import { examples, type Owner, organizationOption, timeOption } from '../console/options.ts';
 import { explain, writeLine } from '../console/output.ts';
 import { CommandError, type Session, withSession } from '../console/session.ts';

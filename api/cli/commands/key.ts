@@ -9,12 +9,12 @@ import {
   expiryAfter,
   maxExpiryDays,
   revokeApiKey,
-} from '../../../shared/organizations/api-keys.ts';
-import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
-import { listApiKeys } from '../../../shared/organizations/list-api-keys.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { type AgentLimits, agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
-import { refundReasons } from '../../../shared/refunds/model/reasons.ts';
+} from '#shared/organizations/api-keys.ts';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import { listApiKeys } from '#shared/organizations/list-api-keys.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
+import { refundReasons } from '#shared/refunds/model/reasons.ts';
 import {
   environmentOption,
   examples,

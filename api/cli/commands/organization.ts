@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { maxFourEyesDays, setFourEyesDays } from '../../../shared/organizations/four-eyes-days.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
 import {
   examples,
   jsonOption,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
-import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { policyFileSchema } from '#shared/policies/policy-file.ts';
+import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
 import { readJson, type Session, withSession } from '../console/session.ts';

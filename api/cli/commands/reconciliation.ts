@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
-import type { ProcessorAccount } from '../../../shared/platform/database.ts';
-import { type Environment, environments } from '../../../shared/platform/environment.ts';
-import { findOrganization } from '../../../shared/platform/organization.ts';
-import { processorNames } from '../../../shared/processors/registry.ts';
-import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { nextWindow } from '../../../shared/reconciliation/runs.ts';
+import type { ProcessorAccount } from '#shared/platform/database.ts';
+import { type Environment, environments } from '#shared/platform/environment.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
+import { processorNames } from '#shared/processors/registry.ts';
+import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
+import { nextWindow } from '#shared/reconciliation/runs.ts';
 import {
   examples,
   jsonOption,

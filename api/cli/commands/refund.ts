@@ -1,19 +1,15 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { findOrganization } from '../../../shared/platform/organization.ts';
-import {
-  approveRefund,
-  type DecisionOutcome,
-  rejectRefund,
-} from '../../../shared/refunds/decisions/approve.ts';
-import { eraseRefunds, findErasable } from '../../../shared/refunds/decisions/erase.ts';
-import { type ResolvedStatus, resolvedStatuses } from '../../../shared/refunds/decisions/evidence.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
+import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
+import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
+import { type ResolvedStatus, resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import {
   dismissFlag,
   type ResolutionOutcome,
   recheckRefund,
   resolveRefund,
-} from '../../../shared/refunds/decisions/resolve.ts';
+} from '#shared/refunds/decisions/resolve.ts';
 import {
   environmentOption,
   examples,

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { reencryptSecondFactors } from '../../../shared/people/sign-in/second-factor.ts';
-import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
-import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
+import { reencryptSecondFactors } from '#shared/people/sign-in/second-factor.ts';
+import { reencryptAccountCredentials } from '#shared/processors/accounts/reencrypt-accounts.ts';
+import { reencryptEndpointSecrets } from '#shared/webhooks/reencrypt-endpoints.ts';
 import { examples } from '../console/options.ts';
 import { explain } from '../console/output.ts';
 import { type Session, withSession } from '../console/session.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError, Option } from 'commander';
-import { environments } from '../../../shared/platform/environment.ts';
-import { processorNames } from '../../../shared/processors/registry.ts';
+import { environments } from '#shared/platform/environment.ts';
+import { processorNames } from '#shared/processors/registry.ts';
 
 /** The value of `--organization`. */
 export interface Owner {

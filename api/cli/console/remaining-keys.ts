@@ -1,4 +1,4 @@
-import type { CreatedKey } from '../../../shared/organizations/created-keys.ts';
+import type { CreatedKey } from '#shared/organizations/created-keys.ts';
 import { explain } from './output.ts';
 
 /**

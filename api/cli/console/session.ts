@@ -7,9 +7,9 @@ import {
   type Dependencies,
   openDependencies,
   untilClockStarted,
-} from '../../../shared/dependencies.ts';
-import { loadServiceSettings } from '../../../shared/platform/config.ts';
-import { openLog } from '../../../shared/platform/log.ts';
+} from '#shared/dependencies.ts';
+import { loadServiceSettings } from '#shared/platform/config.ts';
+import { openLog } from '#shared/platform/log.ts';
 import { readStrictJson } from '../../http/body.ts';
 import { explain } from './output.ts';
 

@@ -3,12 +3,12 @@ import type {
   ProcessorAccount,
   ReconciliationFinding,
   ReconciliationRun,
-} from '../../../shared/platform/database.ts';
-import { findOrganization } from '../../../shared/platform/organization.ts';
-import { processorKind } from '../../../shared/processors/registry.ts';
-import { needsAttention } from '../../../shared/reconciliation/findings.ts';
-import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
-import type { Facts, FindingKind } from '../../../shared/refunds/model/flags.ts';
+} from '#shared/platform/database.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
+import { processorKind } from '#shared/processors/registry.ts';
+import { needsAttention } from '#shared/reconciliation/findings.ts';
+import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import type { Facts, FindingKind } from '#shared/refunds/model/flags.ts';
 import { explain, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 

@@ -1,16 +1,13 @@
-import {
-  findRefundsNeedingAttention,
-  findRefusedAccounts,
-} from '../../../shared/insights/needs-attention.ts';
-import { formatAmount } from '../../../shared/money/money.ts';
-import type { Database } from '../../../shared/platform/database.ts';
-import { findOrganization } from '../../../shared/platform/organization.ts';
-import type { AccountSummary } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { processorKind } from '../../../shared/processors/registry.ts';
-import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
-import { type Flag, flagOf } from '../../../shared/refunds/model/flags.ts';
-import { type RefundWithWork, toPublicRefund } from '../../../shared/refunds/model/refund.ts';
-import { isTerminal } from '../../../shared/refunds/model/states.ts';
+import { findRefundsNeedingAttention, findRefusedAccounts } from '#shared/insights/needs-attention.ts';
+import { formatAmount } from '#shared/money/money.ts';
+import type { Database } from '#shared/platform/database.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
+import type { AccountSummary } from '#shared/processors/accounts/manage-accounts.ts';
+import { processorKind } from '#shared/processors/registry.ts';
+import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
+import { type RefundWithWork, toPublicRefund } from '#shared/refunds/model/refund.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import { type Columns, explain, printData, printJson, printTable } from '../console/output.ts';
 
 /** What needs attention, the oldest first, each with the command to continue with. */

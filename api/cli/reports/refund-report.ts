@@ -1,10 +1,10 @@
-import { formatAmount } from '../../../shared/money/money.ts';
-import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
-import { processorKind } from '../../../shared/processors/registry.ts';
-import { attemptsOf } from '../../../shared/refunds/model/attempts.ts';
-import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
-import { flagOf } from '../../../shared/refunds/model/flags.ts';
-import { toPublicRefund } from '../../../shared/refunds/model/refund.ts';
+import { formatAmount } from '#shared/money/money.ts';
+import type { Database, Prisma, RefundEvent } from '#shared/platform/database.ts';
+import { processorKind } from '#shared/processors/registry.ts';
+import { attemptsOf } from '#shared/refunds/model/attempts.ts';
+import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import { flagOf } from '#shared/refunds/model/flags.ts';
+import { toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { type Cell, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import { actorOf } from '../../../shared/people/actors.ts';
-import { findMembership, type Membership } from '../../../shared/people/members/members.ts';
-import { mayAct } from '../../../shared/people/roles.ts';
-import { loadSession, sessionEnded } from '../../../shared/people/sign-in/sessions.ts';
-import type { Role } from '../../../shared/platform/database.ts';
-import { type Environment, isEnvironment } from '../../../shared/platform/environment.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
-import { isId } from '../../../shared/platform/ids.ts';
-import type { RefundOwner } from '../../../shared/refunds/model/refund.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { actorOf } from '#shared/people/actors.ts';
+import { findMembership, type Membership } from '#shared/people/members/members.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { loadSession, sessionEnded } from '#shared/people/sign-in/sessions.ts';
+import type { Role } from '#shared/platform/database.ts';
+import { type Environment, isEnvironment } from '#shared/platform/environment.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { isId } from '#shared/platform/ids.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { accountPath, dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
 import { findVisitor, type Visitor } from './session.ts';
 

@@ -1,6 +1,6 @@
 import csrf from '@fastify/csrf-protection';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ServiceError } from '../../../shared/platform/errors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { entered } from './forms.ts';
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS']);

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
-import { fromDecimal } from '../../../shared/money/money.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
+import { fromDecimal } from '#shared/money/money.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 
 /** Error messages by field; `form` has those that concern no single field. */
 export type FormProblems = Readonly<Record<string, string | undefined>>;

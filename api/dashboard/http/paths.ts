@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../../shared/platform/errors.ts';
-import { type IdPrefix, isId } from '../../../shared/platform/ids.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { type IdPrefix, isId } from '#shared/platform/ids.ts';
 
 /** The prefix of all pages; the session cookie is limited to it. */
 export const dashboardPath = '/dashboard';

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Settings } from '../../../shared/platform/config.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
+import type { Settings } from '#shared/platform/config.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 
 const localHosts = new Set(['localhost', '127.0.0.1', '[::1]']);
 

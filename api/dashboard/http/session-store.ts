@@ -1,13 +1,8 @@
 import type { SessionStore } from '@fastify/session';
 import type { Session } from 'fastify';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import {
-  loadSession,
-  type Proof,
-  startSession,
-  updateSession,
-} from '../../../shared/people/sign-in/sessions.ts';
-import type { Prisma } from '../../../shared/platform/database.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { loadSession, type Proof, startSession, updateSession } from '#shared/people/sign-in/sessions.ts';
+import type { Prisma } from '#shared/platform/database.ts';
 
 declare module 'fastify' {
   interface Session {

@@ -2,14 +2,9 @@ import { hkdfSync } from 'node:crypto';
 import cookie from '@fastify/cookie';
 import session from '@fastify/session';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import { knownBrowserCookie, knownBrowserMs } from '../../../shared/people/sign-in/known-browsers.ts';
-import {
-  extendSession,
-  type Proof,
-  sessionLifeMs,
-  signOut,
-} from '../../../shared/people/sign-in/sessions.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { knownBrowserCookie, knownBrowserMs } from '#shared/people/sign-in/known-browsers.ts';
+import { extendSession, type Proof, sessionLifeMs, signOut } from '#shared/people/sign-in/sessions.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
 import { secureCookies } from './secure-cookies.ts';
 import { databaseStore } from './session-store.ts';

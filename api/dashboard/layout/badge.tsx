@@ -1,4 +1,4 @@
-import type { RefundStatus } from '../../../shared/refunds/model/states.ts';
+import type { RefundStatus } from '#shared/refunds/model/states.ts';
 
 /** The meaning of a state: done, in progress, needs attention, failed, inactive. */
 export type Tone = 'good' | 'wait' | 'warn' | 'bad' | 'quiet';

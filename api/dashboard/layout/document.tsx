@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { assetUrl } from '../http/assets.ts';
 
 export interface DocumentProps {

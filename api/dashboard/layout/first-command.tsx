@@ -1,4 +1,4 @@
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { CopyButton } from './values.tsx';
 
 /** The command that creates a first refund. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { passwordLength } from '../../../shared/people/sign-in/passwords.ts';
+import { passwordLength } from '#shared/people/sign-in/passwords.ts';
 import { entered, enteredList, type FormProblems } from '../http/forms.ts';
 
 /** The CSRF token of a form. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { mayAct } from '../../../shared/people/roles.ts';
+import { mayAct } from '#shared/people/roles.ts';
 import type { Context } from '../http/access.ts';
 import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
 import { Switch } from './button.tsx';

@@ -1,4 +1,4 @@
-import { exponentOf, toDecimal } from '../../../shared/money/money.ts';
+import { exponentOf, toDecimal } from '#shared/money/money.ts';
 
 /** A whole number: 12,345. */
 export function inWhole(value: number): string {

@@ -1,7 +1,7 @@
 import { parse } from 'bowser';
-import { currencies } from '../../../shared/money/money.ts';
-import { processorKinds, processorNames } from '../../../shared/processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '../../../shared/refunds/model/reasons.ts';
+import { currencies } from '#shared/money/money.ts';
+import { processorKinds, processorNames } from '#shared/processors/registry.ts';
+import type { InitiatedBy, RefundReason } from '#shared/refunds/model/reasons.ts';
 import type { Choices } from './form.tsx';
 
 /** The labels of refund reasons. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { confirmUser } from '../../../shared/people/sign-in/check-code.ts';
-import { findSecondFactor } from '../../../shared/people/sign-in/second-factor.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
+import { confirmUser } from '#shared/people/sign-in/check-code.ts';
+import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { isDatabaseUnavailable } from '../../../shared/platform/database.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
-import { redact } from '../../../shared/platform/log.ts';
+import { isDatabaseUnavailable } from '#shared/platform/database.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { redact } from '#shared/platform/log.ts';
 import { toServiceError } from '../../http/error-handler.ts';
 import type { Api } from '../../http/route.ts';
 import { isCsrfRefusal } from '../http/csrf.ts';

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { acceptAsNewUser, acceptAsUser } from '../../../shared/people/members/accept-invitation.ts';
-import { findInvitation, type OpenInvitation } from '../../../shared/people/members/invitations.ts';
+import { acceptAsNewUser, acceptAsUser } from '#shared/people/members/accept-invitation.ts';
+import { findInvitation, type OpenInvitation } from '#shared/people/members/invitations.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';

@@ -1,5 +1,5 @@
-import { organizationsOf } from '../../../shared/people/members/members.ts';
-import type { Role } from '../../../shared/platform/database.ts';
+import { organizationsOf } from '#shared/people/members/members.ts';
+import type { Role } from '#shared/platform/database.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { visitorOf } from '../http/access.ts';

@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify';
 import encodeQr from 'qr';
-import { newSecret, otpauthUri } from '../../../shared/people/sign-in/one-time-passwords.ts';
+import { newSecret, otpauthUri } from '#shared/people/sign-in/one-time-passwords.ts';
 import {
   disableSecondFactor,
   type EnabledSecondFactor,
   enableSecondFactor,
   type findSecondFactor,
   replaceRecoveryCodes,
-} from '../../../shared/people/sign-in/second-factor.ts';
+} from '#shared/people/sign-in/second-factor.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ownSessionOf, visitorOf } from '../http/access.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createFirstOwner, needsFirstOwner } from '../../../shared/people/members/first-owner.ts';
+import { createFirstOwner, needsFirstOwner } from '#shared/people/members/first-owner.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
-import { checkSignInCode, wrongCode } from '../../../shared/people/sign-in/check-code.ts';
-import { lockedError } from '../../../shared/people/sign-in/lockout.ts';
-import { findSecondFactor } from '../../../shared/people/sign-in/second-factor.ts';
-import type { Proof } from '../../../shared/people/sign-in/sessions.ts';
+import { checkSignInCode, wrongCode } from '#shared/people/sign-in/check-code.ts';
+import { lockedError } from '#shared/people/sign-in/lockout.ts';
+import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
+import type { Proof } from '#shared/people/sign-in/sessions.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { capitalized, entered, type FormProblems, problemsOf } from '../http/forms.ts';

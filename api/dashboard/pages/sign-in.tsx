@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { needsFirstOwner } from '../../../shared/people/members/first-owner.ts';
-import { signOut } from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
+import { needsFirstOwner } from '#shared/people/members/first-owner.ts';
+import { signOut } from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ownSessionOf } from '../http/access.ts';

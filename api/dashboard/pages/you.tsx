@@ -1,15 +1,15 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { changePassword } from '../../../shared/people/sign-in/passwords.ts';
-import { findSecondFactor } from '../../../shared/people/sign-in/second-factor.ts';
+import { changePassword } from '#shared/people/sign-in/passwords.ts';
+import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import {
   listSessions,
   type Proof,
   revokeOtherSessions,
   revokeSession,
   type SessionSummary,
-} from '../../../shared/people/sign-in/sessions.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
+} from '#shared/people/sign-in/sessions.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ownSessionOf, visitorOf } from '../http/access.ts';

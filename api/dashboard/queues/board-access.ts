@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import { actorOf } from '../../../shared/people/actors.ts';
-import { leastRoleInAll } from '../../../shared/people/members/members.ts';
-import { mayAct } from '../../../shared/people/roles.ts';
-import { holdSession } from '../../../shared/people/sign-in/sessions.ts';
-import { auditEverywhere } from '../../../shared/platform/audit-log.ts';
-import type { DatabaseTransaction } from '../../../shared/platform/database.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
-import { redact } from '../../../shared/platform/log.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { actorOf } from '#shared/people/actors.ts';
+import { leastRoleInAll } from '#shared/people/members/members.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { holdSession } from '#shared/people/sign-in/sessions.ts';
+import { auditEverywhere } from '#shared/platform/audit-log.ts';
+import type { DatabaseTransaction } from '#shared/platform/database.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { redact } from '#shared/platform/log.ts';
 import { ownSessionOf } from '../http/access.ts';
 
 const readable: ReadonlySet<string> = new Set([

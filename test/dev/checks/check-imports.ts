@@ -29,5 +29,7 @@ function importsOf(file: string): string[] {
     ),
     ...dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
   ];
-  return names.map((name) => (name.startsWith('.') ? path.join(path.dirname(file), name) : name));
+  return names.map((name) =>
+    name.startsWith('.') ? path.join(path.dirname(file), name) : name.replace(/^#/, ''),
+  );
 }

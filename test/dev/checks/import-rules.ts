@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { processorKind, processorNames } from '../../../shared/processors/registry.ts';
+import { processorKind, processorNames } from '#shared/processors/registry.ts';
 
 /** Each file's imports: paths from the root of the project, and names of packages. */
 export type Imports = ReadonlyMap<string, readonly string[]>;

@@ -1,8 +1,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { MigrationError, migrate } from '../../../prisma/migrate.ts';
-import { prismaFolder } from '../../../prisma/migrations-folder.ts';
+import { MigrationError, migrate } from '#prisma/migrate.ts';
+import { prismaFolder } from '#prisma/migrations-folder.ts';
 import { startPostgres } from '../../support/stores/embedded-postgres.ts';
 import { schemaDifference } from './schema-engine.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs';
-import { errorCatalogue } from '../../../shared/platform/errors.ts';
+import { errorCatalogue } from '#shared/platform/errors.ts';
 
 // `npm run docs:errors` writes docs/errors.md from the catalogue. With --check it fails when the file differs.
 

@@ -1,18 +1,18 @@
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { tools } from '../../../api/mcp/tools.ts';
-import { operations } from '../../../api/operations/operations.ts';
+import { tools } from '#api/mcp/tools.ts';
+import { operations } from '#api/operations/operations.ts';
 import {
   type ApiKeyScope,
   apiKeyScopes,
   createApiKey,
   generateApiKey,
   revokeApiKey,
-} from '../../../shared/organizations/api-keys.ts';
-import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { newId } from '../../../shared/platform/ids.ts';
-import { processorKind } from '../../../shared/processors/registry.ts';
+} from '#shared/organizations/api-keys.ts';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { processorKind } from '#shared/processors/registry.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
 import { exampleBodyOf } from '../../support/http/example-requests.ts';
 import { expectDeclared, readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';

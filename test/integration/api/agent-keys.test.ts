@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { maxAgentKeys } from '../../../shared/organizations/agent-keys.ts';
-import {
-  apiKeyScopes,
-  createApiKey,
-  generateApiKey,
-  hashApiKey,
-} from '../../../shared/organizations/api-keys.ts';
-import { newId } from '../../../shared/platform/ids.ts';
-import { openLog } from '../../../shared/platform/log.ts';
+import { maxAgentKeys } from '#shared/organizations/agent-keys.ts';
+import { apiKeyScopes, createApiKey, generateApiKey, hashApiKey } from '#shared/organizations/api-keys.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { openLog } from '#shared/platform/log.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';

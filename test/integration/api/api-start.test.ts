@@ -1,10 +1,10 @@
 import Fastify from 'fastify';
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { type App, buildApp } from '../../../api/app.ts';
-import { handOverUnknown } from '../../../api/hand-over.ts';
-import { answerErrors } from '../../../api/http/error-handler.ts';
-import type { Api } from '../../../api/http/route.ts';
-import { openLog } from '../../../shared/platform/log.ts';
+import { type App, buildApp } from '#api/app.ts';
+import { handOverUnknown } from '#api/hand-over.ts';
+import { answerErrors } from '#api/http/error-handler.ts';
+import type { Api } from '#api/http/route.ts';
+import { openLog } from '#shared/platform/log.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { useService } from '../../support/use-service.ts';
 

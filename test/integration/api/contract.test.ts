@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, expect, test, vi } from 'vitest';
-import type { ErrorCode } from '../../../shared/platform/errors.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import type { ErrorCode } from '#shared/platform/errors.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { expectDeclared, readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import type { TestOrganization } from '../../support/service.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { operations } from '../../../api/operations/operations.ts';
-import { apiKeyScopes } from '../../../shared/organizations/api-keys.ts';
-import { errorCatalogue } from '../../../shared/platform/errors.ts';
-import { publicEventTypes } from '../../../shared/refunds/model/event-types.ts';
+import { operations } from '#api/operations/operations.ts';
+import { apiKeyScopes } from '#shared/organizations/api-keys.ts';
+import { errorCatalogue } from '#shared/platform/errors.ts';
+import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import { readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import type { ParsedJson } from '../../support/parsed-json.ts';
 import { useService } from '../../support/use-service.ts';

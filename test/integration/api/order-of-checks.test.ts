@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createApiKey, generateApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
+import { createApiKey, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ProcessorConnections } from '../../../shared/processors/accounts/connections.ts';
+import type { ProcessorConnections } from '#shared/processors/accounts/connections.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
 import { rawRequest } from '../../support/http/raw-http.ts';
 import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { SecretUnreadableError } from '../../../shared/platform/secrets.ts';
-import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { processorNames } from '../../../shared/processors/registry.ts';
+import { SecretUnreadableError } from '#shared/platform/secrets.ts';
+import { credentialContext } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { processorNames } from '#shared/processors/registry.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { adminCliOf, adminProcess, cliSettings } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -1,11 +1,11 @@
 import { userInfo } from 'node:os';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { createUser } from '../../../shared/people/members/users.ts';
-import type { Refund } from '../../../shared/platform/database.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { createUser } from '#shared/people/members/users.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';

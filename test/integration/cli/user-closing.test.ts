@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { startSession } from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import { newId } from '../../../shared/platform/ids.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { startSession } from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';

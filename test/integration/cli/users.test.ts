@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { setupCode } from '../../../shared/people/members/first-owner.ts';
-import { findMembership } from '../../../shared/people/members/members.ts';
-import { startSession } from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
+import { setupCode } from '#shared/people/members/first-owner.ts';
+import { findMembership } from '#shared/people/members/members.ts';
+import { startSession } from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';

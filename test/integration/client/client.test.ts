@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { RefundClient, type RefundEvent } from '../../../shared/client/index.ts';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { RefundClient, type RefundEvent } from '#shared/client/index.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';

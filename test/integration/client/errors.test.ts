@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, expect, test } from 'vitest';
-import { RefundApiError, type RefundClient } from '../../../shared/client/index.ts';
+import { RefundApiError, type RefundClient } from '#shared/client/index.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

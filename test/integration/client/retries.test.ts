@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RefundClient } from '../../../shared/client/index.ts';
+import { RefundClient } from '#shared/client/index.ts';
 import { useDeployment } from '../../support/faults/use-deployment.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { waitFor } from '../../support/wait-for.ts';

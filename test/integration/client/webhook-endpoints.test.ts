@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type RefundClient, verifyWebhook, WebhookVerificationError } from '../../../shared/client/index.ts';
+import { type RefundClient, verifyWebhook, WebhookVerificationError } from '#shared/client/index.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';

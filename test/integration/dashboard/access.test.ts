@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import type { Role } from '../../../shared/platform/database.ts';
+import type { Role } from '#shared/platform/database.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type FormOptions, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';

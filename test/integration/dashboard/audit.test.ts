@@ -1,6 +1,6 @@
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openLog } from '../../../shared/platform/log.ts';
+import { openLog } from '#shared/platform/log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { sendHeld } from '../../support/dashboard/held-request.ts';
 import { useService } from '../../support/use-service.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { useDelayedCommits } from '../../support/faults/use-delayed-commits.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { invite } from '../../../shared/people/members/invitations.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { invite } from '#shared/people/members/invitations.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newEmail, newPerson } from '../../support/people.ts';

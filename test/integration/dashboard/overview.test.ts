@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { lockOrganization } from '../../../shared/platform/organization.ts';
-import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
-import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { lockOrganization } from '#shared/platform/organization.ts';
+import { type PolicyInput, policySchema } from '#shared/policies/policy.ts';
+import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor, Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ServiceSettings } from '../../../shared/platform/config.ts';
+import type { ServiceSettings } from '#shared/platform/config.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newPerson } from '../../support/people.ts';
 import type { TestService } from '../../support/service.ts';

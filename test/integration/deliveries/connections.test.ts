@@ -1,7 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, expect, test, vi } from 'vitest';
-import { openTransport, type Transport, type TransportOptions } from '../../../worker/deliver/transport.ts';
+import { openTransport, type Transport, type TransportOptions } from '#worker/deliver/transport.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const undo: (() => Promise<void> | void)[] = [];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
-import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
-import { openTransport } from '../../../worker/deliver/transport.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
+import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
+import { openTransport } from '#worker/deliver/transport.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { addEndpoint, recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
 import { useReceivers } from '../../support/webhooks/receivers.ts';

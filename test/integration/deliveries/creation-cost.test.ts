@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../../shared/platform/database.ts';
-import { createDeliveriesBetween } from '../../../worker/deliver/statements.ts';
+import type { Database } from '#shared/platform/database.ts';
+import { createDeliveriesBetween } from '#worker/deliver/statements.ts';
 import { useService } from '../../support/use-service.ts';
 import { addEndpoint, recordRefunds } from '../../support/webhooks/endpoints.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { newEndpointSecret, secretColumns } from '#shared/webhooks/endpoint-secrets.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
 import { responses, verify } from '../../support/webhooks/receivers.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import { endPendingDeliveries } from '../../../shared/webhooks/deliveries.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { endPendingDeliveries } from '#shared/webhooks/deliveries.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
-import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
+import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
+import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { openTransport, type Transport, type TransportOptions } from '../../../worker/deliver/transport.ts';
+import { openTransport, type Transport, type TransportOptions } from '#worker/deliver/transport.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
 

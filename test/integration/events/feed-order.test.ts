@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { PublicEvent } from '../../../shared/events/event.ts';
-import { EventFeed } from '../../../shared/events/feed.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { toItems } from '../../../shared/refunds/model/rows.ts';
+import type { PublicEvent } from '#shared/events/event.ts';
+import { EventFeed } from '#shared/events/feed.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { toItems } from '#shared/refunds/model/rows.ts';
 import { cancellationOf, creationOf } from '../../support/refunds/statement-items.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { waitForLock } from '../../support/stores/database-client.ts';

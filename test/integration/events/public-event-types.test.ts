@@ -3,7 +3,7 @@ import {
   type PublicEventType,
   publicEventTypes,
   type RefundEventType,
-} from '../../../shared/refunds/model/event-types.ts';
+} from '#shared/refunds/model/event-types.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query } from '../../support/stores/database-client.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NewApiKey } from '../../../shared/organizations/api-keys.ts';
+import type { NewApiKey } from '#shared/organizations/api-keys.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { AgentLimits } from '../../../shared/policies/agent-limits.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import type { AgentLimits } from '#shared/policies/agent-limits.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import type { Agent } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { HeldTime } from '../../support/clocks.ts';

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import { changeApiKey } from '../../../shared/organizations/change-api-key.ts';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { freePort } from '../../support/processes/free-port.ts';

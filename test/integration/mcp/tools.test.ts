@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
-import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { approveRefund } from '#shared/refunds/decisions/approve.ts';
+import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { type Agent, connectOverHttp, connectOverStdio } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -5,9 +5,9 @@ import {
   hashApiKey,
   maxKeys,
   revokeApiKey,
-} from '../../../shared/organizations/api-keys.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { newId } from '../../../shared/platform/ids.ts';
+} from '#shared/organizations/api-keys.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { usePeople } from '../../support/people.ts';
 
 const people = usePeople();

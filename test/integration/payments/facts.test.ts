@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { markPaymentStale } from '../../../shared/payments/payment.ts';
-import type { Refund } from '../../../shared/platform/database.ts';
-import { resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
+import { markPaymentStale } from '#shared/payments/payment.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
+import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { leftToRefund } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';

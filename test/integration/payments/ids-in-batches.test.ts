@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { useService } from '../../support/use-service.ts';
 
 // Past the service, which repeats the items of a batch that fails.

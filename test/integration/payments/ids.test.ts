@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { agentLimitsSchema } from '../../../shared/policies/agent-limits.ts';
-import { type PolicyInput, policySchema } from '../../../shared/policies/policy.ts';
-import { previewPolicies } from '../../../shared/policies/preview.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
-import { searchRefunds } from '../../../shared/refunds/queries/search-refunds.ts';
+import type { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
+import { type PolicyInput, policySchema } from '#shared/policies/policy.ts';
+import { previewPolicies } from '#shared/policies/preview.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
+import { searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

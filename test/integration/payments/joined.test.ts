@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { joinPayments } from '../../../shared/payments/payment.ts';
-import { newId } from '../../../shared/platform/ids.ts';
+import { joinPayments } from '#shared/payments/payment.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { creationOf } from '../../support/refunds/statement-items.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import type { RefundRequest, RequestingKey } from '../../../shared/refunds/lifecycle/decide.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import type { RefundRequest, RequestingKey } from '#shared/refunds/lifecycle/decide.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { nameActors } from '../../../shared/people/actors.ts';
-import { removeMember } from '../../../shared/people/members/members.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { nameActors } from '#shared/people/actors.ts';
+import { removeMember } from '#shared/people/members/members.ts';
 import { usePeople } from '../../support/people.ts';
 
 const people = usePeople();

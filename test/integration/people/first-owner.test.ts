@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createFirstOwner, needsFirstOwner, setupCode } from '../../../shared/people/members/first-owner.ts';
-import { organizationsOf } from '../../../shared/people/members/members.ts';
-import { createUser } from '../../../shared/people/members/users.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
+import { createFirstOwner, needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
+import { organizationsOf } from '#shared/people/members/members.ts';
+import { createUser } from '#shared/people/members/users.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { newEmail, outcomesOf, usePeople } from '../../support/people.ts';
 
 const password = 'the first password';

@@ -1,13 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  type HashLimiter,
-  type HashUse,
-  openHashLimiter,
-} from '../../../shared/people/sign-in/hash-limiter.ts';
-import { knownBrowserCookie } from '../../../shared/people/sign-in/known-browsers.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import type { Database } from '../../../shared/platform/database.ts';
+import { type HashLimiter, type HashUse, openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { knownBrowserCookie } from '#shared/people/sign-in/known-browsers.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import type { Database } from '#shared/platform/database.ts';
 import { fullLimiter, newEmail, proofOf, usePeople } from '../../support/people.ts';
 import { signInTriesOf } from '../../support/sign-in-tries.ts';
 

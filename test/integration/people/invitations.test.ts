@@ -1,24 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { acceptAsNewUser, acceptAsUser } from '../../../shared/people/members/accept-invitation.ts';
+import { acceptAsNewUser, acceptAsUser } from '#shared/people/members/accept-invitation.ts';
 import {
   findInvitation,
   invite,
   listInvitations,
   revokeInvitation,
-} from '../../../shared/people/members/invitations.ts';
-import {
-  changeRole,
-  findMembership,
-  listMembers,
-  removeMember,
-} from '../../../shared/people/members/members.ts';
-import { createUser } from '../../../shared/people/members/users.ts';
-import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
-import { startSession } from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import type { Role } from '../../../shared/platform/database.ts';
-import { redact } from '../../../shared/platform/log.ts';
+} from '#shared/people/members/invitations.ts';
+import { changeRole, findMembership, listMembers, removeMember } from '#shared/people/members/members.ts';
+import { createUser } from '#shared/people/members/users.ts';
+import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { startSession } from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import type { Role } from '#shared/platform/database.ts';
+import { redact } from '#shared/platform/log.ts';
 import {
   fullLimiter,
   newEmail,

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { knownBrowserCookie } from '../../../shared/people/sign-in/known-browsers.ts';
-import { resetPassword } from '../../../shared/people/sign-in/passwords.ts';
+import { knownBrowserCookie } from '#shared/people/sign-in/known-browsers.ts';
+import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { refused, signInTriesOf, wrongPassword } from '../../support/sign-in-tries.ts';
 

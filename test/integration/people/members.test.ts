@@ -5,9 +5,9 @@ import {
   listMembers,
   organizationsOf,
   removeMember,
-} from '../../../shared/people/members/members.ts';
-import { managedRoles, roles } from '../../../shared/people/roles.ts';
-import type { Role } from '../../../shared/platform/database.ts';
+} from '#shared/people/members/members.ts';
+import { managedRoles, roles } from '#shared/people/roles.ts';
+import type { Role } from '#shared/platform/database.ts';
 import { outcomesOf, type TestPerson, usePeople } from '../../support/people.ts';
 
 const people = usePeople();

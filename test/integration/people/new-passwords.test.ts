@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { createUser } from '../../../shared/people/members/users.ts';
-import { resetPassword } from '../../../shared/people/sign-in/passwords.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { createUser } from '#shared/people/members/users.ts';
+import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { newEmail, usePeople } from '../../support/people.ts';
 
 const people = usePeople();

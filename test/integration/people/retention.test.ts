@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import { expireInvitations, expireSessions } from '../../../worker/schedule/retention.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { expireInvitations, expireSessions } from '#worker/schedule/retention.ts';
 import { newEmail } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { changePassword, resetPassword } from '../../../shared/people/sign-in/passwords.ts';
+import { changePassword, resetPassword } from '#shared/people/sign-in/passwords.ts';
 import {
   extendSession,
   listSessions,
@@ -11,9 +11,9 @@ import {
   signOut,
   startSession,
   updateSession,
-} from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import { openDatabase } from '../../../shared/platform/database.ts';
+} from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import { openDatabase } from '#shared/platform/database.ts';
 import { fullLimiter, outcomesOf, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openHashLimiter } from '../../../shared/people/sign-in/hash-limiter.ts';
-import { knownBrowserCookie } from '../../../shared/people/sign-in/known-browsers.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
+import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { knownBrowserCookie } from '#shared/people/sign-in/known-browsers.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { fullLimiter, newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
 import { refused, signInTriesOf, wrongPassword } from '../../support/sign-in-tries.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';

@@ -1,12 +1,12 @@
 import { beforeEach, expect, test } from 'vitest';
-import { acceptAsNewUser } from '../../../shared/people/members/accept-invitation.ts';
-import { deleteUser } from '../../../shared/people/members/delete-user.ts';
-import { disableUser } from '../../../shared/people/members/disable-user.ts';
-import { invite } from '../../../shared/people/members/invitations.ts';
-import { findMembership, removeMember } from '../../../shared/people/members/members.ts';
-import { loadSession, startSession } from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import { openDatabase } from '../../../shared/platform/database.ts';
+import { acceptAsNewUser } from '#shared/people/members/accept-invitation.ts';
+import { deleteUser } from '#shared/people/members/delete-user.ts';
+import { disableUser } from '#shared/people/members/disable-user.ts';
+import { invite } from '#shared/people/members/invitations.ts';
+import { findMembership, removeMember } from '#shared/people/members/members.ts';
+import { loadSession, startSession } from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import { openDatabase } from '#shared/platform/database.ts';
 import { newEmail, usePeople } from '../../support/people.ts';
 
 // A squatter invited somebody else's address to an own organization, and joined as that person.

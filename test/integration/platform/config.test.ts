@@ -7,7 +7,7 @@ import {
   loadServiceSettings,
   loadSettings,
   settingNames,
-} from '../../../shared/platform/config.ts';
+} from '#shared/platform/config.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase, serviceTime } from '../../../shared/platform/database.ts';
+import { type Database, openDatabase, serviceTime } from '#shared/platform/database.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query } from '../../support/stores/database-client.ts';
 

@@ -1,11 +1,11 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { prepareDatabase } from '../../../prisma/prepare-database.ts';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
-import { openLog } from '../../../shared/platform/log.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { openRefundWork } from '../../../worker/advance/refund-work.ts';
-import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
-import { scheduledTasks } from '../../../worker/start-workers.ts';
+import { prepareDatabase } from '#prisma/prepare-database.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { openRefundWork } from '#worker/advance/refund-work.ts';
+import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
+import { scheduledTasks } from '#worker/start-workers.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { adminCliOf, ownerCliOf } from '../../support/processes/admin-cli.ts';

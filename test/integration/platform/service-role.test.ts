@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { prepareDatabase } from '../../../prisma/prepare-database.ts';
-import { tableRights } from '../../../prisma/service-role.ts';
+import { prepareDatabase } from '#prisma/prepare-database.ts';
+import { tableRights } from '#prisma/service-role.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { useOwnedDatabase } from '../../support/stores/owned-database.ts';
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { fillOrganization, keepStatistics } from '../../support/plans/full-organization.ts';
 import { count, type Step, stepsOf } from '../../support/plans/steps.ts';

@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { agentScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
-import type { Refund } from '../../../shared/platform/database.ts';
-import { approveRefund } from '../../../shared/refunds/decisions/approve.ts';
-import { dismissFlag } from '../../../shared/refunds/decisions/resolve.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import { findOwnRefund } from '../../../shared/refunds/queries/find-refunds.ts';
+import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { approveRefund } from '#shared/refunds/decisions/approve.ts';
+import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { newPerson } from '../../support/people.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';

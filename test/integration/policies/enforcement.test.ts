@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';

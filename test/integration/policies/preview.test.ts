@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { policySchema } from '../../../shared/policies/policy.ts';
-import { previewPolicies } from '../../../shared/policies/preview.ts';
+import { policySchema } from '#shared/policies/policy.ts';
+import { previewPolicies } from '#shared/policies/preview.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query, withClient } from '../../support/stores/database-client.ts';

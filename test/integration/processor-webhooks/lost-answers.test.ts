@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { claimRefund } from '../../../shared/refunds/lifecycle/claim.ts';
+import { claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';

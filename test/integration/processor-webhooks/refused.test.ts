@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Refund } from '../../../shared/platform/database.ts';
-import { newId } from '../../../shared/platform/ids.ts';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { PROCESSORS, type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { expectRefusal } from '../../support/http/refusal.ts';

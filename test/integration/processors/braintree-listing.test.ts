@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { listRefunds } from '../../../shared/processors/braintree/list-refunds.ts';
+import { listRefunds } from '#shared/processors/braintree/list-refunds.ts';
 import { listAll, windowAroundNow } from '../../support/processors/describe/listing.ts';
 import { braintreeVariants, useProcessor } from '../../support/processors/processor-variants.ts';
 import { submissionFor } from '../../support/refunds/refund-records.ts';

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
-import { serviceTime } from '../../../shared/platform/database.ts';
-import { loadAccount } from '../../../shared/processors/accounts/connections.ts';
-import { testConnection } from '../../../shared/processors/accounts/test-connection.ts';
-import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { findDueAccounts } from '../../../shared/reconciliation/runs.ts';
+import { serviceTime } from '#shared/platform/database.ts';
+import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { testConnection } from '#shared/processors/accounts/test-connection.ts';
+import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
+import { findDueAccounts } from '#shared/reconciliation/runs.ts';
 import { eventpay } from '../../sandbox/eventpay/processor.ts';
 import { webhookEndpoint } from '../../sandbox/processors.ts';
 import { useEventpay } from '../../support/processors/eventpay/use-eventpay.ts';

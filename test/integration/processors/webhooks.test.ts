@@ -1,11 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import type {
-  Processor,
-  WebhookRequest,
-  WebhookVerdict,
-} from '../../../shared/processors/contract/processor.ts';
+import { newId } from '#shared/platform/ids.ts';
+import type { Processor, WebhookRequest, WebhookVerdict } from '#shared/processors/contract/processor.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { connect } from '../../support/processors/processor-variants.ts';
 import {

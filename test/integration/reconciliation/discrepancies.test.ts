@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { readAttention } from '../../../api/cli/reports/refund-attention.ts';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { needsAttention } from '../../../shared/reconciliation/findings.ts';
-import { dismissFlag, resolveRefund } from '../../../shared/refunds/decisions/resolve.ts';
-import { requestResync } from '../../../shared/refunds/lifecycle/work.ts';
+import { readAttention } from '#api/cli/reports/refund-attention.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { needsAttention } from '#shared/reconciliation/findings.ts';
+import { dismissFlag, resolveRefund } from '#shared/refunds/decisions/resolve.ts';
+import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
   completedRefund,

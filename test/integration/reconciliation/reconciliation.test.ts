@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { needsAttention } from '../../../shared/reconciliation/findings.ts';
+import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import {

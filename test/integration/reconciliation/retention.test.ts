@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
+import { newId } from '#shared/platform/ids.ts';
 
-import { nextWindow, scheduleActor } from '../../../shared/reconciliation/runs.ts';
-import { expireReconciliations } from '../../../worker/schedule/retention.ts';
+import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
+import { expireReconciliations } from '#worker/schedule/retention.ts';
 
 import { accountOf } from '../../support/processors/reconciliation.ts';
 import { useService } from '../../support/use-service.ts';

@@ -1,15 +1,15 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
-import { readWithRetries } from '../../../shared/reconciliation/read-processor.ts';
-import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { readWithRetries } from '#shared/reconciliation/read-processor.ts';
+import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import {
   beginRun,
   finishRun,
   longestPauseMs,
   nextWindow,
   scheduleActor,
-} from '../../../shared/reconciliation/runs.ts';
+} from '#shared/reconciliation/runs.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
   accountOf,

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { isDue } from '../../../shared/reconciliation/runs.ts';
+import { isDue } from '#shared/reconciliation/runs.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { letFail } from '../../support/processors/reconciliation.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { deleteUser } from '../../../shared/people/members/delete-user.ts';
-import { type Database, openDatabase } from '../../../shared/platform/database.ts';
-import { eraseRefunds } from '../../../shared/refunds/decisions/erase.ts';
+import { deleteUser } from '#shared/people/members/delete-user.ts';
+import { type Database, openDatabase } from '#shared/platform/database.ts';
+import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { withClient } from '../../support/stores/database-client.ts';

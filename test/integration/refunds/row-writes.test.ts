@@ -1,6 +1,6 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
-import { openWebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
+import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
+import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';

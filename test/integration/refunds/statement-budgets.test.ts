@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Refund } from '../../../shared/platform/database.ts';
-import { newId } from '../../../shared/platform/ids.ts';
-import { policyFileSchema } from '../../../shared/policies/policy-file.ts';
-import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { EventComparisons, receiveWebhook } from '../../../shared/refunds/lifecycle/processor-events.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { policyFileSchema } from '#shared/policies/policy-file.ts';
+import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
+import { EventComparisons, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
 import { type SignedWebhook, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';

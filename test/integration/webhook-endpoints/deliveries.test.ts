@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';

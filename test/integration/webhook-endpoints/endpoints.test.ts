@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import { maxEndpoints } from '../../../shared/webhooks/manage-endpoints.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { maxEndpoints } from '#shared/webhooks/manage-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest';
-import { newId } from '../../../shared/platform/ids.ts';
-import { expireWebhooks } from '../../../worker/schedule/retention.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { expireWebhooks } from '#worker/schedule/retention.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 

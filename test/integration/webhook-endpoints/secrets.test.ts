@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { SecretBox } from '../../../shared/platform/secrets.ts';
-import { credentialContext } from '../../../shared/processors/accounts/connections.ts';
-import { reencryptAccountCredentials } from '../../../shared/processors/accounts/reencrypt-accounts.ts';
-import { openEndpointSecrets } from '../../../shared/webhooks/endpoint-secrets.ts';
-import { reencryptEndpointSecrets } from '../../../shared/webhooks/reencrypt-endpoints.ts';
+import { SecretBox } from '#shared/platform/secrets.ts';
+import { credentialContext } from '#shared/processors/accounts/connections.ts';
+import { reencryptAccountCredentials } from '#shared/processors/accounts/reencrypt-accounts.ts';
+import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
+import { reencryptEndpointSecrets } from '#shared/webhooks/reencrypt-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll } from 'vitest';
-import { createApiKey, type NewApiKey } from '../../../shared/organizations/api-keys.ts';
+import { createApiKey, type NewApiKey } from '#shared/organizations/api-keys.ts';
 import type { TestService } from '../service.ts';
 import { type Agent, connectOverHttp } from './agent.ts';
 

@@ -1,6 +1,6 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { inject } from 'vitest';
-import type { Role } from '../../../shared/platform/database.ts';
+import type { Role } from '#shared/platform/database.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { newPerson, type TestPerson } from '../people.ts';
 import type { TestService } from '../service.ts';

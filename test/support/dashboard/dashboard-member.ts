@@ -1,4 +1,4 @@
-import type { Role } from '../../../shared/platform/database.ts';
+import type { Role } from '#shared/platform/database.ts';
 import { newPerson, type TestPerson } from '../people.ts';
 import type { TestService } from '../service.ts';
 import { DashboardVisitor } from './dashboard-visitor.ts';

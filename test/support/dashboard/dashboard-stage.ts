@@ -1,7 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
-import { createOrganization } from '../../../shared/organizations/create-organization.ts';
-import { invite } from '../../../shared/people/members/invitations.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { invite } from '#shared/people/members/invitations.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { exposeService } from '../http/connect-client.ts';
 import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
 import type { TestService } from '../service.ts';

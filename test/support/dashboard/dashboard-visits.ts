@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
-import type { Prisma, Refund } from '../../../shared/platform/database.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
-import { refundStatuses } from '../../../shared/refunds/model/states.ts';
+import type { Prisma, Refund } from '#shared/platform/database.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';

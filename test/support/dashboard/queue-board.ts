@@ -1,18 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import Fastify, { type FastifyInstance, type InjectOptions, type LightMyRequestResponse } from 'fastify';
-import { registerQueueBoard } from '../../../api/dashboard/queues/queue-board.ts';
-import { refuseAddress } from '../../../api/dashboard/unknown-addresses.ts';
-import { jsonBody } from '../../../api/http/body.ts';
-import { answerErrors } from '../../../api/http/error-handler.ts';
-import { refuseUnknownRoutes, withOtherMethodsRefused } from '../../../api/http/unknown-routes.ts';
-import { openLog } from '../../../shared/platform/log.ts';
-import {
-  migrateQueueTables,
-  openWorker,
-  RefundQueues,
-  refundQueueName,
-} from '../../../shared/platform/queues.ts';
+import { registerQueueBoard } from '#api/dashboard/queues/queue-board.ts';
+import { refuseAddress } from '#api/dashboard/unknown-addresses.ts';
+import { jsonBody } from '#api/http/body.ts';
+import { answerErrors } from '#api/http/error-handler.ts';
+import { refuseUnknownRoutes, withOtherMethodsRefused } from '#api/http/unknown-routes.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { migrateQueueTables, openWorker, RefundQueues, refundQueueName } from '#shared/platform/queues.ts';
 import type { QueueBackend } from '../stores/backends.ts';
 import { waitFor } from '../wait-for.ts';
 

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 import { expect } from 'vitest';
-import type { Clock } from '../../../shared/platform/clock.ts';
+import type { Clock } from '#shared/platform/clock.ts';
 import type { DashboardVisitor, Page } from './dashboard-visitor.ts';
 
 export const secondFactorPath = '/dashboard/you/second-factor';

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { ServiceSettings } from '../../../shared/platform/config.ts';
+import type { ServiceSettings } from '#shared/platform/config.ts';
 import type { ParsedJson } from '../parsed-json.ts';
 import type { StartedProcess } from '../processes/child-process.ts';
 import { compiledIn, type Preload } from '../processes/compiled-service.ts';

@@ -1,5 +1,5 @@
 import type { AddressInfo } from 'node:net';
-import { type ClientOptions, RefundClient } from '../../../shared/client/index.ts';
+import { type ClientOptions, RefundClient } from '#shared/client/index.ts';
 import type { TestService } from '../service.ts';
 
 /** Lets the service listen on a port of its own, unless it does. @returns its address. */

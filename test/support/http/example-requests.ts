@@ -1,5 +1,5 @@
-import type { Operation } from '../../../api/operations/operation.ts';
-import type { ServiceSettings } from '../../../shared/platform/config.ts';
+import type { Operation } from '#api/operations/operation.ts';
+import type { ServiceSettings } from '#shared/platform/config.ts';
 
 /** The first example of an operation's body; undefined for an operation without a body. */
 export function exampleBodyOf({ id, body }: Operation): object | undefined {

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import type { ServiceSettings } from '../../../shared/platform/config.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { ServiceSettings } from '#shared/platform/config.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';

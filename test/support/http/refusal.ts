@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { errorCatalogue } from '../../../shared/platform/errors.ts';
+import { errorCatalogue } from '#shared/platform/errors.ts';
 import type { RawAnswer } from './raw-http.ts';
 
 const internals = /prisma|zod|fastify|FST_|lossless|postgres|\bSQL\b|node_modules|\.[jt]s:\d|\n\s+at /i;

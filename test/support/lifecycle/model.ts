@@ -1,4 +1,4 @@
-import type { RefundStatus } from '../../../shared/refunds/model/states.ts';
+import type { RefundStatus } from '#shared/refunds/model/states.ts';
 
 // A model of the documented refund lifecycle, independent of its implementation: what clients, people, processors and
 // time do to a refund. `job-model.ts` models what a job does.

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { inject } from 'vitest';
-import { runCommand } from '../../../api/cli/run-command.ts';
+import { runCommand } from '#api/cli/run-command.ts';
 import type { TestService } from '../service.ts';
 
 /** The exit code and output of a command. */

@@ -1,10 +1,10 @@
-import { newId } from '../../../shared/platform/ids.ts';
+import { newId } from '#shared/platform/ids.ts';
 import {
   allCapabilities,
   type Processor,
   type ProcessorCapabilities,
-} from '../../../shared/processors/contract/processor.ts';
-import { processorKind } from '../../../shared/processors/registry.ts';
+} from '#shared/processors/contract/processor.ts';
+import { processorKind } from '#shared/processors/registry.ts';
 import type { SandboxProcessor } from '../../sandbox/processor.ts';
 import { sandboxProcessors } from '../../sandbox/processors.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';

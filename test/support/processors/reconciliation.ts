@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import type { ReconciliationFinding, ReconciliationRun } from '../../../shared/platform/database.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { type AccountName, loadAccount } from '../../../shared/processors/accounts/connections.ts';
-import type { RefundWindow } from '../../../shared/processors/contract/processor.ts';
-import { reconcileAccount } from '../../../shared/reconciliation/reconcile-account.ts';
-import { nextWindow } from '../../../shared/reconciliation/runs.ts';
+import type { ReconciliationFinding, ReconciliationRun } from '#shared/platform/database.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { type AccountName, loadAccount } from '#shared/processors/accounts/connections.ts';
+import type { RefundWindow } from '#shared/processors/contract/processor.ts';
+import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
+import { nextWindow } from '#shared/reconciliation/runs.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';

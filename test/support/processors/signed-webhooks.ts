@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import Stripe from 'stripe';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 

@@ -1,6 +1,6 @@
 import { afterEach } from 'vitest';
-import { loadAccount } from '../../../shared/processors/accounts/connections.ts';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import type { TestService } from '../service.ts';
 

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
-import type { ProcessorEvent, Refund } from '../../../shared/platform/database.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { ProcessorEvent, Refund } from '#shared/platform/database.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { type ProcessorName, sandboxProcessors, webhookEndpoint } from '../../sandbox/processors.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import type { ApiAnswer, TestService } from '../service.ts';

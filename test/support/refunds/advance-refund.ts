@@ -1,6 +1,6 @@
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import { claimRefund } from '../../../shared/refunds/lifecycle/claim.ts';
-import { advanceRefund as advanceClaimed } from '../../../worker/advance/advance-refund.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import { advanceRefund as advanceClaimed } from '#worker/advance/advance-refund.ts';
 
 /** Takes the steps of a refund that are due, as a worker does that claims it. Does nothing when it cannot be claimed. */
 export async function advanceRefund(deps: Dependencies, refundId: string): Promise<void> {

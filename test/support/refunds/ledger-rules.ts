@@ -1,5 +1,5 @@
-import type { RefundEvent } from '../../../shared/platform/database.ts';
-import { canMove } from '../../../shared/refunds/model/states.ts';
+import type { RefundEvent } from '#shared/platform/database.ts';
+import { canMove } from '#shared/refunds/model/states.ts';
 import { groupBy } from '../group-by.ts';
 import { type Ledger, type Movement, namelessId, ownerOf } from './ledger.ts';
 import type { RefundRecord } from './refund-records.ts';

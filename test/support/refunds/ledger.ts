@@ -1,5 +1,5 @@
-import type { Database, Prisma, RefundEvent } from '../../../shared/platform/database.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Database, Prisma, RefundEvent } from '#shared/platform/database.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import type { MovedRefund, SandboxControl } from '../../sandbox/clients.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { type RefundRecord, recordsOf } from './refund-records.ts';

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { RefundOwner } from '../../../shared/refunds/model/refund.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { chance } from './many-refunds.ts';
 
 export interface LifelikeRefunds extends RefundOwner {

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import type { RefundOwner } from '../../../shared/refunds/model/refund.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 
 export interface ManyRefunds extends RefundOwner {
   count: number;

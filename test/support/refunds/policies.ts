@@ -1,4 +1,4 @@
-import { evaluatePolicies, tracePolicies } from '../../../shared/policies/evaluate.ts';
+import { evaluatePolicies, tracePolicies } from '#shared/policies/evaluate.ts';
 import {
   type Policy,
   type PolicyFacts,
@@ -6,7 +6,7 @@ import {
   policySchema,
   summaryOf,
   type Velocity,
-} from '../../../shared/policies/policy.ts';
+} from '#shared/policies/policy.ts';
 
 /** When the payment of `facts` was made. */
 export const charged = new Date('2026-01-01T12:00:00.000Z');

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import { braintreeClient, stripeClient } from '../../sandbox/clients.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
 import type { TestService } from '../service.ts';

@@ -1,7 +1,7 @@
-import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '../../../shared/platform/database.ts';
-import { newId } from '../../../shared/platform/ids.ts';
-import type { RefundReference, RefundSubmission } from '../../../shared/processors/contract/processor.ts';
-import { type Attempt, attemptsOf } from '../../../shared/refunds/model/attempts.ts';
+import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '#shared/platform/database.ts';
+import { newId } from '#shared/platform/ids.ts';
+import type { RefundReference, RefundSubmission } from '#shared/processors/contract/processor.ts';
+import { type Attempt, attemptsOf } from '#shared/refunds/model/attempts.ts';
 import type { TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
 

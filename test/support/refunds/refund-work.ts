@@ -1,5 +1,5 @@
-import { cancelRefund } from '../../../shared/refunds/lifecycle/cancel.ts';
-import type { Flag } from '../../../shared/refunds/model/flags.ts';
+import { cancelRefund } from '#shared/refunds/lifecycle/cancel.ts';
+import type { Flag } from '#shared/refunds/model/flags.ts';
 import type { TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
 import { type RefundRecord, rowOf } from './refund-records.ts';

@@ -1,5 +1,5 @@
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { newId } from '../../../shared/platform/ids.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { newId } from '#shared/platform/ids.ts';
 
 // What the SQL functions of the core take, for tests that call them without the service.
 

@@ -1,5 +1,5 @@
-import type { PolicyInput } from '../../../shared/policies/policy.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import type { PolicyInput } from '#shared/policies/policy.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import type { TestService } from '../service.ts';
 
 /** Replaces the policies of a service's organization. The first one that matches a refund applies. */

@@ -1,8 +1,8 @@
 import { afterEach, vi } from 'vitest';
-import { closeDependencies, type Dependencies, openDependencies } from '../../../shared/dependencies.ts';
-import { openLog } from '../../../shared/platform/log.ts';
-import { createRefund } from '../../../shared/refunds/lifecycle/create.ts';
-import type { RefundRequest } from '../../../shared/refunds/lifecycle/decide.ts';
+import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { StrictClient } from '../../../shared/platform/database.ts';
+import { StrictClient } from '#shared/platform/database.ts';
 import { waitFor } from '../wait-for.ts';
 
 /**

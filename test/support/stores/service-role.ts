@@ -1,4 +1,4 @@
-import { prepareDatabase } from '../../../prisma/prepare-database.ts';
+import { prepareDatabase } from '#prisma/prepare-database.ts';
 
 /** The database as the service uses it. Its role has the password of the owner. */
 export function asService(ownerUrl: string): string {

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { openDatabase } from '../../../shared/platform/database.ts';
+import { openDatabase } from '#shared/platform/database.ts';
 import { withClient } from './database-client.ts';
 
 /** A statement with the values of its parameters. */

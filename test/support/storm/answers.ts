@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { errorSchema } from '../../../api/http/route.ts';
-import { errorCatalogue } from '../../../shared/platform/errors.ts';
+import { errorSchema } from '#api/http/route.ts';
+import { errorCatalogue } from '#shared/platform/errors.ts';
 import type { ServedDocument } from '../http/openapi-document.ts';
 import type { StormAnswer, StormTarget } from './storm.ts';
 import type { StormRequest } from './storm-requests.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, expect } from 'vitest';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { type DashboardMember, signInMember } from '../dashboard/dashboard-member.ts';
 import type { DashboardVisitor } from '../dashboard/dashboard-visitor.ts';
 import { noteRegisteredRoutes, type RegisteredRoute } from '../http/registered-routes.ts';

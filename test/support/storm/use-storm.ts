@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { apiKeyScopes, createApiKey } from '../../../shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import { type ExposedService, useExposedService } from '../http/exposed-service.ts';
 import { readDocument, type ServedDocument } from '../http/openapi-document.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
-import type { Prisma, WebhookDelivery } from '../../../shared/platform/database.ts';
-import { newId } from '../../../shared/platform/ids.ts';
+import type { Prisma, WebhookDelivery } from '#shared/platform/database.ts';
+import { newId } from '#shared/platform/ids.ts';
 import type { ParsedJson } from '../parsed-json.ts';
 import type { ApiAnswer, TestService } from '../service.ts';
 

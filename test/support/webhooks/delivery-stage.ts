@@ -1,8 +1,8 @@
 import { afterEach, beforeAll, vi } from 'vitest';
-import { createDeliveries } from '../../../worker/deliver/create-deliveries.ts';
-import { openWebhookSender, type WebhookSender } from '../../../worker/deliver/deliver-webhook.ts';
-import { claimDue, type DeliveryClaim } from '../../../worker/deliver/statements.ts';
-import { openTransport } from '../../../worker/deliver/transport.ts';
+import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
+import { openWebhookSender, type WebhookSender } from '#worker/deliver/deliver-webhook.ts';
+import { claimDue, type DeliveryClaim } from '#worker/deliver/statements.ts';
+import { openTransport } from '#worker/deliver/transport.ts';
 import { HeldTime } from '../clocks.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import type { TestService } from '../service.ts';

@@ -1,9 +1,9 @@
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import type { WebhookEndpoint } from '../../../shared/platform/database.ts';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { newId } from '../../../shared/platform/ids.ts';
-import { toItems } from '../../../shared/refunds/model/rows.ts';
-import { newEndpointSecret, secretColumns } from '../../../shared/webhooks/endpoint-secrets.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { WebhookEndpoint } from '#shared/platform/database.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { toItems } from '#shared/refunds/model/rows.ts';
+import { newEndpointSecret, secretColumns } from '#shared/webhooks/endpoint-secrets.ts';
 import { cancellationOf, creationOf, type Owner } from '../refunds/statement-items.ts';
 import type { TestService } from '../service.ts';
 

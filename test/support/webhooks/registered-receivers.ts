@@ -1,4 +1,4 @@
-import type { StoredAttempt } from '../../../shared/webhooks/deliveries.ts';
+import type { StoredAttempt } from '#shared/webhooks/deliveries.ts';
 import type { TestService } from '../service.ts';
 import { addEndpoint } from './endpoints.ts';
 import { type Respond, useReceivers } from './receivers.ts';

@@ -1,4 +1,4 @@
-import { createApiKey, revokeApiKey } from '../../../shared/organizations/api-keys.ts';
+import { createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { administer, breakJobs, startWithBadSettings, usePeople } from './operations.ts';
 import { useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
 import type { Site } from './site.ts';

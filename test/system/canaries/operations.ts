@@ -1,10 +1,10 @@
 import { expect } from 'vitest';
-import { setupCode } from '../../../shared/people/members/first-owner.ts';
-import { invite } from '../../../shared/people/members/invitations.ts';
-import { createUser } from '../../../shared/people/members/users.ts';
-import { startSession } from '../../../shared/people/sign-in/sessions.ts';
-import { signIn } from '../../../shared/people/sign-in/sign-in.ts';
-import { setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { setupCode } from '#shared/people/members/first-owner.ts';
+import { invite } from '#shared/people/members/invitations.ts';
+import { createUser } from '#shared/people/members/users.ts';
+import { startSession } from '#shared/people/sign-in/sessions.ts';
+import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { proofOf } from '../../support/people.ts';
 import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';

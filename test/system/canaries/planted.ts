@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { generateApiKey } from '../../../shared/organizations/api-keys.ts';
+import { generateApiKey } from '#shared/organizations/api-keys.ts';
 import { type Canary, newCanary, newCard } from '../../support/http/canaries.ts';
 
 /** Secrets that must appear nowhere, one for each place where they are entered. */

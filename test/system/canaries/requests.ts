@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { setProcessorAccount } from '../../../shared/processors/accounts/manage-accounts.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { rawRequest, sendBytes } from '../../support/http/raw-http.ts';
 import { echoing } from '../../support/processors/echoing-processor.ts';

@@ -1,5 +1,5 @@
-import type { Refund } from '../../../shared/platform/database.ts';
-import { isTerminal } from '../../../shared/refunds/model/states.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import { groupBy } from '../../support/group-by.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';
 import { type Answer, acceptedIdOf, type ClientLog } from './client.ts';

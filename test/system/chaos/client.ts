@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import type { PlannedCreation } from './orders.ts';
 import type { Span } from './waits.ts';
 

@@ -1,4 +1,4 @@
-import type { Environment } from '../../../shared/platform/environment.ts';
+import type { Environment } from '#shared/platform/environment.ts';
 import type { Random } from '../../support/random.ts';
 
 /** A payment and its refunds, fully determined by the seed. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../../shared/platform/database.ts';
+import type { Database } from '#shared/platform/database.ts';
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import { readLedger } from '../../support/refunds/ledger.ts';
 import { ledgerViolations, orphanViolations, type Violation } from '../../support/refunds/ledger-rules.ts';

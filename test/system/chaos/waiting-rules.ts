@@ -1,5 +1,5 @@
-import type { RefundEvent } from '../../../shared/platform/database.ts';
-import { attemptsOf } from '../../../shared/refunds/model/attempts.ts';
+import type { RefundEvent } from '#shared/platform/database.ts';
+import { attemptsOf } from '#shared/refunds/model/attempts.ts';
 import { groupBy } from '../../support/group-by.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';
 import { leaseMs, settleDelayMs } from './settings.ts';

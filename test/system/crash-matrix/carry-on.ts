@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable } from '../../../shared/platform/database.ts';
+import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import type { Mishap } from './combinations.ts';
 import { ProcessKilled } from './killable-process.ts';

@@ -1,17 +1,12 @@
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import type { Settings } from '../../../shared/platform/config.ts';
-import {
-  type Database,
-  type DatabaseTransaction,
-  Prisma,
-  type Reads,
-} from '../../../shared/platform/database.ts';
-import type { RefundQueues } from '../../../shared/platform/queues.ts';
-import { ProcessorConnections } from '../../../shared/processors/accounts/connections.ts';
-import type { Processor } from '../../../shared/processors/contract/processor.ts';
-import { openLookups } from '../../../shared/refunds/lifecycle/lookups.ts';
-import { openRefundStatements } from '../../../shared/refunds/lifecycle/statements.ts';
-import { leaseMs } from '../../../shared/refunds/model/lookup-proof.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { Settings } from '#shared/platform/config.ts';
+import { type Database, type DatabaseTransaction, Prisma, type Reads } from '#shared/platform/database.ts';
+import type { RefundQueues } from '#shared/platform/queues.ts';
+import { ProcessorConnections } from '#shared/processors/accounts/connections.ts';
+import type { Processor } from '#shared/processors/contract/processor.ts';
+import { openLookups } from '#shared/refunds/lifecycle/lookups.ts';
+import { openRefundStatements } from '#shared/refunds/lifecycle/statements.ts';
+import { leaseMs } from '#shared/refunds/model/lookup-proof.ts';
 import type { KillableProcess } from './killable-process.ts';
 import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
 import { replacing } from './replacing.ts';

@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { readFunctions } from '../../../prisma/migrations-folder.ts';
+import { readFunctions } from '#prisma/migrations-folder.ts';
 import { startService, type TestOrganization, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { waitFor } from '../../support/wait-for.ts';

@@ -1,4 +1,4 @@
-import type { Prisma } from '../../../shared/platform/database.ts';
+import type { Prisma } from '#shared/platform/database.ts';
 
 /** A write to the database. */
 export type Write =

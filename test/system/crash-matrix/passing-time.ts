@@ -1,4 +1,4 @@
-import type { Database } from '../../../shared/platform/database.ts';
+import type { Database } from '#shared/platform/database.ts';
 
 /**
  * How long after the end of an attempt a lookup that finds nothing is proof. Lookups after the first pause, and after the

@@ -1,4 +1,4 @@
-import type { Processor } from '../../../shared/processors/contract/processor.ts';
+import type { Processor } from '#shared/processors/contract/processor.ts';
 import type { Combination } from './combinations.ts';
 import type { Tampering } from './killable-dependencies.ts';
 import { replacing } from './replacing.ts';

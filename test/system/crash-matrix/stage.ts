@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dependencies } from '../../../shared/dependencies.ts';
-import type { PaymentKey } from '../../../shared/payments/payment.ts';
-import type { CallOptions, Processor } from '../../../shared/processors/contract/processor.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { PaymentKey } from '#shared/payments/payment.ts';
+import type { CallOptions, Processor } from '#shared/processors/contract/processor.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization, TestService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
-import type { RefundEvent } from '../../../shared/platform/database.ts';
-import { attemptsOf } from '../../../shared/refunds/model/attempts.ts';
-import { isTerminal } from '../../../shared/refunds/model/states.ts';
+import type { RefundEvent } from '#shared/platform/database.ts';
+import { attemptsOf } from '#shared/refunds/model/attempts.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import type { RefundRecord } from '../../support/refunds/refund-records.ts';
 
 /** The result of a check: null when the promise is kept, else the problem. */

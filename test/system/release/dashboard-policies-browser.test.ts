@@ -1,6 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { listPolicies, setPolicies } from '../../../shared/policies/stored-policies.ts';
+import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { noteComplaints } from '../../support/dashboard/browser.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../../support/dashboard/dashboard-browser.ts';
 import type { TestPerson } from '../../support/people.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { RefundClient } from '../../../shared/client/index.ts';
+import { RefundClient } from '#shared/client/index.ts';
 
 // On a held clock, against a scripted service.
 

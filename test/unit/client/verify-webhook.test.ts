@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { verifyWebhook, WebhookVerificationError } from '../../../shared/client/index.ts';
+import { verifyWebhook, WebhookVerificationError } from '#shared/client/index.ts';
 
 const now = new Date('2026-11-20T09:30:00.000Z');
 beforeEach(() => {

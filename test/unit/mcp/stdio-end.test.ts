@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { longestWaitMs, passStdinOn } from '../../../api/mcp/stdio.ts';
+import { longestWaitMs, passStdinOn } from '#api/mcp/stdio.ts';
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout'] }));
 afterEach(() => void vi.useRealTimers());

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { currencyExponents } from '../../../shared/money/currencies.ts';
-import { exponentOf, formatAmount, fromDecimal, isCurrency, toDecimal } from '../../../shared/money/money.ts';
+import { currencyExponents } from '#shared/money/currencies.ts';
+import { exponentOf, formatAmount, fromDecimal, isCurrency, toDecimal } from '#shared/money/money.ts';
 
 const currencies = Object.keys(currencyExponents);
 const anyCurrency = fc.constantFrom(...currencies);

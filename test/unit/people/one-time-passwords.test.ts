@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stepOfCode } from '../../../shared/people/sign-in/one-time-passwords.ts';
+import { stepOfCode } from '#shared/people/sign-in/one-time-passwords.ts';
 
 /** The secret of RFC 6238, appendix B: the digits 1 to 0, twice. */
 const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { DatabaseClock } from '../../../shared/platform/clock.ts';
+import { DatabaseClock } from '#shared/platform/clock.ts';
 
 const hour = 60 * 60 * 1000;
 const noon = Date.parse('2026-03-01T12:00:00Z');

@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { afterEach, expect, test, vi } from 'vitest';
-import { isDatabaseUnavailable, StrictClient } from '../../../shared/platform/database.ts';
+import { isDatabaseUnavailable, StrictClient } from '#shared/platform/database.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 
 let server: Server | null = null;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { errorBody } from '../../../api/http/error-handler.ts';
-import { ServiceError } from '../../../shared/platform/errors.ts';
-import { openLog, redact } from '../../../shared/platform/log.ts';
-import { tooLittleLeft } from '../../../shared/refunds/model/refusals.ts';
-import { conditionOf } from '../../../shared/refunds/queries/refund-filter.ts';
+import { errorBody } from '#api/http/error-handler.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { openLog, redact } from '#shared/platform/log.ts';
+import { tooLittleLeft } from '#shared/refunds/model/refusals.ts';
+import { conditionOf } from '#shared/refunds/queries/refund-filter.ts';
 import { newCard } from '../../support/http/canaries.ts';
 
 /** What a log writes of one entry. */

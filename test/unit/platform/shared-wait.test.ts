@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { EventWatcher } from '../../../shared/events/event-watcher.ts';
-import type { Reads } from '../../../shared/platform/database.ts';
-import { openLog } from '../../../shared/platform/log.ts';
-import { SharedWait } from '../../../shared/platform/shared-wait.ts';
-import { RefundWatcher } from '../../../shared/refunds/queries/refund-watcher.ts';
+import { EventWatcher } from '#shared/events/event-watcher.ts';
+import type { Reads } from '#shared/platform/database.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { SharedWait } from '#shared/platform/shared-wait.ts';
+import { RefundWatcher } from '#shared/refunds/queries/refund-watcher.ts';
 
 function startLog() {
   const logged: { level: number; msg: string }[] = [];

@@ -7,7 +7,7 @@ import {
   agentLimitsSchema,
   evaluateAgentLimits,
   readAgentLimits,
-} from '../../../shared/policies/agent-limits.ts';
+} from '#shared/policies/agent-limits.ts';
 
 type Given = Partial<AgentFacts>;
 type Expected = Partial<AgentVerdict>;

@@ -5,8 +5,8 @@ import {
   ineligible,
   tracePolicies,
   unknownTransaction,
-} from '../../../shared/policies/evaluate.ts';
-import { defaultPolicy, type PolicyInput } from '../../../shared/policies/policy.ts';
+} from '#shared/policies/evaluate.ts';
+import { defaultPolicy, type PolicyInput } from '#shared/policies/policy.ts';
 import {
   asked,
   deadline,

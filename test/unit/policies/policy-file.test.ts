@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { defaultPolicy, policyFromRow, policyToRow } from '../../../shared/policies/policy.ts';
+import { defaultPolicy, policyFromRow, policyToRow } from '#shared/policies/policy.ts';
 import {
   checkPolicyFile,
   digestPolicies,
   policyFileSchema,
   readPolicyFile,
-} from '../../../shared/policies/policy-file.ts';
+} from '#shared/policies/policy-file.ts';
 import { policy } from '../../support/refunds/policies.ts';
 
 const file = (...rules: object[]) => ({

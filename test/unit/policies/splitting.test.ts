@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { evaluatePolicies, tracePolicies } from '../../../shared/policies/evaluate.ts';
-import { defaultPolicy, type PolicyInput } from '../../../shared/policies/policy.ts';
+import { evaluatePolicies, tracePolicies } from '#shared/policies/evaluate.ts';
+import { defaultPolicy, type PolicyInput } from '#shared/policies/policy.ts';
 import { asked, evaluate, type Given, lastRule, policy, refund } from '../../support/refunds/policies.ts';
 
 describe('splitting a refund', () => {

@@ -1,7 +1,7 @@
 import braintree from 'braintree';
 import { describe, expect, test } from 'vitest';
-import { outcomeOf, outcomeOfRefusal } from '../../../shared/processors/braintree/map-error.ts';
-import { planRefund } from '../../../shared/processors/braintree/plan-refund.ts';
+import { outcomeOf, outcomeOfRefusal } from '#shared/processors/braintree/map-error.ts';
+import { planRefund } from '#shared/processors/braintree/plan-refund.ts';
 import {
   type BraintreeRefusal,
   mapStatus,
@@ -9,8 +9,8 @@ import {
   readTransaction,
   saleStage,
   toRefund,
-} from '../../../shared/processors/braintree/replies.ts';
-import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
+} from '#shared/processors/braintree/replies.ts';
+import { UnexpectedAnswerError } from '#shared/processors/contract/outcome.ts';
 import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 /** The SDK's exceptions are plain errors with a type. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Environment } from '../../../shared/platform/environment.ts';
-import { InvalidCredentialsError } from '../../../shared/processors/contract/processor.ts';
-import { processorKind, processorKinds, processorNames } from '../../../shared/processors/registry.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
+import { processorKind, processorKinds, processorNames } from '#shared/processors/registry.ts';
 
 const braintree = { merchantId: 'merchant', publicKey: 'public', privateKey: 'private' };
 

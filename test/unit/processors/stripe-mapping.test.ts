@@ -1,15 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { currencyExponents } from '../../../shared/money/currencies.ts';
-import { UnexpectedAnswerError } from '../../../shared/processors/contract/outcome.ts';
-import {
-  amountProblem,
-  fromStripeAmount,
-  toStripeAmount,
-} from '../../../shared/processors/stripe/amounts.ts';
-import { isPaymentId, stripeSdk } from '../../../shared/processors/stripe/client.ts';
-import { outcomeOf } from '../../../shared/processors/stripe/map-error.ts';
-import { mapStatus } from '../../../shared/processors/stripe/replies.ts';
+import { currencyExponents } from '#shared/money/currencies.ts';
+import { UnexpectedAnswerError } from '#shared/processors/contract/outcome.ts';
+import { amountProblem, fromStripeAmount, toStripeAmount } from '#shared/processors/stripe/amounts.ts';
+import { isPaymentId, stripeSdk } from '#shared/processors/stripe/client.ts';
+import { outcomeOf } from '#shared/processors/stripe/map-error.ts';
+import { mapStatus } from '#shared/processors/stripe/replies.ts';
 
 const { errors } = stripeSdk();
 

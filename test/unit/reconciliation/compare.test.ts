@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { ListedRefund, ProcessorRefundState } from '../../../shared/processors/contract/processor.ts';
-import { compare, matchOf, type OurRefund } from '../../../shared/reconciliation/compare.ts';
-import type { RefundStatus } from '../../../shared/refunds/model/states.ts';
+import type { ListedRefund, ProcessorRefundState } from '#shared/processors/contract/processor.ts';
+import { compare, matchOf, type OurRefund } from '#shared/reconciliation/compare.ts';
+import type { RefundStatus } from '#shared/refunds/model/states.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const soon = new Date('2026-11-21T12:00:30Z');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { attemptsOf } from '../../../shared/refunds/model/attempts.ts';
+import { attemptsOf } from '#shared/refunds/model/attempts.ts';
 
 const startedAt = new Date('2026-11-20T10:00:00Z');
 const ended = { number: 1, startedAt: '2026-11-20T09:00:00.000Z', outcome: 'unknown' };

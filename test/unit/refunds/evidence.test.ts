@@ -4,7 +4,7 @@ import {
   type Evidence,
   type ResolvedStatus,
   resolvedStatuses,
-} from '../../../shared/refunds/decisions/evidence.ts';
+} from '#shared/refunds/decisions/evidence.ts';
 
 describe('evidence about a refund of 25.00 USD', () => {
   const refund = { id: 'ref_1', amount: 2_500n, currency: 'usd' };

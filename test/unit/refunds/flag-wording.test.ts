@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { wordsFor } from '../../../shared/refunds/model/flag-wording.ts';
-import type { Facts, FindingKind, FlagReason } from '../../../shared/refunds/model/flags.ts';
+import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import type { Facts, FindingKind, FlagReason } from '#shared/refunds/model/flags.ts';
 
 const facts: Facts = {
   status: 'failed',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { approvalRefusal, type Circumstances } from '../../../shared/refunds/decisions/four-eyes.ts';
+import { approvalRefusal, type Circumstances } from '#shared/refunds/decisions/four-eyes.ts';
 
 const person = (name: string) => ({ actor: `user:usr_${name}`, person: `user:usr_${name}` });
 const ada = person('ada');

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { retryDelayMs, settlementDelayMs } from '../../../shared/refunds/model/backoff.ts';
+import { retryDelayMs, settlementDelayMs } from '#shared/refunds/model/backoff.ts';
 import {
   canMove,
   holdsReservation,
@@ -9,7 +9,7 @@ import {
   type RefundStatus,
   refundStatuses,
   transitions,
-} from '../../../shared/refunds/model/states.ts';
+} from '#shared/refunds/model/states.ts';
 
 describe('the state table', () => {
   test('leads only to statuses that exist', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { RefundEvent } from '../../../shared/platform/database.ts';
+import type { RefundEvent } from '#shared/platform/database.ts';
 import { leaseMs, settleDelayMs } from '../../system/chaos/settings.ts';
 import { waitingViolations } from '../../system/chaos/waiting-rules.ts';
 

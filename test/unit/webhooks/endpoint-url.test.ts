@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkEndpointUrl } from '../../../shared/webhooks/endpoint-url.ts';
+import { checkEndpointUrl } from '#shared/webhooks/endpoint-url.ts';
 
 const check = (url: string) => checkEndpointUrl(url, true);
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isPublicAddress } from '../../../shared/webhooks/public-address.ts';
+import { isPublicAddress } from '#shared/webhooks/public-address.ts';
 
 describe('isPublicAddress', () => {
   test.each([

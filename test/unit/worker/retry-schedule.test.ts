@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { retryDelayMs } from '../../../worker/deliver/retry-schedule.ts';
+import { retryDelayMs } from '#worker/deliver/retry-schedule.ts';
 
 const seconds = 1_000;
 const minutes = 60 * seconds;

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { openLog } from '../../../shared/platform/log.ts';
-import { startSchedule, type Task } from '../../../worker/schedule/schedule.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { startSchedule, type Task } from '#worker/schedule/schedule.ts';
 
 const deps = { log: openLog('silent', 'test'), random: () => 0 };
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Overview } from '../../../../shared/insights/overview.ts';
+import type { Overview } from '#shared/insights/overview.ts';
 import type { Context } from '../../http/access.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Card } from '../../layout/card.tsx';

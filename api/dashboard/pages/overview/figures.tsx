@@ -1,4 +1,4 @@
-import type { Overview } from '../../../../shared/insights/overview.ts';
+import type { Overview } from '#shared/insights/overview.ts';
 import { inPercent, inTime, inWhole } from '../../layout/numbers.ts';
 
 /** The key figures. */

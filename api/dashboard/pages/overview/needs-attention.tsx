@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { AttentionCount, NeedsAttention } from '../../../../shared/insights/needs-attention.ts';
+import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
 import type { Context } from '../../http/access.ts';
 import { Card } from '../../layout/card.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';

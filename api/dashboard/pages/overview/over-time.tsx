@@ -1,5 +1,5 @@
-import type { Overview } from '../../../../shared/insights/overview.ts';
-import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
+import type { Overview } from '#shared/insights/overview.ts';
+import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
 import { StackedBars } from '../../charts/stacked-bars.tsx';
 import type { Context } from '../../http/access.ts';
 import { statusWords } from '../../layout/badge.tsx';

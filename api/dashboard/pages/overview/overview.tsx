@@ -1,15 +1,10 @@
 import { z } from 'zod';
-import { type NeedsAttention, readNeedsAttention } from '../../../../shared/insights/needs-attention.ts';
-import {
-  type Overview,
-  type OverviewDays,
-  overviewDays,
-  readOverview,
-} from '../../../../shared/insights/overview.ts';
-import { isCurrency } from '../../../../shared/money/money.ts';
-import { countRefunds } from '../../../../shared/refunds/queries/search-refunds.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { type NeedsAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
+import { type Overview, type OverviewDays, overviewDays, readOverview } from '#shared/insights/overview.ts';
+import { isCurrency } from '#shared/money/money.ts';
+import { countRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';

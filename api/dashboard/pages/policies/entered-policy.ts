@@ -1,12 +1,12 @@
-import { isCurrency, toDecimal } from '../../../../shared/money/money.ts';
-import { type Policy, policySchema } from '../../../../shared/policies/policy.ts';
+import { readStrictJson } from '#api/http/body.ts';
+import { isCurrency, toDecimal } from '#shared/money/money.ts';
+import { type Policy, policySchema } from '#shared/policies/policy.ts';
 import {
   checkPolicyFile,
   digestPolicies,
   messageOf,
   type PolicyIssue,
-} from '../../../../shared/policies/policy-file.ts';
-import { readStrictJson } from '../../../http/body.ts';
+} from '#shared/policies/policy-file.ts';
 
 import {
   capitalized,

@@ -1,6 +1,6 @@
-import { countOf } from '../../../../shared/policies/explain.ts';
-import type { Policy } from '../../../../shared/policies/policy.ts';
-import type { InitiatedBy } from '../../../../shared/refunds/model/reasons.ts';
+import { countOf } from '#shared/policies/explain.ts';
+import type { Policy } from '#shared/policies/policy.ts';
+import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import type { Context } from '../../http/access.ts';
 import { Badge } from '../../layout/badge.tsx';
 import { ButtonLink } from '../../layout/button.tsx';

@@ -1,5 +1,5 @@
-import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
-import type { Preview, PreviewedRefund } from '../../../../shared/policies/preview.ts';
+import type { PolicyVerdict } from '#shared/policies/policy.ts';
+import type { Preview, PreviewedRefund } from '#shared/policies/preview.ts';
 import type { Context } from '../../http/access.ts';
 import { Badge, type Tone } from '../../layout/badge.tsx';
 import { Card } from '../../layout/card.tsx';

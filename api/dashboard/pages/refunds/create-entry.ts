@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { currencies } from '../../../../shared/money/money.ts';
-import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
-import { processorNames } from '../../../../shared/processors/registry.ts';
-import { checkMetadata } from '../../../../shared/refunds/model/metadata.ts';
-import { type RefundReason, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import { readStrictJson } from '../../../http/body.ts';
+import { readStrictJson } from '#api/http/body.ts';
+import { currencies } from '#shared/money/money.ts';
+import { isClientSecret } from '#shared/processors/contract/credentials.ts';
+import { processorNames } from '#shared/processors/registry.ts';
+import { checkMetadata } from '#shared/refunds/model/metadata.ts';
+import { type RefundReason, refundReasons } from '#shared/refunds/model/reasons.ts';
 import { capitalized, entered, type FormReading, readAmount, readForm } from '../../http/forms.ts';
 
 export const entryFields = [

@@ -1,6 +1,6 @@
-import type { KnownPayment } from '../../../../shared/payments/payment.ts';
-import type { PolicyVerdict } from '../../../../shared/policies/policy.ts';
-import { isClientSecret } from '../../../../shared/processors/contract/credentials.ts';
+import type { KnownPayment } from '#shared/payments/payment.ts';
+import type { PolicyVerdict } from '#shared/policies/policy.ts';
+import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import type { Context } from '../../http/access.ts';
 import { ButtonLink, Submit } from '../../layout/button.tsx';
 import { Card, Facts } from '../../layout/card.tsx';

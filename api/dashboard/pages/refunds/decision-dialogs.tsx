@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
-import { mayAct } from '../../../../shared/people/roles.ts';
-import { resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
-import { canBeResolved } from '../../../../shared/refunds/decisions/resolve.ts';
-import { canBeCancelled } from '../../../../shared/refunds/lifecycle/cancel.ts';
-import { canBeDismissed } from '../../../../shared/refunds/lifecycle/flag.ts';
-import { isFlaggedForExtra } from '../../../../shared/refunds/model/flags.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
+import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
+import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
+import { canBeDismissed } from '#shared/refunds/lifecycle/flag.ts';
+import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
+import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import type { Context } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { Confirm, type ConfirmProps } from '../../layout/dialog.tsx';

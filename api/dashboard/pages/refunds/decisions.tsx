@@ -1,22 +1,18 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import {
-  approveRefund,
-  type DecisionOutcome,
-  rejectRefund,
-} from '../../../../shared/refunds/decisions/approve.ts';
-import { resolvedStatuses } from '../../../../shared/refunds/decisions/evidence.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
+import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import {
   dismissFlag,
   type ResolutionOutcome,
   recheckRefund,
   resolveRefund,
-} from '../../../../shared/refunds/decisions/resolve.ts';
-import { cancelAndWait } from '../../../../shared/refunds/lifecycle/cancel.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
-import { findOwnRefund } from '../../../../shared/refunds/queries/find-refunds.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+} from '#shared/refunds/decisions/resolve.ts';
+import { cancelAndWait } from '#shared/refunds/lifecycle/cancel.ts';
+import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';

@@ -1,8 +1,8 @@
 import { Readable, type Stream, type Writable } from 'node:stream';
-import { ServiceError } from '../../../../shared/platform/errors.ts';
-import { auditedExport } from '../../../../shared/refunds/queries/export-refunds.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { auditedExport } from '#shared/refunds/queries/export-refunds.ts';
 import { confirmMember, contextOf } from '../../http/access.ts';
 import { enteredFilter, readFilter } from './filter.ts';
 

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import { asKnown, type KnownPayment, remainingOf } from '../../../../shared/payments/payment.ts';
-import type { Payment } from '../../../../shared/platform/database.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
-import { isTerminal } from '../../../../shared/refunds/model/states.ts';
+import { asKnown, type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
+import type { Payment } from '#shared/platform/database.ts';
+import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import { StatusBadge } from '../../layout/badge.tsx';
 import { Card, type Fact, Facts } from '../../layout/card.tsx';
 import { Amount, Copyable, Moment } from '../../layout/values.tsx';

@@ -1,4 +1,4 @@
-import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { entered } from '../../http/forms.ts';
 import { statusWords } from '../../layout/badge.tsx';
 import { ButtonLink, Submit } from '../../layout/button.tsx';

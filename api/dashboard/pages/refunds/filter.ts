@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { currencies } from '../../../../shared/money/money.ts';
-import { processorNames } from '../../../../shared/processors/registry.ts';
-import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
+import { currencies } from '#shared/money/money.ts';
+import { processorNames } from '#shared/processors/registry.ts';
+import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
+import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import {
   enteredList,
   entered as enteredText,

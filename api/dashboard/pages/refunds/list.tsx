@@ -1,16 +1,12 @@
 import type { ComponentChildren } from 'preact';
-import { mayAct } from '../../../../shared/people/roles.ts';
-import type { RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
-import { isTerminal } from '../../../../shared/refunds/model/states.ts';
-import { nameRequesters } from '../../../../shared/refunds/queries/find-refunds.ts';
-import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
-import {
-  type CappedCount,
-  countRefunds,
-  searchRefunds,
-} from '../../../../shared/refunds/queries/search-refunds.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
+import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
+import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
+import { type CappedCount, countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { capitalized, entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';

@@ -1,8 +1,8 @@
-import type { RefundEvent } from '../../../../shared/platform/database.ts';
-import type { Attempt } from '../../../../shared/refunds/model/attempts.ts';
-import type { RefundEventType } from '../../../../shared/refunds/model/event-types.ts';
-import { wordsFor } from '../../../../shared/refunds/model/flag-wording.ts';
-import type { Facts, Flag } from '../../../../shared/refunds/model/flags.ts';
+import type { RefundEvent } from '#shared/platform/database.ts';
+import type { Attempt } from '#shared/refunds/model/attempts.ts';
+import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
+import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import type { Facts, Flag } from '#shared/refunds/model/flags.ts';
 import { statusWords, type Tone } from '../../layout/badge.tsx';
 import { Card } from '../../layout/card.tsx';
 import { inMoney } from '../../layout/numbers.ts';

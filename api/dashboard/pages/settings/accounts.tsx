@@ -1,18 +1,12 @@
 import type { FastifyRequest } from 'fastify';
-import { mayAct } from '../../../../shared/people/roles.ts';
-import { ServiceError } from '../../../../shared/platform/errors.ts';
-import { loadAccount } from '../../../../shared/processors/accounts/connections.ts';
-import {
-  type AccountSummary,
-  listProcessorAccounts,
-} from '../../../../shared/processors/accounts/manage-accounts.ts';
-import {
-  type ConnectionTest,
-  testConnection,
-} from '../../../../shared/processors/accounts/test-connection.ts';
-import { processorKind, processorNames } from '../../../../shared/processors/registry.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
+import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';

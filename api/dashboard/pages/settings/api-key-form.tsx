@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '../../../../shared/organizations/api-keys.ts';
+import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '#shared/organizations/api-keys.ts';
 import type { Context } from '../../http/access.ts';
 import { Submit } from '../../layout/button.tsx';
 import {

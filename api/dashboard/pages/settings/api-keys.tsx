@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
@@ -8,14 +10,12 @@ import {
   defaultScopes,
   expiryAfter,
   revokeApiKey,
-} from '../../../../shared/organizations/api-keys.ts';
-import { type CreatedKey, createdKeys } from '../../../../shared/organizations/created-keys.ts';
-import { type ApiKeyPage, readApiKeyPage } from '../../../../shared/organizations/list-api-keys.ts';
-import { nameActors } from '../../../../shared/people/actors.ts';
-import { mayAct } from '../../../../shared/people/roles.ts';
-import { isId } from '../../../../shared/platform/ids.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+} from '#shared/organizations/api-keys.ts';
+import { type CreatedKey, createdKeys } from '#shared/organizations/created-keys.ts';
+import { type ApiKeyPage, readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
+import { nameActors } from '#shared/people/actors.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { isId } from '#shared/platform/ids.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';

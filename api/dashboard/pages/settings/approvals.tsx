@@ -1,10 +1,10 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { maxFourEyesDays, setFourEyesDays } from '../../../../shared/organizations/four-eyes-days.ts';
-import { mayAct } from '../../../../shared/people/roles.ts';
-import { findOrganization } from '../../../../shared/platform/organization.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { readForm } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';

@@ -1,6 +1,6 @@
-import type { AuditAction } from '../../../../shared/platform/audit-log.ts';
-import type { AuditLog } from '../../../../shared/platform/database.ts';
-import { isEnvironment } from '../../../../shared/platform/environment.ts';
+import type { AuditAction } from '#shared/platform/audit-log.ts';
+import type { AuditLog } from '#shared/platform/database.ts';
+import { isEnvironment } from '#shared/platform/environment.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import type { AuditView } from './audit-log.tsx';

@@ -1,13 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import { ServiceError } from '../../../../shared/platform/errors.ts';
-import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
-import {
-  type CredentialField,
-  InvalidCredentialsError,
-} from '../../../../shared/processors/contract/processor.ts';
-import { processorKind, processorNames } from '../../../../shared/processors/registry.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { type CredentialField, InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
+import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';

@@ -1,6 +1,6 @@
-import type { InvitationSummary } from '../../../../shared/people/members/invitations.ts';
-import { managedRoles } from '../../../../shared/people/roles.ts';
-import type { Role } from '../../../../shared/platform/database.ts';
+import type { InvitationSummary } from '#shared/people/members/invitations.ts';
+import { managedRoles } from '#shared/people/roles.ts';
+import type { Role } from '#shared/platform/database.ts';
 import type { Context } from '../../http/access.ts';
 import { Submit } from '../../layout/button.tsx';
 import { Confirm } from '../../layout/dialog.tsx';

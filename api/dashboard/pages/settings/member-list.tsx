@@ -1,9 +1,9 @@
-import type { CreatedKey } from '../../../../shared/organizations/created-keys.ts';
-import { actorOf } from '../../../../shared/people/actors.ts';
-import type { InvitationSummary } from '../../../../shared/people/members/invitations.ts';
-import type { Member } from '../../../../shared/people/members/members.ts';
-import type { SecondFactorRule } from '../../../../shared/people/members/required-second-factor.ts';
-import { managedRoles } from '../../../../shared/people/roles.ts';
+import type { CreatedKey } from '#shared/organizations/created-keys.ts';
+import { actorOf } from '#shared/people/actors.ts';
+import type { InvitationSummary } from '#shared/people/members/invitations.ts';
+import type { Member } from '#shared/people/members/members.ts';
+import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
+import { managedRoles } from '#shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
 import { Badge } from '../../layout/badge.tsx';

@@ -1,16 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { createdKeys } from '../../../../shared/organizations/created-keys.ts';
-import { actorOf, nameActors } from '../../../../shared/people/actors.ts';
-import { invite, listInvitations, revokeInvitation } from '../../../../shared/people/members/invitations.ts';
-import { changeRole, listMembers, removeMember } from '../../../../shared/people/members/members.ts';
-import {
-  readSecondFactorRule,
-  setSecondFactorRule,
-} from '../../../../shared/people/members/required-second-factor.ts';
-import { roles } from '../../../../shared/people/roles.ts';
-import type { ApiDependencies } from '../../../http/dependencies.ts';
-import type { Api } from '../../../http/route.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { createdKeys } from '#shared/organizations/created-keys.ts';
+import { actorOf, nameActors } from '#shared/people/actors.ts';
+import { invite, listInvitations, revokeInvitation } from '#shared/people/members/invitations.ts';
+import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
+import { readSecondFactorRule, setSecondFactorRule } from '#shared/people/members/required-second-factor.ts';
+import { roles } from '#shared/people/roles.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { enteredList, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';

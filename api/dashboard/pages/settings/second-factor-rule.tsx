@@ -1,5 +1,5 @@
-import type { SecondFactorRule } from '../../../../shared/people/members/required-second-factor.ts';
-import { mayAct } from '../../../../shared/people/roles.ts';
+import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
+import { mayAct } from '#shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import { Card } from '../../layout/card.tsx';
 import { Confirm } from '../../layout/dialog.tsx';

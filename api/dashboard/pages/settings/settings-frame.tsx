@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
-import { mayAct } from '../../../../shared/people/roles.ts';
+import { mayAct } from '#shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { ButtonLink } from '../../layout/button.tsx';

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { useDelayedCommits } from '../../../support/faults/use-delayed-commits.ts';
-import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { lockPaymentByName, newPayment } from '../../../support/refunds/payments.ts';
-import type { ApiAnswer } from '../../../support/service.ts';
-import { withClient } from '../../../support/stores/database-client.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { useDelayedCommits } from '#test/support/faults/use-delayed-commits.ts';
+import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { lockPaymentByName, newPayment } from '#test/support/refunds/payments.ts';
+import type { ApiAnswer } from '#test/support/service.ts';
+import { withClient } from '#test/support/stores/database-client.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const { databaseUrl, proxy, service } = useDelayedCommits();
 

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Processor } from '../../../../shared/processors/contract/processor.ts';
-import { toItems } from '../../../../shared/refunds/model/rows.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import type { ApiAnswer } from '../../../support/service.ts';
-import { useService } from '../../../support/use-service.ts';
+import type { Processor } from '#shared/processors/contract/processor.ts';
+import { toItems } from '#shared/refunds/model/rows.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import type { ApiAnswer } from '#test/support/service.ts';
+import { useService } from '#test/support/use-service.ts';
 
 // Without workers, so that refunds change by these tests alone.
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, TRANSACTION_FRESH_MS: 0 } });

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
-import type { ApiAnswer, CallOptions } from '../../../support/service.ts';
-import { useService } from '../../../support/use-service.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import type { ApiAnswer, CallOptions } from '#test/support/service.ts';
+import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
 afterEach(() => expectInvariants(service));

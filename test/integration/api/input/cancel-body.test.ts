@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { useExposedService } from '../../../support/http/exposed-service.ts';
-import { type RawAnswer, rawRequest } from '../../../support/http/raw-http.ts';
-import { expectRefusal } from '../../../support/http/refusal.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
+import { useExposedService } from '#test/support/http/exposed-service.ts';
+import { type RawAnswer, rawRequest } from '#test/support/http/raw-http.ts';
+import { expectRefusal } from '#test/support/http/refusal.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
 
 const exposed = useExposedService();
 

@@ -1,8 +1,8 @@
 import { gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { useExposedService } from '../../../support/http/exposed-service.ts';
-import { rawRequest } from '../../../support/http/raw-http.ts';
-import { expectRefusal } from '../../../support/http/refusal.ts';
+import { useExposedService } from '#test/support/http/exposed-service.ts';
+import { rawRequest } from '#test/support/http/raw-http.ts';
+import { expectRefusal } from '#test/support/http/refusal.ts';
 
 const exposed = useExposedService();
 

@@ -1,8 +1,8 @@
 import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ExposedService, useExposedService } from '../../../support/http/exposed-service.ts';
-import { rawRequest } from '../../../support/http/raw-http.ts';
-import { expectRefusal } from '../../../support/http/refusal.ts';
+import { type ExposedService, useExposedService } from '#test/support/http/exposed-service.ts';
+import { rawRequest } from '#test/support/http/raw-http.ts';
+import { expectRefusal } from '#test/support/http/refusal.ts';
 
 /** Makes a request once the service runs. */
 type MakeBytes = (exposed: ExposedService) => Uint8Array;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useService } from '../../../support/use-service.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const reasons =

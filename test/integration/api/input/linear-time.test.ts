@@ -1,19 +1,19 @@
 import type { InjectOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { browserWord } from '../../../../api/dashboard/layout/words.ts';
-import { redact } from '../../../../shared/platform/log.ts';
-import { signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import type { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
-import { growth } from '../../../support/http/growth.ts';
+import { browserWord } from '#api/dashboard/layout/words.ts';
+import { redact } from '#shared/platform/log.ts';
+import { signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import type { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
+import { growth } from '#test/support/http/growth.ts';
 import {
   braintreeForm,
   braintreeKeys,
   type SignedWebhook,
   signBraintree,
   signStripe,
-} from '../../../support/processors/signed-webhooks.ts';
-import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
-import { useService } from '../../../support/use-service.ts';
+} from '#test/support/processors/signed-webhooks.ts';
+import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { TRUSTED_PROXIES: ['127.0.0.1'] } });
 let visitor: DashboardVisitor;

@@ -2,8 +2,8 @@ import { subscribe } from 'node:diagnostics_channel';
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { expect, test } from 'vitest';
-import { useExposedService } from '../../../support/http/exposed-service.ts';
-import { rawRequest, sendBytes } from '../../../support/http/raw-http.ts';
+import { useExposedService } from '#test/support/http/exposed-service.ts';
+import { rawRequest, sendBytes } from '#test/support/http/raw-http.ts';
 
 /** Requests that got as far as the first hook; some pass through two applications. */
 const started = new Set<IncomingMessage>();

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import net from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { expect, test } from 'vitest';
-import { openLog } from '../../../../shared/platform/log.ts';
-import { signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { useExposedService } from '../../../support/http/exposed-service.ts';
-import { rawRequest } from '../../../support/http/raw-http.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { useExposedService } from '#test/support/http/exposed-service.ts';
+import { rawRequest } from '#test/support/http/raw-http.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const logged: Record<string, unknown>[] = [];
 const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });

@@ -4,11 +4,11 @@ import {
   boardUrl as prefix,
   startBoard,
   type TestBoard,
-} from '../../../support/dashboard/queue-board.ts';
-import { OwnPostgres, OwnRedis } from '../../../support/faults/stores.ts';
-import { postgresQueues } from '../../../support/stores/backends.ts';
-import { useEmptyDatabase } from '../../../support/stores/database.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+} from '#test/support/dashboard/queue-board.ts';
+import { OwnPostgres, OwnRedis } from '#test/support/faults/stores.ts';
+import { postgresQueues } from '#test/support/stores/backends.ts';
+import { useEmptyDatabase } from '#test/support/stores/database.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 /** The time limit for reporting that the queues do not respond. */
 const maxResponseMs = 5_500;

@@ -1,19 +1,19 @@
 import type { InjectOptions } from 'fastify';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { kindOfRoute } from '../../../../api/dashboard/queues/board-access.ts';
-import { ServiceError } from '../../../../shared/platform/errors.ts';
+import { kindOfRoute } from '#api/dashboard/queues/board-access.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import {
   askBoard as ask,
   failedJob,
   jobsOf,
   boardUrl as prefix,
   startBoard,
-} from '../../../support/dashboard/queue-board.ts';
-import { noteRegisteredRoutes } from '../../../support/http/registered-routes.ts';
-import { madeBeforeTests } from '../../../support/made-before-tests.ts';
-import { queueBackends } from '../../../support/stores/backends.ts';
-import { useEmptyDatabase } from '../../../support/stores/database.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+} from '#test/support/dashboard/queue-board.ts';
+import { noteRegisteredRoutes } from '#test/support/http/registered-routes.ts';
+import { madeBeforeTests } from '#test/support/made-before-tests.ts';
+import { queueBackends } from '#test/support/stores/backends.ts';
+import { useEmptyDatabase } from '#test/support/stores/database.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const queue = `${prefix}/api/queues/:queueName`;
 

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { auditOf } from '../../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import type { Page } from '../../../support/dashboard/dashboard-visitor.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
-import { storePolicies } from '../../../support/refunds/stored-policies.ts';
-import { useService } from '../../../support/use-service.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import type { Page } from '#test/support/dashboard/dashboard-visitor.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
+import { storePolicies } from '#test/support/refunds/stored-policies.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 let operator: DashboardMember;

@@ -1,22 +1,22 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Refund } from '../../../../shared/platform/database.ts';
-import { createRefund } from '../../../../shared/refunds/lifecycle/create.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,
   flagAtOnce,
   flaggedUnknown,
-} from '../../../support/refunds/flagged-refunds.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { lastEventOf, rowOf, unknownRefundId } from '../../../support/refunds/refund-records.ts';
-import { refundRequest } from '../../../support/refunds/refund-requests.ts';
-import { flagByHand } from '../../../support/refunds/refund-work.ts';
-import { storePolicies } from '../../../support/refunds/stored-policies.ts';
-import { useService } from '../../../support/use-service.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+} from '#test/support/refunds/flagged-refunds.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { lastEventOf, rowOf, unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import { refundRequest } from '#test/support/refunds/refund-requests.ts';
+import { flagByHand } from '#test/support/refunds/refund-work.ts';
+import { storePolicies } from '#test/support/refunds/stored-policies.ts';
+import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 // No worker runs but where a test is one.
 const service = useService({ workers: 0, settings: { ...flagAtOnce, CANCEL_WAIT_MS: 5_000 } });

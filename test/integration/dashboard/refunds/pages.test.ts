@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { toDecimal } from '../../../../shared/money/money.ts';
-import { claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
-import { endWork, flagByHand } from '../../../support/refunds/refund-work.ts';
-import { useService } from '../../../support/use-service.ts';
+import { toDecimal } from '#shared/money/money.ts';
+import { claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import { endWork, flagByHand } from '#test/support/refunds/refund-work.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 let viewer: DashboardMember;

@@ -1,11 +1,11 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { Prisma } from '../../../../shared/platform/database.ts';
-import { credentialContext } from '../../../../shared/processors/accounts/connections.ts';
-import { sandboxCredentials } from '../../../sandbox/processors.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { everyCell } from '../../../support/stores/database-content.ts';
-import { useService } from '../../../support/use-service.ts';
+import type { Prisma } from '#shared/platform/database.ts';
+import { credentialContext } from '#shared/processors/accounts/connections.ts';
+import { sandboxCredentials } from '#test/sandbox/processors.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { everyCell } from '#test/support/stores/database-content.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { DASHBOARD_SETS_ADDRESSES: true } });
 

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
-import { type AuditAction, readAuditLog, writeAudit } from '../../../../shared/platform/audit-log.ts';
-import { newId } from '../../../../shared/platform/ids.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { withClient } from '../../../support/stores/database-client.ts';
-import { plansOf } from '../../../support/stores/statements.ts';
-import { useService } from '../../../support/use-service.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { type AuditAction, readAuditLog, writeAudit } from '#shared/platform/audit-log.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { withClient } from '#test/support/stores/database-client.ts';
+import { plansOf } from '#test/support/stores/statements.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
 

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
-import { newEmail } from '../../../support/people.ts';
-import { expectNotInDatabase } from '../../../support/stores/database-content.ts';
-import { useService } from '../../../support/use-service.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
+import { newEmail } from '#test/support/people.ts';
+import { expectNotInDatabase } from '#test/support/stores/database-content.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 

@@ -5,15 +5,15 @@ import {
   generateApiKey,
   hashApiKey,
   revokeApiKey,
-} from '../../../../shared/organizations/api-keys.ts';
-import { changeApiKey } from '../../../../shared/organizations/change-api-key.ts';
-import type { Environment } from '../../../../shared/platform/environment.ts';
-import { newId } from '../../../../shared/platform/ids.ts';
-import { openLog } from '../../../../shared/platform/log.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { everyCell } from '../../../support/stores/database-content.ts';
-import { useService } from '../../../support/use-service.ts';
+} from '#shared/organizations/api-keys.ts';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { everyCell } from '#test/support/stores/database-content.ts';
+import { useService } from '#test/support/use-service.ts';
 
 // Roles, CSRF tokens and foreign organizations are covered for every route by access.test.ts.
 

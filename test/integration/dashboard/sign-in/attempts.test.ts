@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { invite } from '../../../../shared/people/members/invitations.ts';
-import { openHashLimiter } from '../../../../shared/people/sign-in/hash-limiter.ts';
-import { signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
-import { newPerson } from '../../../support/people.ts';
-import { useService } from '../../../support/use-service.ts';
+import { invite } from '#shared/people/members/invitations.ts';
+import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
+import { newPerson } from '#test/support/people.ts';
+import { useService } from '#test/support/use-service.ts';
 
 let hashes = 0;
 const limiter = openHashLimiter();

@@ -1,10 +1,10 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { auditOf } from '../../../support/audit-log.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
-import { sendHeld } from '../../../support/dashboard/held-request.ts';
-import { setUpSecondFactor } from '../../../support/dashboard/second-factor.ts';
-import { useService } from '../../../support/use-service.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
+import { sendHeld } from '#test/support/dashboard/held-request.ts';
+import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const setUp = '/dashboard/you?required=yes#second-factor';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import decodeQr from 'qr/decode.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { reencryptSecondFactors, secretContext } from '../../../../shared/people/sign-in/second-factor.ts';
-import { SecretBox } from '../../../../shared/platform/secrets.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { HeldTime } from '../../../support/clocks.ts';
-import { type DashboardMember, signInMember } from '../../../support/dashboard/dashboard-member.ts';
-import { DashboardVisitor, type Page } from '../../../support/dashboard/dashboard-visitor.ts';
+import { reencryptSecondFactors, secretContext } from '#shared/people/sign-in/second-factor.ts';
+import { SecretBox } from '#shared/platform/secrets.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { HeldTime } from '#test/support/clocks.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { DashboardVisitor, type Page } from '#test/support/dashboard/dashboard-visitor.ts';
 import {
   type Authenticator,
   codeAt,
@@ -15,11 +15,11 @@ import {
   secondFactorPath,
   setUpOf,
   setUpSecondFactor,
-} from '../../../support/dashboard/second-factor.ts';
-import type { TestPerson } from '../../../support/people.ts';
-import { waitForLock, withClient } from '../../../support/stores/database-client.ts';
-import { expectNotInDatabase } from '../../../support/stores/database-content.ts';
-import { useService } from '../../../support/use-service.ts';
+} from '#test/support/dashboard/second-factor.ts';
+import type { TestPerson } from '#test/support/people.ts';
+import { waitForLock, withClient } from '#test/support/stores/database-client.ts';
+import { expectNotInDatabase } from '#test/support/stores/database-content.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const time = new HeldTime();
 const service = useService({ workers: 0, overrides: { clock: time } });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { setupCode } from '../../../../shared/people/members/first-owner.ts';
-import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
-import { useService } from '../../../support/use-service.ts';
+import { setupCode } from '#shared/people/members/first-owner.ts';
+import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService();
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { openHashLimiter } from '../../../../shared/people/sign-in/hash-limiter.ts';
-import { DashboardVisitor, type Page } from '../../../support/dashboard/dashboard-visitor.ts';
-import { newEmail, newPerson, type TestPerson } from '../../../support/people.ts';
-import { useService } from '../../../support/use-service.ts';
+import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
+import { DashboardVisitor, type Page } from '#test/support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson, type TestPerson } from '#test/support/people.ts';
+import { useService } from '#test/support/use-service.ts';
 
 let hashes = 0;
 const limiter = openHashLimiter();

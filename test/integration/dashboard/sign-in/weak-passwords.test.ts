@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { setupCode } from '../../../../shared/people/members/first-owner.ts';
-import { invite } from '../../../../shared/people/members/invitations.ts';
-import { DashboardVisitor } from '../../../support/dashboard/dashboard-visitor.ts';
-import { newEmail, newPerson } from '../../../support/people.ts';
-import { adminCliOf } from '../../../support/processes/admin-cli.ts';
-import { useService } from '../../../support/use-service.ts';
+import { setupCode } from '#shared/people/members/first-owner.ts';
+import { invite } from '#shared/people/members/invitations.ts';
+import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
+import { newEmail, newPerson } from '#test/support/people.ts';
+import { adminCliOf } from '#test/support/processes/admin-cli.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const untouched = useService({ workers: 0 });

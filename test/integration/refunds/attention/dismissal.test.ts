@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '../../../../shared/platform/ids.ts';
-import { dismissFlag } from '../../../../shared/refunds/decisions/resolve.ts';
-import { flagExtraRefund } from '../../../../shared/refunds/lifecycle/flag.ts';
-import type { Flag } from '../../../../shared/refunds/model/flags.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
+import { flagExtraRefund } from '#shared/refunds/lifecycle/flag.ts';
+import type { Flag } from '#shared/refunds/model/flags.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,
@@ -12,16 +12,11 @@ import {
   resolve,
   reviewed,
   useServiceThatFlags,
-} from '../../../support/refunds/flagged-refunds.ts';
-import {
-  lastEventOf,
-  type RefundRecord,
-  rowOf,
-  timelineOf,
-} from '../../../support/refunds/refund-records.ts';
-import { flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
-import { waitForLock, withClient } from '../../../support/stores/database-client.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+} from '#test/support/refunds/flagged-refunds.ts';
+import { lastEventOf, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { flagByHand, leaseByHand } from '#test/support/refunds/refund-work.ts';
+import { waitForLock, withClient } from '#test/support/stores/database-client.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useServiceThatFlags();
 

@@ -1,22 +1,22 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
-import { processorKind } from '../../../../shared/processors/registry.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { adminCliOf, onlyLine } from '../../../support/processes/admin-cli.ts';
-import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
-import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
+import { readAttention } from '#api/cli/reports/refund-attention.ts';
+import { processorKind } from '#shared/processors/registry.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { adminCliOf, onlyLine } from '#test/support/processes/admin-cli.ts';
+import { useStripeAccount } from '#test/support/processors/stripe-account.ts';
+import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,
   flaggedUnknown,
   reviewed,
   useServiceThatFlags,
-} from '../../../support/refunds/flagged-refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
-import { makeDue, type RefundRecord, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
-import { askToCancel } from '../../../support/refunds/refund-work.ts';
+} from '#test/support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
+import { makeDue, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { askToCancel } from '#test/support/refunds/refund-work.ts';
 
 const service = useServiceThatFlags();
 const stripe = useStripeAccount(service);

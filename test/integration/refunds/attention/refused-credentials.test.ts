@@ -1,19 +1,19 @@
 import { afterEach, expect, test } from 'vitest';
-import { readAttention } from '../../../../api/cli/reports/refund-attention.ts';
-import { markPaymentStale } from '../../../../shared/payments/payment.ts';
-import { markMisconfigured } from '../../../../shared/processors/accounts/connections.ts';
-import { useStripeAccount } from '../../../support/processors/stripe-account.ts';
-import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
+import { readAttention } from '#api/cli/reports/refund-attention.ts';
+import { markPaymentStale } from '#shared/payments/payment.ts';
+import { markMisconfigured } from '#shared/processors/accounts/connections.ts';
+import { useStripeAccount } from '#test/support/processors/stripe-account.ts';
+import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,
   flaggedUnknown,
   reviewed,
   useServiceThatFlags,
-} from '../../../support/refunds/flagged-refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment, readPayment } from '../../../support/refunds/payments.ts';
-import { rowOf } from '../../../support/refunds/refund-records.ts';
+} from '#test/support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment, readPayment } from '#test/support/refunds/payments.ts';
+import { rowOf } from '#test/support/refunds/refund-records.ts';
 
 const service = useServiceThatFlags();
 const stripe = useStripeAccount(service);

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { dismissFlag } from '../../../../shared/refunds/decisions/resolve.ts';
-import { flagOf } from '../../../../shared/refunds/model/flags.ts';
-import { stripeClient } from '../../../sandbox/clients.ts';
-import { auditOf } from '../../../support/audit-log.ts';
-import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
+import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
+import { flagOf } from '#shared/refunds/model/flags.ts';
+import { stripeClient } from '#test/sandbox/clients.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
   createdRefund,
@@ -11,18 +11,13 @@ import {
   resolve,
   reviewed,
   useServiceThatFlags,
-} from '../../../support/refunds/flagged-refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { storedPayment } from '../../../support/refunds/payments.ts';
-import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
-import {
-  lastEventOf,
-  type RefundRecord,
-  rowOf,
-  timelineOf,
-} from '../../../support/refunds/refund-records.ts';
-import { flagByHand, leaseByHand } from '../../../support/refunds/refund-work.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+} from '#test/support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { storedPayment } from '#test/support/refunds/payments.ts';
+import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
+import { lastEventOf, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { flagByHand, leaseByHand } from '#test/support/refunds/refund-work.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useServiceThatFlags();
 

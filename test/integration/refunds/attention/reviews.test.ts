@@ -1,15 +1,15 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { setProcessorAccount } from '../../../../shared/processors/accounts/manage-accounts.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
-import { flagOf } from '../../../../shared/refunds/model/flags.ts';
-import { PROCESSORS, sandboxCredentials } from '../../../sandbox/processors.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment, storedPayment } from '../../../support/refunds/payments.ts';
-import { lastEventOf, rowOf, timelineOf, untilStatus } from '../../../support/refunds/refund-records.ts';
-import { untilReviewed } from '../../../support/refunds/refund-work.ts';
-import { useService } from '../../../support/use-service.ts';
-import { waitFor } from '../../../support/wait-for.ts';
-import { watchReadings } from '../../../support/watched-readings.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { flagOf } from '#shared/refunds/model/flags.ts';
+import { PROCESSORS, sandboxCredentials } from '#test/sandbox/processors.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
+import { lastEventOf, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
+import { untilReviewed } from '#test/support/refunds/refund-work.ts';
+import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { watchReadings } from '#test/support/watched-readings.ts';
 
 const service = useService({ settings: { MISCONFIGURED_RETRY_MS: 600_000 } });
 

@@ -1,9 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
-import { PROCESSORS } from '../../../sandbox/processors.ts';
-import { allComplete, create } from '../../../support/faults/refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { useService } from '../../../support/use-service.ts';
+import { PROCESSORS } from '#test/sandbox/processors.ts';
+import { allComplete, create } from '#test/support/faults/refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { useService } from '#test/support/use-service.ts';
 
 // Many read their payments at the same time here; none of them is to go on without having read it.
 const service = useService({ workers: 2, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { PolicyInput } from '../../../../shared/policies/policy.ts';
-import { dryRunRefund } from '../../../../shared/refunds/lifecycle/dry-run.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { refundDirectly } from '../../../support/refunds/refund-directly.ts';
-import { agentKey, refundRequest } from '../../../support/refunds/refund-requests.ts';
-import { storePolicies } from '../../../support/refunds/stored-policies.ts';
-import { type Recording, recordStatements } from '../../../support/stores/statements.ts';
-import { useService } from '../../../support/use-service.ts';
+import type { PolicyInput } from '#shared/policies/policy.ts';
+import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
+import { agentKey, refundRequest } from '#test/support/refunds/refund-requests.ts';
+import { storePolicies } from '#test/support/refunds/stored-policies.ts';
+import { type Recording, recordStatements } from '#test/support/stores/statements.ts';
+import { useService } from '#test/support/use-service.ts';
 
 let recording: Recording;
 beforeAll(() => {

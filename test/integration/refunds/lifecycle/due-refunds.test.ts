@@ -1,8 +1,8 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { type Claim, claimDueRefunds, claimRefund } from '../../../../shared/refunds/lifecycle/claim.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
-import { accept, refundOfNewPayment } from '../../../support/faults/refunds.ts';
-import { useService } from '../../../support/use-service.ts';
+import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { accept, refundOfNewPayment } from '#test/support/faults/refunds.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({
   workers: 0,

@@ -1,13 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { PROCESSORS } from '../../../sandbox/processors.ts';
-import { create } from '../../../support/faults/refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { newPayment, storedPayment } from '../../../support/refunds/payments.ts';
-import { makeDue, rowOf, timelineOf, untilStatus } from '../../../support/refunds/refund-records.ts';
-import { creationOf } from '../../../support/refunds/statement-items.ts';
-import { testedBackends } from '../../../support/release.ts';
-import { useService } from '../../../support/use-service.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { PROCESSORS } from '#test/sandbox/processors.ts';
+import { create } from '#test/support/faults/refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
+import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
+import { creationOf } from '#test/support/refunds/statement-items.ts';
+import { testedBackends } from '#test/support/release.ts';
+import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 // What happens after every crash and every answer of a processor is shown by the model test and the crash matrix.
 describe.each(testedBackends)('the life of a refund, queues on $name', (backend) => {

@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
-import { isTerminal } from '../../../../shared/refunds/model/states.ts';
-import { HeldTime } from '../../../support/clocks.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
+import { HeldTime } from '#test/support/clocks.ts';
 import {
   type LifecycleCommand,
   type LifecycleRun,
   lateFailureOf,
   lifecycleCommands,
   workOnEverything,
-} from '../../../support/lifecycle/commands.ts';
-import { approvalAbove, type LifecycleModel, newModel } from '../../../support/lifecycle/model.ts';
-import { LifecycleWorld } from '../../../support/lifecycle/world.ts';
-import { useWebhooks } from '../../../support/processors/webhooks.ts';
-import { storePolicies } from '../../../support/refunds/stored-policies.ts';
-import { useService } from '../../../support/use-service.ts';
+} from '#test/support/lifecycle/commands.ts';
+import { approvalAbove, type LifecycleModel, newModel } from '#test/support/lifecycle/model.ts';
+import { LifecycleWorld } from '#test/support/lifecycle/world.ts';
+import { useWebhooks } from '#test/support/processors/webhooks.ts';
+import { storePolicies } from '#test/support/refunds/stored-policies.ts';
+import { useService } from '#test/support/use-service.ts';
 
 // `MODEL_RUNS=500` for more sequences; a failure prints the MODEL_SEED and MODEL_PATH that reproduce it.
 const { MODEL_RUNS = '8', MODEL_SEED, MODEL_PATH } = process.env;

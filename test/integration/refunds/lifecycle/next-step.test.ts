@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { RefundStep } from '../../../../shared/refunds/lifecycle/claim.ts';
-import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import { useService } from '../../../support/use-service.ts';
+import type { RefundStep } from '#shared/refunds/lifecycle/claim.ts';
+import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const moment = '2026-11-20T10:00:00Z';

@@ -1,13 +1,13 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import type { Dependencies } from '../../../../shared/dependencies.ts';
-import type { Processor } from '../../../../shared/processors/contract/processor.ts';
-import { requestResync } from '../../../../shared/refunds/lifecycle/work.ts';
-import { advanceRefund } from '../../../support/refunds/advance-refund.ts';
-import { createdRefund } from '../../../support/refunds/flagged-refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { makeDue, rowOf, timelineOf } from '../../../support/refunds/refund-records.ts';
-import { leaseByHand } from '../../../support/refunds/refund-work.ts';
-import { useService } from '../../../support/use-service.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { Processor } from '#shared/processors/contract/processor.ts';
+import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
+import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { makeDue, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { leaseByHand } from '#test/support/refunds/refund-work.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
 

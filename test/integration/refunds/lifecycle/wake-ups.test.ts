@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { startWorkers } from '../../../../worker/start-workers.ts';
-import { accept, untilCompleted } from '../../../support/faults/refunds.ts';
-import { expectInvariants } from '../../../support/refunds/invariants.ts';
-import { queueBackends } from '../../../support/stores/backends.ts';
-import { useService } from '../../../support/use-service.ts';
-import { waitFor } from '../../../support/wait-for.ts';
+import { accept, untilCompleted } from '#test/support/faults/refunds.ts';
+import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { queueBackends } from '#test/support/stores/backends.ts';
+import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { startWorkers } from '#worker/start-workers.ts';
 
 const hour = 3_600_000;
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase, Prisma, type Refund } from '../../../../shared/platform/database.ts';
-import type { RefundOwner } from '../../../../shared/refunds/model/refund.ts';
-import { exportRefunds } from '../../../../shared/refunds/queries/export-refunds.ts';
-import { parseCsv, wholeText } from '../../../support/http/csv.ts';
-import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
-import { useDatabase } from '../../../support/stores/database.ts';
-import { withClient } from '../../../support/stores/database-client.ts';
+import { type Database, openDatabase, Prisma, type Refund } from '#shared/platform/database.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
+import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
+import { parseCsv, wholeText } from '#test/support/http/csv.ts';
+import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { useDatabase } from '#test/support/stores/database.ts';
+import { withClient } from '#test/support/stores/database-client.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const many: RefundOwner = { organizationId: 'org_many', environment: 'live' };

@@ -1,15 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey } from '../../../../shared/organizations/api-keys.ts';
-import type { Environment } from '../../../../shared/platform/environment.ts';
-import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import { type PublicRefund, toPublicRefund } from '../../../../shared/refunds/model/refund.ts';
-import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import { Random } from '../../../support/random.ts';
-import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
-import { newPayment } from '../../../support/refunds/payments.ts';
-import { unknownRefundId } from '../../../support/refunds/refund-records.ts';
-import { withClient } from '../../../support/stores/database-client.ts';
-import { useService } from '../../../support/use-service.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { type PublicRefund, toPublicRefund } from '#shared/refunds/model/refund.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { Random } from '#test/support/random.ts';
+import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import { withClient } from '#test/support/stores/database-client.ts';
+import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
 const now = new Date('2026-11-21T12:00:00Z');

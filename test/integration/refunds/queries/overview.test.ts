@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Overview, readOverview } from '../../../../shared/insights/overview.ts';
-import { type Database, openDatabase, type Refund } from '../../../../shared/platform/database.ts';
-import type { RefundOwner } from '../../../../shared/refunds/model/refund.ts';
-import { type RefundStatus, refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import { completedRefund, flagAtOnce, reviewed } from '../../../support/refunds/flagged-refunds.ts';
-import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
-import { useDatabase } from '../../../support/stores/database.ts';
-import { query, withClient } from '../../../support/stores/database-client.ts';
-import { useService } from '../../../support/use-service.ts';
+import { type Overview, readOverview } from '#shared/insights/overview.ts';
+import { type Database, openDatabase, type Refund } from '#shared/platform/database.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
+import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
+import { completedRefund, flagAtOnce, reviewed } from '#test/support/refunds/flagged-refunds.ts';
+import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { useDatabase } from '#test/support/stores/database.ts';
+import { query, withClient } from '#test/support/stores/database-client.ts';
+import { useService } from '#test/support/use-service.ts';
 
 // Not at a whole hour, and in the first hours of a day that is another one elsewhere.
 const now = new Date('2026-11-21T01:23:45.678Z');

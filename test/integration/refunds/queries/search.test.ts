@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Database, openDatabase, type Refund } from '../../../../shared/platform/database.ts';
-import { initiators, refundReasons } from '../../../../shared/refunds/model/reasons.ts';
-import type { RefundOwner, RefundWithWork } from '../../../../shared/refunds/model/refund.ts';
-import { refundStatuses } from '../../../../shared/refunds/model/states.ts';
-import { exportRefunds } from '../../../../shared/refunds/queries/export-refunds.ts';
-import type { RefundFilter } from '../../../../shared/refunds/queries/refund-filter.ts';
+import { type Database, openDatabase, type Refund } from '#shared/platform/database.ts';
+import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import type { RefundOwner, RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
+import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import {
   countRefunds,
   encodeCursor,
   type RefundPage,
   searchRefunds,
-} from '../../../../shared/refunds/queries/search-refunds.ts';
-import { parseCsv, wholeText } from '../../../support/http/csv.ts';
-import { fillRefunds } from '../../../support/refunds/many-refunds.ts';
-import { useDatabase } from '../../../support/stores/database.ts';
-import { withClient } from '../../../support/stores/database-client.ts';
+} from '#shared/refunds/queries/search-refunds.ts';
+import { parseCsv, wholeText } from '#test/support/http/csv.ts';
+import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
+import { useDatabase } from '#test/support/stores/database.ts';
+import { withClient } from '#test/support/stores/database-client.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const ours: RefundOwner = { organizationId: 'org_ours', environment: 'live' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { CallAnswer } from '../../../../shared/processors/contract/processor.ts';
+import type { CallAnswer } from '#shared/processors/contract/processor.ts';
 import { referenceOf, submissionFor } from '../../refunds/refund-records.ts';
 import { connect, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { CallAnswer } from '../../../../shared/processors/contract/processor.ts';
-import { startSandbox } from '../../../sandbox/server.ts';
+import type { CallAnswer } from '#shared/processors/contract/processor.ts';
+import { startSandbox } from '#test/sandbox/server.ts';
 import { referenceOf, submissionFor } from '../../refunds/refund-records.ts';
 import { connect, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 

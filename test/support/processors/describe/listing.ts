@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type {
-  ListedRefund,
-  Processor,
-  RefundWindow,
-} from '../../../../shared/processors/contract/processor.ts';
+import type { ListedRefund, Processor, RefundWindow } from '#shared/processors/contract/processor.ts';
 import { submissionFor } from '../../refunds/refund-records.ts';
 import { connect, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import type { WebhookRequest } from '../../../../shared/processors/contract/processor.ts';
+import type { WebhookRequest } from '#shared/processors/contract/processor.ts';
 import type { ProcessorVariant } from '../processor-variants.ts';
 import type { SignedWebhook } from '../signed-webhooks.ts';
 

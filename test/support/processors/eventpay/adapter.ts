@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { isId } from '../../../../shared/platform/ids.ts';
-import { Deadline } from '../../../../shared/processors/contract/calls.ts';
+import { isId } from '#shared/platform/ids.ts';
+import { Deadline } from '#shared/processors/contract/calls.ts';
 import {
   asReadProblem,
   asSubmissionResult,
@@ -13,7 +13,7 @@ import {
   recordedStatus,
   submitted,
   unavailable,
-} from '../../../../shared/processors/contract/outcome.ts';
+} from '#shared/processors/contract/outcome.ts';
 import type {
   CallOptions,
   CancelResult,
@@ -26,7 +26,7 @@ import type {
   SubmissionResult,
   WebhookRequest,
   WebhookVerdict,
-} from '../../../../shared/processors/contract/processor.ts';
+} from '#shared/processors/contract/processor.ts';
 
 export interface EventpayCredentials {
   account: string;

@@ -5,8 +5,8 @@ import {
   readApiBase,
   readCredentials,
   secretText,
-} from '../../../../shared/processors/contract/credentials.ts';
-import type { ProcessorKind } from '../../../../shared/processors/contract/processor.ts';
+} from '#shared/processors/contract/credentials.ts';
+import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { type EventpayCredentials, EventpayProcessor, refundState } from './adapter.ts';
 
 const credentialsInput = z.strictObject({

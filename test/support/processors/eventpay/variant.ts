@@ -1,5 +1,5 @@
-import { newId } from '../../../../shared/platform/ids.ts';
-import { eventpay } from '../../../sandbox/eventpay/processor.ts';
+import { newId } from '#shared/platform/ids.ts';
+import { eventpay } from '#test/sandbox/eventpay/processor.ts';
 import { connectForWebhooks, type ProcessorVariant } from '../processor-variants.ts';
 import { eventpayKind } from './kind.ts';
 
