@@ -48,7 +48,7 @@ export async function buildApp(
   const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = deps.settings;
   const delay = new EventLoopDelay();
   app.addHook('onClose', async () => delay.close());
-  const { clients, processors, people } = openClasses(deps.settings);
+  const { clients, processors, strangers, people } = openClasses(deps.settings);
   // What anyone may send is refused before verified senders are, and these before clients are.
   const [strangersMs, sendersMs] = [maxDelayMs / 4, maxDelayMs / 2];
   const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, () => strangersMs);
@@ -70,7 +70,7 @@ export async function buildApp(
       const senders = new VerifiedSenders();
       refuseWhileDelayed(scope, delay, (request) => (senders.has(request) ? sendersMs : strangersMs));
       await scope.register(limitInProgress, {
-        classOfCallers: processors,
+        classOf: (request) => (senders.has(request) ? processors : strangers),
         ownerOf: (request) => senders.ownerOf(request),
       });
       await scope.register(processorWebhookRoutes, { senders });
@@ -88,7 +88,7 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
   await app.register(authenticate);
   await app.register(limitKeys);
   await app.register(limitInProgress, {
-    classOfCallers: clients,
+    classOf: () => clients,
     ownerOf: ({ apiKey }) => `${apiKey.organizationId}/${apiKey.environment}`,
   });
   // Its tools check the scopes themselves, and answer as the protocol demands.

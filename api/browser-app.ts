@@ -38,7 +38,7 @@ export async function buildBrowserApp(
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
     await app.register(openApi, { routes: described });
     await app.register(async (scope: Api) => {
-      await scope.register(limitInProgress, { classOfCallers: people });
+      await scope.register(limitInProgress, { classOf: () => people });
       await dashboard(scope, { ...deps, db: deps.dashboardDb });
     });
   });

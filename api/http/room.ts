@@ -7,7 +7,7 @@ import { OverloadError } from './overload.ts';
 
 /**
  * A number of places that owners share. An owner may take another one while it holds fewer than are free: alone it gets half of
- * them, two that want all of them get a third each, and a newcomer always finds one.
+ * them, and each one after it half of what is left, until about ten owners have filled it.
  */
 export class Room {
   readonly #max: number;
@@ -48,8 +48,11 @@ export interface ClassOfCallers {
   work: Room;
 }
 
-/** The classes by who calls: clients with an API key, processors with webhooks, and people with a browser. */
-export type Classes = Record<'clients' | 'processors' | 'people', ClassOfCallers>;
+/**
+ * The classes by who calls: clients with an API key, networks that have sent verified webhooks, other senders of webhooks, and people
+ * with a browser.
+ */
+export type Classes = Record<'clients' | 'processors' | 'strangers' | 'people', ClassOfCallers>;
 
 export function openClasses(settings: ServiceSettings): Classes {
   const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;
@@ -57,6 +60,7 @@ export function openClasses(settings: ServiceSettings): Classes {
   return {
     clients: open(MAX_REQUESTS_IN_PROGRESS),
     processors: open(MAX_WEBHOOKS_IN_PROGRESS),
+    strangers: open(Math.ceil(MAX_WEBHOOKS_IN_PROGRESS / 2)),
     people: open(MAX_PAGES_IN_PROGRESS),
   };
 }
@@ -126,18 +130,18 @@ declare module 'fastify' {
 }
 
 export interface LimitOptions {
-  classOfCallers: ClassOfCallers;
+  classOf: (request: FastifyRequest) => ClassOfCallers;
   /** Whose share of the places a request takes; by default, its network's. */
   ownerOf?: (request: FastifyRequest) => string;
 }
 
 /** Gives each request of this instance a place while its body is read, and one while it is worked on, or refuses it. */
 export const limitInProgress = fp<LimitOptions>(
-  async (app, { classOfCallers, ownerOf = ({ ip }) => networkOf(ip) }) => {
+  async (app, { classOf, ownerOf = ({ ip }) => networkOf(ip) }) => {
     app.decorateRequest('place', null);
     app.decorateRequest('deps');
     app.addHook('preParsing', (request, _reply, payload, done) => {
-      const place = new Place(ownerOf(request), classOfCallers);
+      const place = new Place(ownerOf(request), classOf(request));
       request.place = place;
       request.deps = { ...app.deps, whileWaiting: place.whileWaiting };
       done(place.upload() ? null : tooMany(), payload);

@@ -105,7 +105,8 @@ describe('requests without a key', () => {
   const places = 8;
   const exposed = useExposedService({
     MAX_REQUESTS_IN_PROGRESS: places,
-    MAX_WEBHOOKS_IN_PROGRESS: places,
+    // Half of them are for senders of nothing verified.
+    MAX_WEBHOOKS_IN_PROGRESS: 2 * places,
     MAX_PAGES_IN_PROGRESS: places,
     TRUSTED_PROXIES: ['loopback'],
   });
@@ -155,7 +156,7 @@ describe('requests without a key', () => {
     for (const path of ['/healthz', '/readyz']) expect((await app.inject(path)).statusCode).toBe(200);
   });
 
-  test('take no place of a processor whose verified webhooks came from their own network', async () => {
+  test('take no place of a processor whose verified webhooks came from one of their networks', async () => {
     const { deps, organization } = exposed.service;
     const where = { organizationId: organization.id, environment: 'test', processor: 'stripe' } as const;
     const { id } = await deps.db.processorAccount.findFirstOrThrow({ where });
@@ -167,9 +168,9 @@ describe('requests without a key', () => {
       return (await exposed.send(rawRequest(head, body))).status;
     };
     expect(await post(id)).toBe(200);
-    const slow = times(places, () => '203.0.113.1');
+    const slow = times(2 * places, (index) => `203.0.113.${index + 1}`);
     const strangers = beginAll('POST /webhooks/stripe/acc_1', slow, 'Content-Type: application/json');
-    await waitFor('the network to be refused', () => strangers.refused() === places / 2);
+    await waitFor('networks to be refused', () => strangers.refused() === places);
     expect([await post('acc_1'), await post(id)]).toEqual([503, 200]);
   });
 });
