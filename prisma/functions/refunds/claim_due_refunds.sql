@@ -1,6 +1,6 @@
 -- Claims the longest due refunds of a processor, up to the given number, for one call each, as lease_refunds.sql says. Concurrent
--- workers share the work. Refunds of a throttled account stay due and are left out, apart from unsent ones to be cancelled.
--- Fewer rows than asked for: nothing more can be done now.
+-- workers share the work. Returns one row for each refund that it looked at; the claim is null where the account is throttled.
+-- Fewer rows than asked for: nothing more was due.
 CREATE OR REPLACE FUNCTION claim_due_refunds(named_processor text, most int, lease_ms int)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
@@ -17,12 +17,6 @@ BEGIN
   held := ARRAY (
     SELECT w.refund_id FROM refund_work AS w
     WHERE w.processor = named_processor AND w.due_at <= moment AND (w.leased_until IS NULL OR w.leased_until <= moment)
-      AND (w.cancel_requested_at IS NOT NULL OR NOT EXISTS (
-        SELECT FROM processor_account AS a
-        WHERE a.organization_id = w.organization_id AND a.environment = w.environment AND a.processor = w.processor
-          AND a.throttled_until > moment
-        -- Refund by refund, by the unique key of the account.
-        OFFSET 0))
     ORDER BY w.due_at LIMIT most
     FOR UPDATE SKIP LOCKED);
   -- A separate statement, because it must see what was committed before the rows were locked.

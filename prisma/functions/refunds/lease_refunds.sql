@@ -1,6 +1,6 @@
 -- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need. The
--- caller has locked their refund_work rows in an earlier statement. The claim is null for a refund whose account is throttled,
--- which stays due.
+-- caller has locked their refund_work rows in an earlier statement. The claim is null for a refund whose account is throttled. All
+-- that is due for that account is postponed with it, so that it is not looked at again and again.
 --
 -- A claim to send counts the attempt and marks its outcome as unknown before the caller makes the call, so that a worker may
 -- die at any point. The record of its outcome adds it to the timeline. A claim also takes over a requested resync: the next step
@@ -42,6 +42,25 @@ BEGIN
     ) AS a ON true
   ), taken AS MATERIALIZED (
     SELECT * FROM known WHERE known.step = 'cancel' OR known.throttled_until IS NULL OR known.throttled_until <= moment
+  ), waiting AS MATERIALIZED (
+    SELECT w.*, t.throttled_until FROM (
+      SELECT DISTINCT (r).organization_id AS owner_id, (r).environment AS owner_environment, (r).processor AS name, throttled_until
+      FROM known WHERE refund_id <> ALL (ARRAY(SELECT taken.refund_id FROM taken))
+    ) AS t
+    CROSS JOIN LATERAL (
+      SELECT w.refund_id, w.organization_id, w.environment FROM refund_work AS w
+      WHERE w.processor = t.name AND w.due_at <= moment AND w.organization_id = t.owner_id AND w.environment = t.owner_environment
+        AND (w.leased_until IS NULL OR w.leased_until <= moment)
+        AND w.refund_id <> ALL (ARRAY(SELECT taken.refund_id FROM taken))
+      ORDER BY w.due_at LIMIT 10000 FOR UPDATE SKIP LOCKED
+    ) AS w
+  ), postponed AS (
+    -- A hundred a second, because all of them wait for the same moment, and a burst would be throttled again.
+    UPDATE refund_work AS w
+    SET due_at = delayed.throttled_until + random() * delayed.backlog * interval '10 milliseconds'
+    FROM (
+      SELECT refund_id, throttled_until, count(*) OVER (PARTITION BY organization_id, environment) AS backlog FROM waiting
+    ) AS delayed WHERE w.refund_id = ANY (ARRAY[delayed.refund_id])
   ), leased AS (
     UPDATE refund_work AS w SET
       leased_until = moment + lease_ms * interval '1 millisecond',

@@ -37,9 +37,9 @@ test('concurrent workers claim every refund that is due once', async () => {
   expect(await claimDueRefunds(service.deps, 'stripe', 5)).toEqual({ claims: [], isMore: false });
 });
 
-test('refunds of a throttled account stay due, and delay those of no other account', async () => {
+test('all that is due of a throttled account is postponed at once, and delays no other account', async () => {
   const other = await service.addOrganization('Other');
-  const throttled = await dueRefunds('stripe', 3);
+  const throttled = await dueRefunds('stripe', 5);
   const where = { organizationId: service.organization.id };
   await service.deps.db.processorAccount.updateMany({
     where,
@@ -50,10 +50,12 @@ test('refunds of a throttled account stay due, and delay those of no other accou
     body: await refundOfNewPayment(service, 'stripe'),
     headers: { prefer: 'respond-async' },
   });
+  expect(await claimDueRefunds(service.deps, 'stripe', 3)).toEqual({ claims: [], isMore: true });
   const { claims, isMore } = await claimDueRefunds(service.deps, 'stripe', 3);
   expect([idsOf(claims), isMore]).toEqual([[body.data.id], false]);
   await service.deps.db.processorAccount.updateMany({ where, data: { throttledUntil: null } });
-  expect(idsOf(await claimDue(4)).toSorted()).toEqual(throttled.toSorted());
+  const postponed = await service.deps.db.refundWork.findMany({ where: { refundId: { in: throttled } } });
+  for (const { dueAt } of postponed) expect(dueAt?.getTime()).toBeGreaterThan(Date.parse('2099-12-31'));
 });
 
 test('a backlog does not delay a resync that is due earlier', async () => {
