@@ -1,4 +1,5 @@
 import type { Database, Refund } from '#shared/platform/database.ts';
+import { noEvent } from '#shared/processors/accounts/event-evidence.ts';
 import { isLive, type ProcessorRefund } from '#shared/processors/contract/processor.ts';
 import { compare, type Discrepancy } from '#shared/reconciliation/compare.ts';
 import { wasSettled } from '#shared/refunds/lifecycle/flag.ts';
@@ -34,8 +35,9 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
     case 'payment-not-found':
       return await judge(context, null);
     case 'unavailable': {
-      const dueInMs = retryPause(context, retryAttempt, answer.retryAfterMs);
-      return { moves: [], dueInMs };
+      // The next event has the refund reviewed again.
+      if (answer.failure.code === noEvent) return { moves: [], dueInMs: null };
+      return { moves: [], dueInMs: retryPause(context, retryAttempt, answer.retryAfterMs) };
     }
     case 'misconfigured':
       return { moves: [], dueInMs: settings.MISCONFIGURED_RETRY_MS };

@@ -38,6 +38,9 @@ export function withEventEvidence(processor: Processor, evidence: Evidence): Pro
   };
 }
 
+/** The failure of a question that only an event could answer. */
+export const noEvent = 'no_event';
+
 /** A refund that a verified event names by our id. */
 async function findInEvents(evidence: Evidence, reference: RefundReference): Promise<LookupResult> {
   const { db, accountId, kind } = evidence;
@@ -46,10 +49,11 @@ async function findInEvents(evidence: Evidence, reference: RefundReference): Pro
     orderBy: { receivedAt: 'desc' },
   });
   if (named?.externalRefundId != null) {
-    return await readFromEvents(evidence, named.externalRefundId, reference);
+    const read = await readFromEvents(evidence, named.externalRefundId, reference);
+    if (read.kind === 'found') return read;
   }
   const message = `${kind.displayName} does not look up refunds, and has sent no event about this one.`;
-  return unavailable(processorFailure('no_event', message));
+  return unavailable(processorFailure(noEvent, message));
 }
 
 /**
@@ -73,7 +77,7 @@ async function readFromEvents(
     statuses.filter((each) => each !== null),
   );
   if (status === null) {
-    return { kind: 'not-found', failure: processorFailure('no_event', `No event is about refund ${id}.`) };
+    return { kind: 'not-found', failure: processorFailure(noEvent, `No event is about refund ${id}.`) };
   }
   const state = kind.refundState(status);
   const differs = record?.work?.flagReason === 'amount_differs';
