@@ -73,6 +73,10 @@ export function openWebhookSender(
     return deliveryIds.map(() => undefined);
   });
 
+  const track = (work: Promise<void>) => {
+    const ending = work.catch(warn).finally(() => underWay.delete(ending));
+    underWay.add(ending);
+  };
   const attempt = async (claim: DeliveryClaim, waitedMs: number): Promise<boolean> => {
     const { deliveryId, attemptNumber, endpoint } = claim;
     const since = performance.now();
@@ -95,7 +99,7 @@ export function openWebhookSender(
           taken -= 1;
         });
         if (!mayContinue) return;
-        await wake(claim.deliveryId).catch(warn);
+        track(wake(claim.deliveryId));
       }
     } finally {
       taken -= unsent.length;
@@ -105,10 +109,7 @@ export function openWebhookSender(
   const start = (claims: readonly (readonly DeliveryClaim[])[]) => {
     for (const inOrder of claims) {
       taken += inOrder.length;
-      const ending = attemptInOrder(inOrder)
-        .catch(warn)
-        .finally(() => underWay.delete(ending));
-      underWay.add(ending);
+      track(attemptInOrder(inOrder));
     }
   };
   const untilIdle = async () => {
