@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 
 // `npm run build` compiles the service into dist/. Arguments: another folder, and further options of the compiler.
@@ -8,6 +8,8 @@ const root = import.meta.dirname;
 const [target = 'dist', ...options] = process.argv.slice(2);
 const folder = resolve(root, target);
 
+// A file that no longer has a source would be packed.
+rmSync(folder, { recursive: true, force: true });
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const args = ['-p', 'tsconfig.build.json', '--outDir', folder, ...options];
 execFileSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit' });
