@@ -48,10 +48,10 @@ export async function buildApp(
   const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = deps.settings;
   const delay = new EventLoopDelay();
   app.addHook('onClose', async () => delay.close());
-  const { clients, processors, strangers, people } = openClasses(deps.settings);
+  const { clients, processors, unverified, people } = openClasses(deps.settings);
   // What anyone may send is refused before verified senders are, and these before clients are.
-  const [strangersMs, sendersMs] = [maxDelayMs / 4, maxDelayMs / 2];
-  const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, () => strangersMs);
+  const [unverifiedMs, verifiedMs] = [maxDelayMs / 4, maxDelayMs / 2];
+  const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, () => unverifiedMs);
   const described = collectDescribedRoutes(app);
   const browserApp = handOverUnknown(app, async (requestIdOf) => {
     const { buildBrowserApp } = await import('./browser-app.ts');
@@ -68,9 +68,9 @@ export async function buildApp(
     });
     await app.register(async (scope: Api) => {
       const senders = new VerifiedSenders();
-      refuseWhileDelayed(scope, delay, (request) => (senders.has(request) ? sendersMs : strangersMs));
+      refuseWhileDelayed(scope, delay, (request) => (senders.has(request) ? verifiedMs : unverifiedMs));
       await scope.register(limitInProgress, {
-        classOf: (request) => (senders.has(request) ? processors : strangers),
+        classOf: (request) => (senders.has(request) ? processors : unverified),
         ownerOf: (request) => senders.ownerOf(request),
       });
       await scope.register(processorWebhookRoutes, { senders });

@@ -52,7 +52,7 @@ function describe(error: unknown): string {
   if (error instanceof SecretUnreadableError) return error.message;
   const message = error instanceof Error ? error.message : String(error);
   if (/does not exist in the current database|relation "\w+" does not exist/.test(message)) {
-    return 'The database schema is missing or out of date. Run: npm run db:migrate';
+    return 'The database schema is missing or out of date. Run: npm run db:migrate, or node dist/prisma/migrate-main.js in production';
   }
   if (/permission denied for|must be owner of/.test(message)) {
     return 'The database role of the service may not do this. Run the command with the DATABASE_URL of the owner.';

@@ -52,7 +52,7 @@ export interface ClassOfCallers {
  * The classes by who calls: clients with an API key, networks that have sent verified webhooks, other senders of webhooks, and people
  * with a browser.
  */
-export type Classes = Record<'clients' | 'processors' | 'strangers' | 'people', ClassOfCallers>;
+export type Classes = Record<'clients' | 'processors' | 'unverified' | 'people', ClassOfCallers>;
 
 export function openClasses(settings: ServiceSettings): Classes {
   const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;
@@ -60,7 +60,7 @@ export function openClasses(settings: ServiceSettings): Classes {
   return {
     clients: open(MAX_REQUESTS_IN_PROGRESS),
     processors: open(MAX_WEBHOOKS_IN_PROGRESS),
-    strangers: open(Math.ceil(MAX_WEBHOOKS_IN_PROGRESS / 2)),
+    unverified: open(Math.ceil(MAX_WEBHOOKS_IN_PROGRESS / 2)),
     people: open(MAX_PAGES_IN_PROGRESS),
   };
 }

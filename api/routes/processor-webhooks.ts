@@ -94,7 +94,7 @@ const challengeRoute = routePlugin<ProcessorOption & { parameter: string }>(
 const mostSenders = 10_000;
 
 /**
- * The networks from which verified webhooks of an account have come. What else they send to the account is no stranger's, unlike
+ * The networks from which verified webhooks of an account have come. What else they send to the account counts as verified, unlike
  * their requests about other accounts.
  */
 export class VerifiedSenders {
@@ -113,7 +113,7 @@ export class VerifiedSenders {
     if (this.#senders.size > mostSenders && oldest !== undefined) this.#senders.delete(oldest);
   }
 
-  /** Whose share of the places a request takes: its account's, or its network's if it is a stranger's. */
+  /** Whose share of the places a request takes: its account's, or its network's before a verified webhook. */
   ownerOf(request: FastifyRequest): string {
     return this.has(request) ? accountOf(request) : networkOf(request.ip);
   }
