@@ -9,7 +9,7 @@ import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { openDatabase } from '#shared/platform/database.ts';
 import { newEmail, usePeople } from '../../support/people.ts';
 
-// A squatter invited somebody else's address to an own organization, and joined as that person.
+// A squatter invited another person's address to an organization of its own, and joined as that person.
 const people = usePeople();
 const password = 'what the person chose';
 const squattersPassword = 'what the squatter chose';

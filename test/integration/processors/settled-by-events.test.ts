@@ -122,7 +122,7 @@ test('a rejection after attempts that were certainly not applied is final', asyn
     transactionId,
   });
   expect(await work(id)).toMatchObject({ status: 'processing', unknownSince: null, attemptCount: 1 });
-  // As if somebody else had refunded the payment meanwhile.
+  // As if the payment had been refunded elsewhere meanwhile.
   await service.sandbox.transaction({
     processor: 'eventpay',
     id: transactionId,
