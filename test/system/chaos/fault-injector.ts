@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import type { Breakable } from '../../support/faults/breakable.ts';
+import { ServiceProcess } from '../../support/faults/service-process.ts';
 import type { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { type Fault, nameOf, type PlannedFault, raiseStorm } from './faults.ts';
 import type { Span } from './waits.ts';
@@ -22,7 +23,7 @@ export interface FaultTargets {
 export class FaultInjector {
   /** How often each fault was injected. */
   readonly counts = new Map<string, number>();
-  /** When PostgreSQL or an API was broken, until it was started again. */
+  /** When PostgreSQL or an API was broken, until it was ready again. */
   readonly outages: Span[] = [];
   /** Rejects when a fault cannot be injected or undone. */
   readonly failed: Promise<never>;
@@ -95,7 +96,10 @@ export class FaultInjector {
     await target[fault.action]();
     await sleep(fault.forMs, null, { signal: this.#stopping.signal }).catch(() => {});
     if (fault.action === 'freeze') target.thaw();
-    else await target.start();
+    else {
+      await target.start();
+      if (target instanceof ServiceProcess) await target.ready();
+    }
     outage.untilMs = performance.now();
   }
 

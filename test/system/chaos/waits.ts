@@ -4,20 +4,33 @@ export interface Span {
   untilMs: number;
 }
 
+/** A request of a client, from the first time it was sent to its last answer. */
+export interface WaitedFor extends Span {
+  /** Each time it was sent: where to, when, and what came back. */
+  attempts: readonly string[];
+}
+
 /** How long clients waited. */
 export interface Waits {
   /** The slowest request, its repetitions included. */
   longestMs: number;
   /** The most that a request took besides the time in which PostgreSQL or an API was broken. */
   beyondOutagesMs: number;
+  /** The attempts of that request. */
+  attempts: readonly string[];
 }
 
-export function waitsOf(requests: readonly Span[], outages: readonly Span[]): Waits {
+export function waitsOf(requests: readonly WaitedFor[], outages: readonly Span[]): Waits {
   const inOrder = outages.toSorted((a, b) => a.sinceMs - b.sinceMs);
-  return {
-    longestMs: Math.max(0, ...requests.map(({ sinceMs, untilMs }) => untilMs - sinceMs)),
-    beyondOutagesMs: Math.max(0, ...requests.map((request) => beyond(request, inOrder))),
-  };
+  const waits: Waits = { longestMs: 0, beyondOutagesMs: 0, attempts: [] };
+  for (const request of requests) {
+    waits.longestMs = Math.max(waits.longestMs, request.untilMs - request.sinceMs);
+    const beyondOutagesMs = beyond(request, inOrder);
+    if (beyondOutagesMs > waits.beyondOutagesMs) {
+      Object.assign(waits, { beyondOutagesMs, attempts: request.attempts });
+    }
+  }
+  return waits;
 }
 
 function beyond({ sinceMs, untilMs }: Span, inOrder: readonly Span[]): number {
