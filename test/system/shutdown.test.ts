@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '../sandbox/processors.ts';
 import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
@@ -32,10 +34,12 @@ describe.each(testedBackends)('processes that get SIGTERM, queues on $name', (ba
     await expectToComplete(ids);
   });
 
-  test('an API answers waiting clients and exits with 0', async () => {
+  test('an API answers waiting clients, closes connections without a request, and exits with 0', async () => {
     const { service } = processes;
     // Longer than it may take to stop.
     const api = await processes.startApi({ CREATE_WAIT_MS: '60000' });
+    const unused = connect(Number(new URL(api.url).port), '127.0.0.1');
+    await once(unused, 'connect');
     const creating = api.post('/v1/refunds', await refundOfNewPayment(service, 'stripe'));
     await waitFor('the refund to be on record', () =>
       service.deps.db.refund.findFirst({ where: { status: 'processing' } }),
@@ -44,6 +48,7 @@ describe.each(testedBackends)('processes that get SIGTERM, queues on $name', (ba
     const { status, body } = await creating;
     expect({ status, refund: body.data.status }).toEqual({ status: 200, refund: 'processing' });
     expect(exit).toEqual({ code: 0, signal: null });
+    unused.destroy();
     await expectToComplete([body.data.id]);
   });
 
