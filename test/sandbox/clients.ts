@@ -80,16 +80,9 @@ export function stripeClient(url: string, key = 'sk_test_sandbox', options: Clie
 }
 
 /** The published types lag behind the SDK: refunds take options, voids an API request key. */
-export type BraintreeTransactions = Omit<
-  braintree.BraintreeGateway['transaction'],
-  'refund' | 'void' | 'search'
-> & {
+export type BraintreeTransactions = Omit<braintree.BraintreeGateway['transaction'], 'refund' | 'void'> & {
   refund(id: string, options?: BraintreeRefundOptions): Promise<BraintreeReply>;
   void(id: string, options?: { apiRequestKey?: string }): Promise<BraintreeReply>;
-  search(
-    criteria: (search: BraintreeSearch) => void,
-    callback: (error: Error | null, response: { ids: string[] }) => void,
-  ): void;
 };
 
 export interface BraintreeRefundOptions {
@@ -103,11 +96,6 @@ export interface BraintreeReply {
   message: string;
   transaction: braintree.Transaction;
   errors: { deepErrors(): { code: string; attribute: string; message: string }[] };
-}
-
-interface BraintreeSearch {
-  orderId(): { is(value: string): void };
-  type(): { is(value: string): void };
 }
 
 export interface BraintreeKeys extends ClientOptions {

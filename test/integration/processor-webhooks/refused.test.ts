@@ -107,32 +107,9 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
     ['a wrong secret', () => signStripe(eventText(), { secret: 'whsec_guessed' })],
     ['the secret of our live account', () => signStripe(eventText(), { environment: 'live' })],
     ['the secret of another organization', () => signStripe(eventText(), { secret: 'whsec_other' })],
-    ['an API key as secret', () => signStripe(eventText(), { secret: 'sk_test_sandbox' })],
-    ['a tampered body', () => ({ ...signStripe(eventText()), body: eventText().replace('usd', 'eur') })],
-    [
-      'a body that was written anew',
-      () => ({ ...signStripe(eventText()), body: JSON.stringify(event(), null, 2) }),
-    ],
     ['a signature of 301 seconds ago', () => signStripe(eventText(), { timestamp: now() - 302 })],
-    ['a signature of last year', () => signStripe(eventText(), { timestamp: now() - 31_536_000 })],
-    [
-      'a signature made young',
-      () => {
-        const { body, headers } = signStripe(eventText(), { timestamp: now() - 400 });
-        const header = headers['stripe-signature']?.replace(/^t=\d+/, `t=${now()}`) ?? '';
-        return { body, headers: { ...headers, 'stripe-signature': header } };
-      },
-    ],
     ['no signature', () => ({ body: eventText(), headers: { 'content-type': 'application/json' } })],
-    [
-      'an empty signature',
-      () => ({ body: eventText(), headers: { 'content-type': 'application/json', 'stripe-signature': '' } }),
-    ],
-    ['nothing', () => ({ ...signStripe(''), body: '' })],
     ['no JSON, signed well', () => signStripe('not json')],
-    ['a thin event, signed well', () => signStripe('{"id":"evt_1","object":"v2.core.event","type":"x"}')],
-    ['an event without its refund, signed well', () => signStripe(JSON.stringify({ ...event(), data: {} }))],
-    ['JSON of 10 000 levels, signed well', () => signStripe(`${'['.repeat(10_000)}${']'.repeat(10_000)}`)],
   ])('Stripe: %s', async (_title, make) => {
     await expectRefused(await webhooks.addressOf('stripe'), make());
   });
@@ -153,15 +130,6 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
     expect(await dump()).toBe(before);
   });
 
-  test('Stripe: an account without a signing secret refuses whatever it is sent', async () => {
-    const silent = await service.addOrganization('Silent');
-    await setStripe(silent, {});
-    before = await dump();
-    const address = await webhooks.addressOf('stripe', 'test', silent.id);
-    for (const secret of ['whsec_test_sandbox', 'undefined', 'null', 'sk_test_sandbox', ' '])
-      await expectRefused(address, signStripe(eventText(), { secret }));
-  });
-
   test('Stripe: the secret of an account counts as soon as it is replaced, and none once it is removed', async () => {
     const rolled = await service.addOrganization('Rolled');
     const address = await webhooks.addressOf('stripe', 'test', rolled.id);
@@ -179,7 +147,6 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
   test.each<[string, () => SignedWebhook]>([
     ['a wrong private key', () => signBraintree(xml(), { keys: { ...sandboxKeys, privateKey: 'guessed' } })],
     ['the keys of our live account', () => signBraintree(xml(), { environment: 'live' })],
-    ['a foreign public key', () => signBraintree(xml(), { keys: { ...sandboxKeys, publicKey: 'unknown' } })],
     [
       'a tampered payload',
       () => {
@@ -188,11 +155,6 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
         form.set('bt_payload', Buffer.from(xml().replace('1.00', '9.00')).toString('base64'));
         return { headers, body: form.toString() };
       },
-    ],
-    ['nothing', () => ({ ...signBraintree(xml()), body: '' })],
-    [
-      'no signature',
-      () => ({ ...signBraintree(xml()), body: `bt_payload=${Buffer.from(xml()).toString('hex')}` }),
     ],
     [
       'a signature of more than 16 KiB, the right one at its end',
@@ -203,7 +165,6 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
         return { headers, body: form.toString() };
       },
     ],
-    ['no XML, signed well', () => signBraintree('not xml')],
     [
       'entities that would grow, signed well',
       () => signBraintree(`<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>`),

@@ -95,6 +95,8 @@ describe('webhooks of Stripe', () => {
     ['a refund without an id', JSON.stringify(stripeEvent({ ...reported.stripe, externalRefundId: '' }))],
     ['an id that is none', JSON.stringify(stripeEvent(reported.stripe, { id: 'evt_\u0000' }))],
     ['a type that is none', JSON.stringify(stripeEvent(reported.stripe, { type: 'x'.repeat(101) }))],
+    ['no refund', JSON.stringify({ ...stripeEvent(reported.stripe), data: {} })],
+    ['JSON of 10 000 levels', `${'['.repeat(10_000)}${']'.repeat(10_000)}`],
     ['no mode', JSON.stringify(stripeEvent(reported.stripe, { livemode: null }))],
     ['a time too far in the future', JSON.stringify(stripeEvent(reported.stripe, { created: 9e15 }))],
   ])('%s is not verified, although its signature is right', async (_title, text) => {

@@ -114,7 +114,7 @@ describe('the control API', () => {
       webhooks: [],
     });
     const before = performance.now();
-    await stripeClient(sandbox.url).balance.retrieve();
+    await stripeClient(sandbox.url).charges.retrieve('ch_slow');
     expect(performance.now() - before).toBeGreaterThanOrEqual(55);
     await control.settings({ latencyMs: 0 });
   });

@@ -14,18 +14,11 @@ import {
 import { oncePerKey } from './request-key.ts';
 import { searchTransactions } from './search.ts';
 import { voidTransaction } from './void.ts';
-import {
-  creditXml,
-  merchantAccountsXml,
-  saleXml,
-  searchResultsXml,
-  transactionPageXml,
-  xmlAnswer,
-} from './xml.ts';
+import { creditXml, saleXml, searchResultsXml, transactionPageXml, xmlAnswer } from './xml.ts';
 
 const PAGE_SIZE = 50;
 
-type Action = 'find' | 'refund' | 'void' | 'search-ids' | 'search' | 'merchant-accounts';
+type Action = 'find' | 'refund' | 'void' | 'search-ids' | 'search';
 
 const ROUTES: readonly [method: string, path: RegExp, action: Action][] = [
   ['POST', /^\/transactions\/advanced_search_ids$/, 'search-ids'],
@@ -33,7 +26,6 @@ const ROUTES: readonly [method: string, path: RegExp, action: Action][] = [
   ['GET', /^\/transactions\/([^/]+)$/, 'find'],
   ['POST', /^\/transactions\/([^/]+)\/refund$/, 'refund'],
   ['PUT', /^\/transactions\/([^/]+)\/void$/, 'void'],
-  ['GET', /^\/merchant_accounts$/, 'merchant-accounts'],
 ];
 
 const OUTAGE_STATUS: Readonly<Record<Outage, number>> = {
@@ -147,8 +139,6 @@ function read(sandbox: Sandbox, request: BraintreeRequest, action: Action | null
         ),
       );
     }
-    case 'merchant-accounts':
-      return xmlAnswer(200, merchantAccountsXml('usd'));
     default:
       throw notFound();
   }

@@ -142,14 +142,6 @@ export function apiErrorXml(
   ].join('');
 }
 
-export function merchantAccountsXml(currency: string): string {
-  const account =
-    `<merchant-account>${element('id', `sandbox_${currency}`)}${element('status', 'active')}` +
-    `${element('currency-iso-code', currency.toUpperCase())}<default type="boolean">true</default></merchant-account>`;
-  const counts = `${integer('current-page-number', 1)}${integer('page-size', 50)}${integer('total-items', 1)}`;
-  return `<merchant-accounts type="collection">${counts}${account}</merchant-accounts>`;
-}
-
 /** Something that happened, as notifications tell it. */
 export function notificationXml(kind: string, at: number, subject: string): string {
   return `<notification>${moment('timestamp', at)}${element('kind', kind)}<subject>${subject}</subject></notification>`;

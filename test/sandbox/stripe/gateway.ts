@@ -12,20 +12,14 @@ import {
   serverErrorAnswer,
 } from './errors.ts';
 import { once, type Worked } from './idempotency.ts';
-import {
-  listDisputes,
-  retrieveAccount,
-  retrieveBalance,
-  retrieveCharge,
-  retrievePaymentIntent,
-} from './payments.ts';
+import { listDisputes, retrieveCharge, retrievePaymentIntent } from './payments.ts';
 import { cancelRefund, listRefunds, retrieveRefund } from './refunds.ts';
 import { authenticate, parseForm, type StripeRequest } from './request.ts';
 
 interface Route {
   method: 'GET' | 'POST';
   path: RegExp;
-  operation: Operation | null;
+  operation: Operation;
   handle: (sandbox: Sandbox, request: StripeRequest) => object;
 }
 
@@ -47,8 +41,6 @@ const ROUTES: readonly Route[] = [
     handle: cancelRefund,
   },
   { method: 'GET', path: /^\/v1\/disputes$/, operation: 'transaction.get', handle: listDisputes },
-  { method: 'GET', path: /^\/v1\/account$/, operation: null, handle: retrieveAccount },
-  { method: 'GET', path: /^\/v1\/balance$/, operation: null, handle: retrieveBalance },
 ];
 
 const OUTAGES: Readonly<Record<Outage, () => Answer>> = {

@@ -28,29 +28,6 @@ export function listDisputes(sandbox: Sandbox, request: StripeRequest) {
   return { object: 'list', url: '/v1/disputes', has_more: false, data };
 }
 
-/** Enough to tell good credentials from bad ones. */
-export function retrieveAccount(_sandbox: Sandbox, request: StripeRequest) {
-  return {
-    id: `acct_${request.account.id.slice(-16)}`,
-    object: 'account',
-    charges_enabled: true,
-    country: 'US',
-    default_currency: 'usd',
-    payouts_enabled: true,
-    type: 'standard',
-  };
-}
-
-export function retrieveBalance(_sandbox: Sandbox, request: StripeRequest) {
-  const funds = [{ amount: 1_000_000, currency: 'usd', source_types: { card: 1_000_000 } }];
-  return {
-    object: 'balance',
-    available: funds,
-    livemode: request.account.environment === 'live',
-    pending: [],
-  };
-}
-
 function find(sandbox: Sandbox, request: StripeRequest): Payment | undefined {
   return findPayment(sandbox, scopeOf('stripe', request.account.environment), request.id);
 }
