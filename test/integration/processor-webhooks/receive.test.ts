@@ -1,12 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProcessorName } from '../../sandbox/processors.ts';
-import {
-  type ReportedRefund,
-  type SignedWebhook,
-  signStripe,
-  stripeEvent,
-  webhookAbout,
-} from '../../support/processors/signed-webhooks.ts';
+import { type ReportedRefund, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -258,41 +252,6 @@ describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (processor) =>
       expect.objectContaining({ refundId: null, externalRefundId }),
     );
   });
-});
-
-/** That something of a payment was refunded, and not by which refund. */
-function chargeRefunded(charge: string, more: Record<string, unknown>): SignedWebhook {
-  const reported = { externalRefundId: 're_x', refundId: null, transactionId: charge };
-  const object = { id: charge, object: 'charge', currency: 'usd', ...more };
-  const event = stripeEvent(reported, { type: 'charge.refunded', data: { object } });
-  return signStripe(JSON.stringify(event));
-}
-
-test('of a payment known by its charge and by its intent has it read anew', async () => {
-  const charge = await newPayment(service);
-  const intent = `pi_${charge.slice(3)}`;
-  for (const transactionId of [charge, intent])
-    await service.call('POST', '/v1/policies/check', { body: { transactionId } });
-  const told = chargeRefunded(charge, { payment_intent: intent });
-  expect(await webhooks.send('stripe', told)).toMatchObject(received);
-  const rows = await service.deps.db.payment.findMany({
-    where: { names: { some: { name: { in: [charge, intent] } } } },
-  });
-  expect(rows).toMatchObject([{ fetchedAt: null }]);
-});
-
-test.each([
-  ['no more was refunded than is on record is no reason to read it', 2_500, false],
-  ['more was refunded than is on record has it read anew', 2_501, true],
-])('of a payment that %s', async (_, amount_refunded, isDoubted) => {
-  const { transactionId } = await completedRefund('stripe');
-  expect(await webhooks.send('stripe', chargeRefunded(transactionId, { amount_refunded }))).toMatchObject(
-    received,
-  );
-  const { fetchedAt } = await service.deps.db.payment.findFirstOrThrow({
-    where: { names: { some: { name: transactionId } } },
-  });
-  expect(fetchedAt === null).toBe(isDoubted);
 });
 
 test('a reading that the processor refuses is made again, and the event is not needed for it', async () => {
