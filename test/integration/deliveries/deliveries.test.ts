@@ -1,5 +1,4 @@
 import { describe, expect, test, vi } from 'vitest';
-import { newId } from '#shared/platform/ids.ts';
 import { newEndpointSecret, secretColumns } from '#shared/webhooks/endpoint-secrets.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
@@ -61,30 +60,6 @@ describe('a delivery', () => {
     const after = await send();
     expect(verify(after, rotated)).toEqual(after.event);
     expect(() => verify(after, endpoint.secret)).toThrow('No matching signature');
-  });
-
-  test('of a test event has the id of the delivery row and no refund', async () => {
-    const { receiver, endpoint } = await register();
-    const id = newId('del');
-    const eventId = newId('evt');
-    const now = stage.time.now();
-    const data = {
-      id,
-      endpointId: endpoint.id,
-      eventId,
-      type: 'webhook.test',
-      nextAttemptAt: now,
-      createdAt: now,
-    };
-    await service.deps.db.webhookDelivery.create({ data });
-    await stage.sweep();
-    await stage.work();
-    const [webhook] = receiver.received;
-    expect(webhook?.event).toEqual({
-      ...{ id: eventId, type: 'webhook.test', createdAt: now.toISOString() },
-      ...{ refundId: null, seq: null, previousStatus: null, failure: null, data: {} },
-    });
-    expect(webhook?.headers['webhook-id']).toBe(eventId);
   });
 
   test('is not sent when the secret cannot be read, and is retried', async () => {

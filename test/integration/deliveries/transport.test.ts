@@ -35,23 +35,12 @@ describe('outside of production', () => {
   });
 
   test.each([
-    { what: 'a server error', respond: responses.fail, reply: { status: 500, error: null } },
-    { what: 'a redirect', respond: responses.redirect, reply: { status: 302, error: null } },
-    { what: '410', respond: responses.gone, reply: { status: 410, error: null } },
-    { what: 'a reset', respond: responses.reset, reply: { status: null, error: 'connection_closed' } },
     {
       what: 'a reset in the middle of the body',
       respond: responses.resetInBody,
       reply: { status: 200, error: 'connection_closed' },
     },
-    {
-      what: 'what is not HTTP',
-      respond: responses.malformed,
-      reply: { status: null, error: 'invalid_response' },
-    },
-    { what: 'nothing', respond: responses.hang, reply: { status: null, error: 'timeout' } },
     { what: 'headers alone', respond: responses.hangAfterHeaders, reply: { status: 200, error: 'timeout' } },
-    { what: 'a byte at a time', respond: responses.trickle, reply: { status: 200, error: 'timeout' } },
   ])('reports a receiver that answers with $what', async ({ respond, reply }) => {
     const receiver = await newReceiver(respond);
     expect(await post(open({ timeoutMs: 1_500 }), receiver.url)).toMatchObject(reply);
@@ -129,48 +118,11 @@ describe('in production', () => {
   /** Every name leads to this machine, as the owner of a domain can make it do. */
   const resolveHere = async () => [{ address: '127.0.0.1', family: 4 }];
 
+  // Ways to write an address; test/unit/webhooks/public-address.test.ts has those that are not public.
   const addresses = [
-    ...[
-      '127.0.0.1',
-      '127.1',
-      '127.0.1',
-      '127.0.0.1.',
-      '0.0.0.0',
-      '0',
-      '2130706433',
-      '017700000001',
-      '0x7f000001',
-    ],
-    ...[
-      '0177.0.0.1',
-      '0x7f.0.0.1',
-      '0x7f.1',
-      '127.0.0.01',
-      '%31%32%37.0.0.1',
-      '１２７.0.0.1',
-      '127。0。0。1',
-    ],
-    ...['[::1]', '[::]', '[0:0:0:0:0:0:0:1]', '[::ffff:127.0.0.1]', '[::ffff:7f00:1]', '[::127.0.0.1]'],
-    ...[
-      '[64:ff9b::127.0.0.1]',
-      '[64:ff9b::7f00:1]',
-      '[2002:7f00:1::]',
-      '[2001::1]',
-      '[fe80::1]',
-      '[fd00::1]',
-    ],
-    ...[
-      '[fc00::1]',
-      '[2001:db8::1]',
-      '[4000::1]',
-      '[ff02::1]',
-      '10.0.0.1',
-      '10.1',
-      '172.16.0.1',
-      '192.168.1.1',
-    ],
-    ...['169.254.169.254', '0xa9fea9fe', '2852039166', '0251.0376.0251.0376', '100.64.0.1', '198.18.0.1'],
-    ...['192.0.2.1', '224.0.0.1', '255.255.255.255', '240.0.0.1', '192.88.99.1'],
+    ...['127.0.0.1', '127.1', '127.0.0.1.', '0', '2130706433', '017700000001', '0x7f000001', '0x7f.1'],
+    ...['%31%32%37.0.0.1', '１２７.0.0.1', '127。0。0。1', '10.1', '0xa9fea9fe', '169.254.169.254'],
+    ...['[::1]', '[::ffff:7f00:1]', '[64:ff9b::127.0.0.1]', '[fd00::1]'],
   ];
   const names = [
     'localhost',
@@ -203,26 +155,6 @@ describe('in production', () => {
     const reply = await post(open({ isPublicOnly: true, resolve }), `https://mixed.example:${port}/`);
     expect(reply).toMatchObject({ error: 'address_not_public' });
     expect(hits).toBe(0);
-  });
-
-  test('connects to the addresses that were checked, and checks those of the next connection again', async () => {
-    const other = await newReceiver();
-    const answers = ['127.0.0.2', '127.0.0.1'];
-    const asked: string[] = [];
-    const transport = open({
-      isPublicOnly: true,
-      isAllowed: (ip) => ip === '127.0.0.2',
-      resolve: async (host) => {
-        asked.push(host);
-        return [{ address: answers[asked.length - 1] ?? '', family: 4 }];
-      },
-    });
-    const first = await post(transport, `https://rebinding.example:${port}/`);
-    expect(first).toMatchObject({ error: 'connection_failed' });
-    const second = await post(transport, `https://rebinding.example:${other.port}/`);
-    expect(second).toMatchObject({ error: 'address_not_public' });
-    expect(asked).toEqual(['rebinding.example', 'rebinding.example']);
-    expect([hits, other.connections]).toEqual([0, 0]);
   });
 
   test('outside of production, the same names lead to this machine', async () => {

@@ -67,11 +67,3 @@ export async function recordCancellation(
   const asked = cancellationOf(owner, refundId);
   await service.deps.db.$queryRaw`SELECT outcome FROM cancel_refund(${toItems(asked)}::jsonb)`;
 }
-
-/** A delivery with its attempts, as the database has it. */
-export async function readDelivery({ deps }: Pick<TestService, 'deps'>, id: string) {
-  return await deps.db.webhookDelivery.findUniqueOrThrow({
-    where: { id },
-    include: { endpoint: true },
-  });
-}
