@@ -16,6 +16,9 @@ import {
 } from './statements.ts';
 import { openTransport, type Reply, type Transport } from './transport.ts';
 
+/** Leases at most so many deliveries. Those of one list are sent one after the other. */
+type Claim = (most: number) => Promise<readonly (readonly DeliveryClaim[])[]>;
+
 /** Delivers webhooks. */
 export interface WebhookSender {
   /**
@@ -23,7 +26,7 @@ export interface WebhookSender {
    * they end, what may start at their endpoints is started as well.
    * @param claim gets how many attempts may be started now. Each waits for an endpoint most of the time, and a hanging one for long.
    */
-  startUpTo(claim: (most: number) => Promise<readonly (readonly DeliveryClaim[])[]>): Promise<void>;
+  startUpTo(claim: Claim): Promise<void>;
   /**
    * Starts what may start at all endpoints: attempts that were requested, retries, and deliveries whose worker died. Everything is
    * decided from the database, so a duplicate, late or concurrent call is harmless.
@@ -58,7 +61,7 @@ export function openWebhookSender(
   let isClosing = false;
   // One at a time, because a claim takes places only once its statement has ended.
   const claiming = pLimit(1);
-  const startUpTo = (claim: (most: number) => Promise<readonly (readonly DeliveryClaim[])[]>, reserved = 0) =>
+  const startUpTo = (claim: Claim, reserved = 0) =>
     claiming(async () => {
       if (!isClosing) start(await claim(Math.max(0, mostPlaces - taken - reserved)));
     });
