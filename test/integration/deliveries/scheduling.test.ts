@@ -200,6 +200,17 @@ test('a delivery keeps its last 20 attempts', async () => {
   expect(kept.at(-1)).toMatchObject({ responseStatus: 204 });
 });
 
+test('an attempt that is requested while another one fails is made at once', async () => {
+  const { receiver, deliveries, end } = await holdAttempt();
+  const { id } = await onlyOne(deliveries());
+  await service.deps.db.webhookDelivery.update({ where: { id }, data: { nextAttemptAt: stage.time.now() } });
+  await stage.worker.sweep();
+  expect(receiver.received).toHaveLength(1);
+  await end(responses.fail);
+  expect(receiver.received).toHaveLength(2);
+  expect(await onlyOne(deliveries())).toMatchObject({ status: 'succeeded' });
+});
+
 test('a disabled endpoint stays disabled when its pending deliveries cannot be ended', async () => {
   const warn = vi.spyOn(service.deps.log, 'warn');
   const { deliveries, now } = await register(responses.gone);
