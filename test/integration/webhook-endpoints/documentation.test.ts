@@ -27,7 +27,7 @@ function exampleWith(language: string, text: string): string {
 }
 
 const signed = (secret: string, body: string) => {
-  const [id, at] = ['evt_01kahw3xs5fv2rj0c8m4t9p6ye', new Date()];
+  const [id, at] = ['evt_01kahw3xs5fv2rj0c8m4t9p6yf', new Date()];
   return {
     'webhook-id': id,
     'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
@@ -69,7 +69,7 @@ test('the openssl command in the documentation computes the signature', async ()
   const headers = signed(secret, body);
   const env = {
     ...process.env,
-    ...{ SECRET: secret, ID: headers['webhook-id'], TIMESTAMP: headers['webhook-timestamp'] },
+    ...{ SECRET: secret, WEBHOOK_ID: headers['webhook-id'], TIMESTAMP: headers['webhook-timestamp'] },
   };
   const script = exampleWith('sh', 'openssl dgst');
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: dirname(file), env });
@@ -78,7 +78,7 @@ test('the openssl command in the documentation computes the signature', async ()
 
 test('the openssl example in the documentation prints the signature that the page states', async () => {
   const script = [exampleWith('sh', '> body.json'), exampleWith('sh', 'openssl dgst')].join('\n');
-  const { SECRET: _secret, ID: _id, TIMESTAMP: _timestamp, ...env } = process.env;
+  const { SECRET: _secret, WEBHOOK_ID: _id, TIMESTAMP: _timestamp, ...env } = process.env;
   const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd: inFolder('.'), env });
   expect(page).toContain(`With these values it is \`${stdout}\``);
 });
