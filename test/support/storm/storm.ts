@@ -1,32 +1,39 @@
 import http from 'node:http';
 import fc from 'fast-check';
-import type { StormRequest } from './storm-requests.ts';
+import { errorSchema } from '#api/http/route.ts';
+import { errorCatalogue } from '#shared/platform/errors.ts';
+import type { ExposedService } from '../http/exposed-service.ts';
+import { expectDeclared, type ServedDocument } from '../http/openapi-document.ts';
+import type { StormRequest } from './requests.ts';
 
 /** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
 const seed = Number(process.env.STORM_SEED || 1);
 /** For each route. */
 const requestCount = Number(process.env.STORM_REQUESTS ?? 10_000);
-/** Sent one after the other, before the others: what answers take on an idle service. */
-const idleCount = 20;
 /** Requests in progress at once, so that they also meet each other. */
 const concurrency = 16;
 /** Generated before they are sent, so that generating delays no answer; all at once would take hundreds of megabytes. */
 const batchSize = 500;
 /** Longer than any answer may take here. */
 const hangMs = 20_000;
-/** Alone, no answer may take longer than this and than so many times the median of an idle service. */
-const slowMs = 2_000;
-const slowFactor = 10;
-/** Answered by every storm's service, whatever became of its data. */
-const control: StormRequest = { method: 'GET', target: '/readyz', headers: {}, body: null };
+
+/** Longer than a storm takes. */
+export const stormTimeoutMs = 7_200_000;
+
+/** Slower than a machine that is busy with the storm, so that nothing is answered "try later". */
+export const stormSettings = {
+  CANCEL_WAIT_MS: 100,
+  MAX_WAIT_MS: 100,
+  TRANSACTION_READ_TIMEOUT_MS: 15_000,
+  PROCESSOR_TIMEOUT_MS: 15_000,
+};
 
 export interface StormAnswer {
   status: number;
-  headers: http.IncomingHttpHeaders;
+  headers: Record<string, string>;
   text: string;
 }
 
-/** A route, and what its answers are held against. */
 export interface StormTarget {
   name: string;
   /** Read again every few hundred requests, because requests end the sessions that others carry. */
@@ -35,104 +42,66 @@ export interface StormTarget {
   check(request: StormRequest, answer: StormAnswer): string;
 }
 
-/** How the requests to one route ended. */
-export interface StormReport {
-  /** How many answers had each status; the code stands behind it where it is an error: `404 not_found`. */
-  outcomes: Record<string, number>;
-  /** How many of each it takes before anybody can say that the storm tried it. */
-  enough: number;
-}
-
-interface TimedRequest {
-  request: StormRequest;
-  tookMs: number;
-}
-
 /**
- * Sends thousands of generated requests to one route and holds every answer against the promise: it comes, passes the check of
- * the target, and is not slow because of what its request contains. Afterwards the service is ready.
+ * Sends thousands of generated requests to one route: each gets an answer that passes the check of the target, no table grows by
+ * more rows than there were accepted requests, and the service is ready afterwards.
+ * @returns how many answers had each outcome: `200`, `404 not_found`.
  * @throws Error with the request, the answer and the seed at the first one that breaks the promise.
  */
-export async function storm(port: number, { name, requests, check }: StormTarget): Promise<StormReport> {
+export async function storm(
+  { service, port }: ExposedService,
+  { name, requests, check }: StormTarget,
+): Promise<Record<string, number>> {
   const agent = new http.Agent({ keepAlive: true, maxSockets: concurrency });
   const outcomes: Record<string, number> = {};
-  const sendTimed = async (request: StormRequest): Promise<TimedRequest> => {
-    const since = performance.now();
-    const outcome = await outcomeOf(port, agent, request, check);
-    const tookMs = performance.now() - since;
-    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-    return { request, tookMs };
-  };
-  /** @returns the slowest first. */
-  const sendAll = async (all: readonly StormRequest[], atOnce: number): Promise<TimedRequest[]> => {
-    const sent: TimedRequest[] = [];
-    const queue = all.values();
-    const sendNext = async () => {
-      for (const request of queue) sent.push(await sendTimed(request));
-    };
-    await Promise.all(Array.from({ length: atOnce }, sendNext));
-    return sent.toSorted((a, b) => b.tookMs - a.tookMs);
-  };
-  const since = performance.now();
-  const sample = async (made: number, numRuns: number) =>
-    fc.sample(await requests(), { numRuns, seed: seed + made });
-  try {
-    const idle = await sendAll(await sample(0, idleCount), 1);
-    const idleMs = idle[idleCount / 2]?.tookMs ?? 0;
-    let slowest = idle;
-    for (let made = idleCount; made < requestCount; made += batchSize) {
-      const batch = await sample(made, Math.min(batchSize, requestCount - made));
-      slowest = slowestOf([slowest, await sendAll(batch, concurrency)].flat());
+  const rowsBefore = await countMade(service.deps.db);
+  const sendNext = async (queue: Iterable<StormRequest>) => {
+    for (const request of queue) {
+      const outcome = await outcomeOf(port, agent, request, check);
+      outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     }
-    for (const each of slowest) await demandFastAlone(each, Math.max(slowMs, slowFactor * idleMs), sendTimed);
-    const { status } = await send(port, agent, control);
-    if (status !== 200) throw new Error(`After the storm at ${name}, ${control.target} answered ${status}.`);
-    report(name, outcomes, {
-      idleMs,
-      slowestMs: slowest[0]?.tookMs ?? 0,
-      seconds: (performance.now() - since) / 1000,
-    });
+  };
+  try {
+    for (let sent = 0; sent < requestCount; sent += batchSize) {
+      const numRuns = Math.min(batchSize, requestCount - sent);
+      const queue = fc.sample(await requests(), { numRuns, seed: seed + sent }).values();
+      await Promise.all(Array.from({ length: concurrency }, () => sendNext(queue)));
+    }
+    const { status } = await send(port, agent, { method: 'GET', target: '/readyz', headers: {}, body: null });
+    if (status !== 200) throw new Error(`After the storm at ${name}, /readyz answered ${status}.`);
   } finally {
     agent.destroy();
   }
-  return { outcomes, enough: requestCount / 100 };
+  const accepted = Object.entries(outcomes)
+    .filter(([outcome]) => /^[23]\d\d$|^502 processor_error$/.test(outcome))
+    .reduce((sum, [, count]) => sum + count, 0);
+  for (const [table, count] of Object.entries(await countMade(service.deps.db))) {
+    const made = count - (rowsBefore[table] ?? 0);
+    demand(
+      made <= accepted,
+      `${name}: ${accepted} requests were accepted, but ${table} grew by ${made} rows.`,
+    );
+  }
+  console.info(`${name} (STORM_SEED=${seed}): ${JSON.stringify(outcomes)}`);
+  return outcomes;
 }
 
-/** As many as can have waited for a single slow one. */
-function slowestOf(sent: readonly TimedRequest[]): TimedRequest[] {
-  return sent.toSorted((a, b) => b.tookMs - a.tookMs).slice(0, concurrency);
-}
-
-/** Repeats a request whose answer took long. Answers are slow when the machine is busy, but not three times in a row. */
-async function demandFastAlone(
-  { request, tookMs }: TimedRequest,
-  limitMs: number,
-  sendTimed: (request: StormRequest) => Promise<TimedRequest>,
-): Promise<void> {
-  let aloneMs = tookMs;
-  for (let sent = 0; sent < 3 && aloneMs > limitMs; sent += 1) aloneMs = (await sendTimed(request)).tookMs;
-  if (aloneMs <= limitMs) return;
-  throw new Error(`Alone, the answer took ${aloneMs} ms of at most ${limitMs} ms.\n${repeatable(request)}`);
-}
-
-function report(
-  name: string,
-  outcomes: StormReport['outcomes'],
-  times: { idleMs: number; slowestMs: number; seconds: number },
-): void {
-  const counts = Object.entries(outcomes).toSorted(([a], [b]) => a.localeCompare(b));
-  const sent = counts.reduce((sum, [, count]) => sum + count, 0);
-  console.info(
-    `${name}: ${sent} requests in ${times.seconds.toFixed(1)} s (STORM_SEED=${seed}), the slowest took ` +
-      `${times.slowestMs.toFixed(0)} ms, idle median ${times.idleMs.toFixed(0)} ms: ` +
-      counts.map(([outcome, count]) => `${outcome} ${count}`).join(', '),
-  );
-}
-
-/** What is needed to send a request again. */
-function repeatable(request: StormRequest): string {
-  const shown = JSON.stringify({ ...request, body: request.body?.toString('latin1') }).slice(0, 3_000);
-  return `request: ${shown}\nrepeat it with STORM_SEED=${seed}`;
+/** The number of rows that only an accepted request may add to, by table. */
+async function countMade(db: ExposedService['service']['deps']['db']): Promise<Record<string, number>> {
+  const counts = {
+    organization: db.organization.count(),
+    user: db.user.count(),
+    membership: db.membership.count(),
+    invitation: db.invitation.count(),
+    apiKey: db.apiKey.count(),
+    processorAccount: db.processorAccount.count(),
+    policy: db.policy.count(),
+    webhookEndpoint: db.webhookEndpoint.count(),
+    processorEvent: db.processorEvent.count(),
+    refund: db.refund.count(),
+  };
+  const entries = Object.entries(counts).map(async ([table, count]) => [table, await count] as const);
+  return Object.fromEntries(await Promise.all(entries));
 }
 
 async function outcomeOf(
@@ -146,8 +115,9 @@ async function outcomeOf(
     answer = await send(port, agent, request);
     return check(request, answer);
   } catch (error) {
+    const sent = JSON.stringify({ ...request, body: request.body?.toString('latin1') }).slice(0, 3_000);
     throw new Error(
-      `${(error as Error).message}\nanswer: ${JSON.stringify(answer).slice(0, 2_000)}\n${repeatable(request)}`,
+      `${(error as Error).message}\nanswer: ${JSON.stringify(answer).slice(0, 2_000)}\nrequest: ${sent}\nSTORM_SEED=${seed}`,
       { cause: error },
     );
   }
@@ -165,8 +135,9 @@ function send(port: number, agent: http.Agent, request: StormRequest): Promise<S
         response.on('data', (chunk) => chunks.push(chunk));
         response.on('error', reject);
         response.on('end', () => {
+          const entries = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
           const text = Buffer.concat(chunks).toString();
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+          resolve({ status: response.statusCode ?? 0, headers: Object.fromEntries(entries), text });
         });
       },
     );
@@ -174,4 +145,62 @@ function send(port: number, agent: http.Agent, request: StormRequest): Promise<S
     sent.on('error', reject);
     sent.end(body ?? undefined);
   });
+}
+
+/** Vitest's own expectations take longer than the requests do. */
+function demand(holds: boolean, complaint: string): void {
+  if (!holds) throw new Error(complaint);
+}
+
+/** Holds an answer that no document declares against the promise: it is no fault of the service. */
+export function checkUndeclared({ method }: StormRequest, { status, headers, text }: StormAnswer): string {
+  demand(/^req_[a-z0-9]{26}$/.test(headers['x-request-id'] ?? ''), 'The answer has no request id.');
+  demand(status < 500, 'A fault of the service.');
+  demand(method !== 'HEAD' || text === '', 'HEAD is answered with a body.');
+  return String(status);
+}
+
+/**
+ * The same for messages to the tools for agents, which report a fault within a success: of a tool, or of the protocol. The
+ * protocol's library also calls it an internal error when a message has invalid fields, and then lists them.
+ */
+export function checkMessage(request: StormRequest, answer: StormAnswer): string {
+  const isFault = /"code":("internal_error"|-32603,"message":"(?!\[))/.test(answer.text);
+  demand(!isFault, 'A fault of the service within a success.');
+  return checkUndeclared(request, answer);
+}
+
+/** Refusals that come before a route is chosen, so that no operation declares them. */
+const beforeRouting: ReadonlySet<string> = new Set([
+  '400 validation_error',
+  '404 not_found',
+  '405 method_not_allowed',
+]);
+
+/** With nothing beside what errors have. */
+const errorShape = errorSchema.strict();
+
+/** Holds answers of the API against the OpenAPI document. A processor's refusal (502) is an answer like others. */
+export function checkDeclared(served: ServedDocument): StormTarget['check'] {
+  const schemas = new Map<unknown, ReturnType<ServedDocument['schemaOf']>>();
+  const schemaOf = (schema: unknown) => {
+    const known = schemas.get(schema) ?? served.schemaOf(schema);
+    schemas.set(schema, known);
+    return known;
+  };
+  return (request, answer) => {
+    const { status, headers, text } = answer;
+    if (request.method === 'HEAD') return checkUndeclared(request, answer);
+    const body = JSON.parse(text);
+    const code = status < 400 ? null : errorShape.parse(body).error.code;
+    if (code !== null) demand(errorCatalogue[code].status === status, `${code} does not have this status.`);
+    const outcome = code === null ? String(status) : `${status} ${code}`;
+    if (outcome !== '502 processor_error') checkUndeclared(request, answer);
+    if (beforeRouting.has(outcome)) return outcome;
+    // A target may name the server as well, and a parameter may be empty; routes are chosen by the path.
+    const [target = ''] = request.target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/);
+    const path = target.replace(/\/(?=\/)/g, '/empty');
+    expectDeclared({ ...served, schemaOf }, { method: request.method, path }, { status, body, headers });
+    return outcome;
+  };
 }
