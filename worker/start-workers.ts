@@ -67,7 +67,7 @@ async function lookOnWakeUp(
 }
 
 /** What is due is looked for without a queue as well: retries, settlement checks, and what a lost wake-up left. */
-export function scheduledTasks(
+function scheduledTasks(
   deps: Dependencies,
   refunds: ReadonlyMap<string, DueWork>,
   sender: WebhookSender,

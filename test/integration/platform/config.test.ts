@@ -25,14 +25,6 @@ describe('.env.example', () => {
   test('gives the default of every setting', () => {
     expect(loadSettings(values)).toEqual(loadSettings({}));
   });
-
-  test('has a comment above every setting', () => {
-    const lines = example.split('\n');
-    const unexplained = lines.filter(
-      (line, index) => /^[A-Z_]+=/.test(line) && !/^# [^-]/.test(lines[index - 1] ?? ''),
-    );
-    expect(unexplained).toEqual([]);
-  });
 });
 
 describe('settings', () => {

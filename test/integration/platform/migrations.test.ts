@@ -1,11 +1,9 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { PrismaPg } from '@prisma/adapter-pg';
-import pg from 'pg';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { migrate } from '#prisma/migrate.ts';
 import { prismaFolder, readMigrations } from '#prisma/migrations-folder.ts';
-import { schemaDifference, withSchemaEngine } from '../../dev/checks/schema-engine.ts';
+import { schemaDifference } from '../../dev/checks/schema-engine.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
@@ -33,29 +31,6 @@ describe('the migrations', () => {
   test('change nothing in a database that has them all', async () => {
     expect(await migrate(url())).toEqual([]);
   });
-
-  test('leave a history that Prisma finds complete', async () => {
-    const migrationsList = {
-      baseDir: join(prismaFolder, 'migrations'),
-      lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"\n' },
-      shadowDbInitScript: '',
-      migrationDirectories: readMigrations().map(({ name, sql }) => ({
-        path: name,
-        migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
-      })),
-    };
-    const filters = { externalTables: [], externalEnums: [] };
-    const pool = new pg.Pool({ connectionString: url() });
-    const history = await withSchemaEngine(new PrismaPg(pool), schema, (engine) =>
-      engine.diagnoseMigrationHistory({ migrationsList, optInToShadowDatabase: false, filters }),
-    ).finally(() => pool.end());
-    expect(history).toMatchObject({
-      hasMigrationsTable: true,
-      history: null,
-      failedMigrationNames: [],
-      editedMigrationNames: [],
-    });
-  });
 });
 
 describe('the role of the service', () => {
@@ -67,42 +42,6 @@ describe('the role of the service', () => {
     expect(run.output().trim()).toBe(
       'The role "refunds_service" does not own the tables of this database. Set DATABASE_OWNER_URL to the URL of their owner.',
     );
-  });
-});
-
-describe('the difference between a database and a schema', () => {
-  const url = useEmptyDatabase();
-  const schema = `
-    datasource db {
-      provider = "postgresql"
-    }
-    model item {
-      id     Int @id
-      amount Int
-    }`;
-
-  test('does not include what Prisma cannot express', async () => {
-    await query(
-      url(),
-      `CREATE TABLE item (id INT PRIMARY KEY, amount INT NOT NULL CHECK (amount > 0));
-       CREATE UNIQUE INDEX one_large_item ON item (amount) WHERE amount > 100;
-       CREATE FUNCTION refuse() RETURNS TRIGGER LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
-       CREATE TRIGGER keep BEFORE DELETE ON item FOR EACH ROW EXECUTE FUNCTION refuse()`,
-    );
-    expect(await schemaDifference(url(), schema)).toBe('');
-  });
-
-  test('is the SQL that makes the database match', async () => {
-    await query(url(), 'ALTER TABLE item DROP COLUMN amount; CREATE TABLE old (id INT PRIMARY KEY)');
-    const sql = await schemaDifference(url(), schema);
-    expect(sql).toContain('ADD COLUMN     "amount" INTEGER NOT NULL');
-    expect(sql).toContain('DROP TABLE "old"');
-    await query(url(), sql);
-    expect(await schemaDifference(url(), schema)).toBe('');
-  });
-
-  test('cannot be computed for a schema that is not valid', async () => {
-    await expect(schemaDifference(url(), `${schema}\nmodel {`)).rejects.toThrow('Error validating');
   });
 });
 

@@ -75,39 +75,6 @@ describe('with recent invitations,', () => {
       expect(refusal !== null, `${one.actor} ${other.actor}: ${refusal}`).toBe(isRefused);
     }
   });
-
-  test('a refusal says why and what to do', () => {
-    const circumstances = { ...everyone, invitations: invited('ada > self') };
-    const connected = 'are connected by an invitation that was accepted in the last 7 days';
-    expect(approvalRefusal(person('self'), ada, circumstances)).toBe(
-      `You and the requester of this refund ${connected}. Ask another member to approve it. You can reject it.`,
-    );
-    expect(approvalRefusal(person('self'), keyOf(ada), { ...circumstances, days: 1 })).toMatch(
-      /^The person behind this API key and the requester of this refund .* in the last 1 day, so someone else must approve it/,
-    );
-  });
-
-  test.each<[string, Partial<Circumstances>, string]>([
-    [
-      'alone',
-      { approvers: ['user:usr_ada'] },
-      'An owner or admin can invite another member, who can approve it 7 days after joining.',
-    ],
-    [
-      'alone without the rule',
-      { approvers: ['user:usr_ada'], days: 0 },
-      'An owner or admin can invite another member.',
-    ],
-    [
-      'alone with people they invited',
-      { approvers: ['user:usr_ada', 'user:usr_self'], invitations: invited('ada > self') },
-      'An owner or admin can invite another member, who can approve it 7 days after joining.',
-    ],
-  ])('a person who is %s learns that no other member can approve', (_who, given, advice) => {
-    expect(approvalRefusal(ada, ada, { ...everyone, ...given })).toBe(
-      `You requested this refund, and no other member can approve it. ${advice} You can reject it.`,
-    );
-  });
 });
 
 test('what a deleted user requested is approved by no one', () => {

@@ -56,12 +56,4 @@ describe('a lookup that finds nothing proves that an attempt was not applied', (
       later(unknownSince, 10 * second),
     );
   });
-
-  test('after another time in tests', () => {
-    const short = { processor: 'braintree', settleDelayMs: 5, isKeySpent: true };
-    expect(conclusiveAt({ ...short, unknownSince: endedAt })).toEqual(later(endedAt, 5));
-    expect(conclusiveAt({ ...short, attemptStartedAt: startedAt, unknownSince: startedAt })).toEqual(
-      later(startedAt, timeoutMs + 10 * second + 5),
-    );
-  });
 });
