@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import { type PolicyInput, policySchema } from '#shared/policies/policy.ts';
-import { previewPolicies } from '#shared/policies/preview.ts';
+import type { PolicyInput } from '#shared/policies/policy.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
@@ -190,20 +189,6 @@ describe.each([
     expect(await rowOf(service, id)).toMatchObject({ status: 'failed', failureCode: 'already_refunded' });
     expect(await storedOnce(ids)).toMatchObject({ fetchedAt: null });
     expect(await check(ids[otherIndex])).toMatchObject({ eligible: false, maxAmount: 0 });
-  });
-
-  test('counts in the preview of a policy for a later one by the other id', async () => {
-    const ids = await payment();
-    await createdId(ids[index], { amount: 4_000n });
-    const later = await createdId(ids[otherIndex], { amount: 2_000n });
-    const current = [policySchema.parse({ name: 'Any', priority: 1 })];
-    const edited = [policySchema.parse({ name: 'Half', priority: 1, maxPercent: 50 })];
-    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
-    const { refunds } = await previewPolicies(service.deps.db, owner, { current, edited });
-    expect(refunds.find(({ refund }) => refund.id === later)).toMatchObject({
-      current: { eligible: true },
-      edited: { eligible: false },
-    });
   });
 
   test('is shown, filtered by and sent by that id', async () => {

@@ -132,16 +132,6 @@ describe('an agent key', () => {
       body: { transactionId, amount: 1_000, reason: 'other', ...body },
     });
 
-  test('is refused beyond a limit, and told what would be accepted', async () => {
-    await storePolicies(service, {});
-    const key = await agentKey(service, { maxPerPayment: 5_000 });
-    const transactionId = await payment();
-    expect((await create(key, transactionId, { amount: 3_800 })).status).toBe(200);
-    const { status, body } = await create(key, transactionId, { amount: 1_201 });
-    const message = 'This key may refund at most 50.00 USD of a payment; 12.00 USD are left.';
-    expect({ status, ...body }).toEqual({ status: 403, error: { code: 'policy_denied', message } });
-  });
-
   test('is bound by policies that only advise others, and by the threshold for agents', async () => {
     await storePolicies(service, { maxPercent: 50, approvalAbove: { mcp: 2_000 } });
     const key = await agentKey(service, {});
@@ -156,17 +146,6 @@ describe('an agent key', () => {
     expect(await outcomeOf(service, ordinary)).toBe('processing');
   });
 
-  test('names no policy when its own threshold requires the approval', async () => {
-    await storePolicies(service, {});
-    const key = await agentKey(service, { approvalAbove: 0 });
-    const { body } = await create(key, await payment());
-    expect(body.data.status).toBe('pending');
-    const event = await service.deps.db.refundEvent.findFirstOrThrow({
-      where: { refundId: body.data.id, type: 'refund.approval_required' },
-    });
-    expect(event.detail).toEqual({ policy: null });
-  });
-
   test('creates nothing while the processor is unreachable and the payment is not known', async () => {
     await storePolicies(service, {});
     const key = await agentKey(service, {});
@@ -174,22 +153,6 @@ describe('an agent key', () => {
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     expect((await create(key, transactionId)).status).toBe(503);
     expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-  });
-
-  test('a check returns what it can still refund, and that approval is required', async () => {
-    await storePolicies(service, {});
-    const key = await agentKey(service, { maxPerPayment: 5_000, approvalAbove: 0 });
-    const transactionId = await payment();
-    await create(key, transactionId, { amount: 3_800 });
-    const { body } = await service.call('POST', '/v1/policies/check', {
-      key: key.plaintext,
-      body: { transactionId },
-    });
-    expect(body.data).toMatchObject({
-      ...{ eligible: true, maxAmount: 1_200 },
-      reason: expect.stringMatching(/at most 12\.00 USD.* It will require approval\.$/),
-      conditions: expect.arrayContaining(['Limit of this key per payment: 50.00 USD']),
-    });
   });
 
   test('has a limit per day of its own', async () => {

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { closeDependencies, openDependencies } from '#shared/dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
-import { openLog } from '#shared/platform/log.ts';
 import { shareStatement } from '#shared/platform/shared-statement.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
@@ -50,28 +48,6 @@ describe('a statement that concurrent requests share', () => {
     const created = await Promise.all(good);
     const recorded = await recordsOf(service.deps.db, { metadata: { path: ['run'], equals: run } });
     expect(recorded.map(({ id }) => id)).toEqual(created.map(({ refund }) => refund.id).toSorted());
-  });
-
-  test('never deadlocks with another process that takes the same payments in the opposite order', async () => {
-    const { settings } = service;
-    const other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
-    const deadlocks = async () => {
-      const [row] = await service.deps.db.$queryRaw<{ count: bigint }[]>`
-        SELECT deadlocks AS count FROM pg_stat_database WHERE datname = current_database()`;
-      return Number(row?.count);
-    };
-    const before = await deadlocks();
-    for (let round = 0; round < 20; round += 1) {
-      const there = Array.from({ length: 40 }, (_, index) =>
-        createRefund(service.deps, asked(paymentAt(index))),
-      );
-      const back = Array.from({ length: 40 }, (_, index) =>
-        createRefund(other, asked(paymentAt(39 - index))),
-      );
-      await Promise.all([...there, ...back]);
-    }
-    await closeDependencies(other);
-    expect(await deadlocks()).toBe(before);
   });
 
   test('delays only items whose payment another session has locked', async () => {

@@ -204,16 +204,6 @@ describe('a different request with the same key', () => {
 });
 
 describe('a refused request', () => {
-  test('for a payment that was refunded in full succeeds once that refund is cancelled', async () => {
-    const [key, transactionId] = [randomUUID(), await payment({ paymentMethod: 'customer_balance' })];
-    const { body: whole } = await create(randomUUID(), bodyFor(transactionId, { amount: 10_000 }));
-    const first = await create(key, bodyFor(transactionId));
-    expectCode(first, 409, 'refund_already_processed');
-    expectSameOutcome(await create(key, bodyFor(transactionId)), first);
-    expect((await cancel(randomUUID(), whole.data.id)).status).toBe(200);
-    expect((await create(key, bodyFor(transactionId))).status).toBe(200);
-  });
-
   test('to cancel an ended or unknown refund leaves its key free', async () => {
     const ended = await createRevocable();
     await cancel(randomUUID(), ended);

@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PolicyInput } from '#shared/policies/policy.ts';
-import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
-import { agentKey, refundRequest } from '#test/support/refunds/refund-requests.ts';
+import { agentKey } from '#test/support/refunds/refund-requests.ts';
 import { storePolicies } from '#test/support/refunds/stored-policies.ts';
 import { type Recording, recordStatements } from '#test/support/stores/statements.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -152,30 +151,11 @@ describe('a dry run', () => {
     expect(answer.body).toEqual({ error: expect.anything() });
   });
 
-  test('needs the scope of a creation', async () => {
-    const key = await agentKey(service, {});
-    await service.deps.db.apiKey.update({ where: { id: key.id }, data: { scopes: ['refunds:read'] } });
-    const { status, body } = await dryRun({ transactionId: 'ch_1' }, { key: key.plaintext });
-    expect({ status, code: body.error.code }).toEqual({ status: 403, code: 'insufficient_scope' });
-  });
-
   test('answers 503 when a policy cannot be evaluated', async () => {
     await usePolicies({ windowDays: 30, enforce: { api: true } });
     const transactionId = await newPayment(service);
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     expect((await dryRun({ transactionId })).status).toBe(503);
-  });
-
-  test('of an agent is decided by the policies for agents', async () => {
-    await usePolicies({ maxPercent: 10, approvalAbove: { mcp: 500 } });
-    const asked = refundRequest(service, await newPayment(service), { initiatedBy: 'mcp', amount: 1_001n });
-    expect(await dryRunRefund(service.deps, asked)).toMatchObject({
-      ...{ wouldCreate: false, error: { code: 'policy_denied' }, maxAmount: 1_000 },
-      policy: { eligible: false, trace: expect.arrayContaining(['amount: denied']) },
-    });
-    expect(await dryRunRefund(service.deps, { ...asked, amount: 501n })).toMatchObject({
-      ...{ wouldCreate: true, status: 'pending' },
-    });
   });
 });
 

@@ -6,7 +6,6 @@ import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
-import { leaseByHand } from '#test/support/refunds/refund-work.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
@@ -49,28 +48,6 @@ test('counts, retries and flags a review that fails on our side, and keeps the s
     work: { consecutiveFailures: 1, leasedUntil: null, flagReason: 'no_answer' },
   });
   expect(await timelineOf(service, id)).toEqual(['refund.created', 'refund.cancelled', 'review.flagged']);
-});
-
-test('records no outcome of a worker that has lost its lease, and looks the refund up instead', async () => {
-  const { id, transactionId } = await createdRefund(service, 'stripe');
-  const { statements } = service.deps;
-  const record = statements.record.bind(statements);
-  vi.spyOn(statements, 'record').mockImplementationOnce(async (outcome) => {
-    await leaseByHand(service, id, 60_000);
-    return await record(outcome);
-  });
-  await advanceRefund(service.deps, id);
-  expect(await timelineOf(service, id)).toEqual(['refund.created']);
-  expect(await rowOf(service, id)).toMatchObject({
-    status: 'processing',
-    externalRefundId: null,
-    attempts: [{ number: 1, outcome: null }],
-  });
-  await leaseByHand(service, id, 0);
-  await advanceRefund(service.deps, id);
-  expect(await timelineOf(service, id)).toContain('lookup.found');
-  expect((await rowOf(service, id)).attempts).toMatchObject([{ number: 1, outcome: 'accepted' }]);
-  expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
 });
 
 test.each(['cancellation', 'resync'] as const)(

@@ -22,13 +22,13 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
     await expectInvariants(service);
   });
 
-  /** Starts workers of separate processes, which have looked once. */
-  async function startIdle(count: number): Promise<{ close(): Promise<void> }> {
+  /** Starts a worker, which has looked once. */
+  async function startIdle() {
     const looks = vi.spyOn(service.deps.statements, 'claimDue');
-    const workers = Array.from({ length: count }, () => startWorkers(service.deps));
-    await waitFor('the first looks', () => looks.mock.settledResults.length >= 2 * count);
+    const worker = startWorkers(service.deps);
+    await waitFor('the first looks', () => looks.mock.settledResults.length >= 2);
     looks.mockRestore();
-    return { close: async () => void (await Promise.all(workers.map((worker) => worker.close()))) };
+    return worker;
   }
 
   /** Holds all calls that send a refund to the processor. */
@@ -69,37 +69,9 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
     });
   });
 
-  test('a wake-up has a refund sent, also one that comes while the worker looks', async () => {
-    const worker = await startIdle(1);
-    const { statements } = service.deps;
-    const claimDue = statements.claimDue.bind(statements);
-    const ids: string[] = [];
-    vi.spyOn(statements, 'claimDue').mockImplementationOnce(async (...asked) => {
-      const rows = await claimDue(...asked);
-      // Too late for this look.
-      ids.push(await accept(service, 'stripe'));
-      return rows;
-    });
-    ids.push(await accept(service, 'stripe'));
-    await waitFor('both to be created', () => ids.length === 2);
-    await untilCompleted(service, ids);
-    await worker.close();
-  });
-
-  test('a backlog is shared by all workers, which take the rest as their places become free', async () => {
-    const held = holdSending('stripe');
-    const worker = await startIdle(3);
-    const ids = await Promise.all(Array.from({ length: 9 }, () => accept(service, 'stripe')));
-    await waitFor('all places to be taken', () => held.underWay() === 6);
-    held.release();
-    await untilCompleted(service, ids);
-    expect(held.underWay()).toBe(9);
-    await worker.close();
-  });
-
   test('calls that hang at one processor do not delay refunds at another', async () => {
     const held = holdSending('braintree');
-    const worker = await startIdle(1);
+    const worker = await startIdle();
     for (let count = 0; count < 3; count += 1) await accept(service, 'braintree');
     await waitFor('all places for Braintree to be taken', () => held.underWay() === 2);
     await untilCompleted(service, [await accept(service, 'stripe')]);
