@@ -55,18 +55,6 @@ test('20 refunds of one agent key at once on 20 payments pass its limit per day 
   expect(await allAtOnce(requests)).toEqual([...times(15, 'policy_denied'), ...times(5, 'processing')]);
 });
 
-test('a refund in between changes the decision of one that was decided before', async () => {
-  await storePolicies(service, { approvalAbove: { api: 2_000 } });
-  const transactionId = await payment();
-  const asked = refundRequest(service, transactionId, { amount: 2_000n });
-  const held = holdDecisions([service.deps], 2);
-  const first = outcomeOf(service, asked);
-  await waitFor('the first to have read the payment', () => held.count() === 1);
-  expect(await outcomeOf(other, asked)).toBe('processing');
-  held.release();
-  expect(await first).toBe('pending');
-});
-
 describe('an ended refund gives its part back', () => {
   async function cancelled(transactionId: string, apiKey: RequestingKey | null): Promise<void> {
     const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(apiKey)));
