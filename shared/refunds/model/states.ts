@@ -7,7 +7,7 @@ export type RefundStatus = (typeof refundStatuses)[number];
  * Every move of a refund and its cause. The only way out of a terminal status is from `completed` to `failed`, when the
  * processor shows that the money came back.
  */
-export const transitions: Readonly<Record<RefundStatus, Readonly<Partial<Record<RefundStatus, string>>>>> = {
+const transitions: Readonly<Record<RefundStatus, Readonly<Partial<Record<RefundStatus, string>>>>> = {
   pending: {
     processing: 'a person approved it',
     cancelled: 'a person rejected it, or the client cancelled it',

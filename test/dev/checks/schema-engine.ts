@@ -42,7 +42,7 @@ export async function schemaDifference(databaseUrl: string, schema: string): Pro
  * @param adapter connects to the database; the caller closes the connections.
  * @param schema text of the Prisma schema.
  */
-export async function withSchemaEngine<T>(
+async function withSchemaEngine<T>(
   adapter: SqlMigrationAwareDriverAdapterFactory,
   schema: string,
   work: (engine: glue.SchemaEngine) => Promise<T>,

@@ -29,6 +29,10 @@ beforeAll(async () => {
   const payments = await Promise.all(processors.map((processor) => newPayment(service, { processor })));
   const allowed = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
   const { plaintext: key } = await createApiKey(service.deps, { ...allowed, scopes: apiKeyScopes });
+  // Not sent before a worker starts, so that some can be cancelled.
+  for (const transactionId of payments.slice(0, 20)) {
+    await service.call('POST', '/v1/refunds', { key, body: { transactionId, amount: 1, reason: 'other' } });
+  }
   const others = [
     (await service.addOrganization('Another')).keys.test.plaintext,
     service.organization.keys.live.plaintext,
