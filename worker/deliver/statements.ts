@@ -267,10 +267,8 @@ export async function recordAttempts(
     ), known AS MATERIALIZED (
       SELECT item.*, d.endpoint_id FROM item
       CROSS JOIN LATERAL (SELECT endpoint_id FROM webhook_delivery WHERE id = item.id OFFSET 0) AS d
-    ), answer AS MATERIALIZED (
-      -- Records that change the same endpoints lock them in one order.
+    ), answer AS (
       SELECT endpoint_id AS id, bool_or(is_success) AS succeeds, bool_or(is_gone) AS is_gone FROM known GROUP BY endpoint_id
-      ORDER BY endpoint_id
     ), changed AS (
       UPDATE webhook_endpoint AS w SET
         failing_since = CASE WHEN NOT succeeds AND NOT ${isDisabled} THEN clock.moment END,
