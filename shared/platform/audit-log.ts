@@ -2,61 +2,64 @@ import type { AuditLog, Database, DatabaseTransaction, Prisma } from './database
 import { ServiceError } from './errors.ts';
 import { newId } from './ids.ts';
 
-/** The actions in the audit log; api/dashboard/pages/settings/audit-table.tsx has their texts. */
-export type AuditAction =
-  | 'refund.created'
-  | 'refund.cancel_requested'
-  | 'refund.approved'
-  | 'refund.rejected'
-  | 'refund.resolved'
-  | 'refund.flag_dismissed'
-  | 'refund.rechecked'
-  | 'refund.erased'
-  | 'refunds.export_started'
-  | 'refunds.exported'
-  | 'policies.set'
-  | 'key.created'
-  | 'key.renamed'
-  | 'key.limits_set'
-  | 'key.stopped'
-  | 'key.resumed'
-  | 'key.revoked'
-  | 'account.set'
-  | 'account.tested'
-  | 'webhook_endpoint.created'
-  | 'webhook_endpoint.changed'
-  | 'webhook_endpoint.secret_rotated'
-  | 'webhook_endpoint.disabled'
-  | 'webhook_endpoint.deleted'
-  | 'webhook_endpoint.tested'
-  | 'webhook_endpoint.delivery_retried'
-  | 'webhook_endpoint.replayed'
-  | 'invitation.created'
-  | 'invitation.revoked'
-  | 'member.added'
-  | 'member.role_changed'
-  | 'member.removed'
-  | 'user.created'
-  | 'user.signed_in'
-  | 'user.signed_out'
-  | 'user.password_changed'
-  | 'user.password_reset'
-  | 'user.second_factor_enabled'
-  | 'user.second_factor_disabled'
-  | 'user.second_factor_reset'
-  | 'user.recovery_code_used'
-  | 'user.recovery_codes_replaced'
-  | 'user.disabled'
-  | 'user.enabled'
-  | 'user.deleted'
-  | 'session.revoked'
-  | 'sessions.revoked'
-  | 'queue.retry_requested'
-  | 'queue.promotion_requested'
-  | 'organization.created'
-  | 'organization.second_factor_required'
-  | 'organization.second_factor_optional'
-  | 'organization.four_eyes_days_set';
+/** The actions in the audit log with their labels for people, in display order. */
+export const auditActions = {
+  'refund.created': 'Created refund',
+  'refund.cancel_requested': 'Requested cancellation of refund',
+  'refund.approved': 'Approved refund',
+  'refund.rejected': 'Rejected refund',
+  'refund.resolved': 'Resolved refund',
+  'refund.flag_dismissed': 'Dismissed flag of refund',
+  'refund.rechecked': 'Rechecked refund',
+  'refund.erased': 'Erased personal data of refund',
+  'refunds.export_started': 'Started export of refunds',
+  'refunds.exported': 'Exported refunds',
+  'policies.set': 'Changed policies',
+  'key.created': 'Created API key',
+  'key.renamed': 'Renamed API key',
+  'key.limits_set': 'Set limits of API key',
+  'key.stopped': 'Stopped API key',
+  'key.resumed': 'Resumed API key',
+  'key.revoked': 'Revoked API key',
+  'account.set': 'Set credentials of processor account',
+  'account.tested': 'Tested connection of processor account',
+  'webhook_endpoint.created': 'Created webhook endpoint',
+  'webhook_endpoint.changed': 'Changed webhook endpoint',
+  'webhook_endpoint.secret_rotated': 'Rotated secret of webhook endpoint',
+  'webhook_endpoint.disabled': 'Disabled webhook endpoint',
+  'webhook_endpoint.deleted': 'Deleted webhook endpoint',
+  'webhook_endpoint.tested': 'Sent test event to webhook endpoint',
+  'webhook_endpoint.delivery_retried': 'Retried delivery of webhook endpoint',
+  'webhook_endpoint.replayed': 'Replayed deliveries of webhook endpoint',
+  'invitation.created': 'Created invitation',
+  'invitation.revoked': 'Revoked invitation',
+  'member.added': 'Added member',
+  'member.role_changed': 'Changed role of member',
+  'member.removed': 'Removed member',
+  'user.created': 'Created user',
+  'user.signed_in': 'Signed in',
+  'user.signed_out': 'Signed out',
+  'user.password_changed': 'Changed password',
+  'user.password_reset': 'Reset password',
+  'user.second_factor_enabled': 'Enabled second factor',
+  'user.second_factor_disabled': 'Turned off second factor',
+  'user.second_factor_reset': 'Reset second factor',
+  'user.recovery_code_used': 'Used recovery code',
+  'user.recovery_codes_replaced': 'Replaced recovery codes',
+  'user.disabled': 'Disabled user',
+  'user.enabled': 'Enabled user',
+  'user.deleted': 'Deleted user',
+  'session.revoked': 'Signed out another session',
+  'sessions.revoked': 'Signed out all other sessions',
+  'queue.retry_requested': 'Retried queue jobs',
+  'queue.promotion_requested': 'Promoted queue jobs',
+  'organization.created': 'Created organization',
+  'organization.second_factor_required': 'Required second factor',
+  'organization.second_factor_optional': 'Stopped requiring second factor',
+  'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
+} as const;
+
+export type AuditAction = keyof typeof auditActions;
 
 /** An act of administration: who did what to which. It is kept for good, so nothing secret goes into it. */
 export interface AuditEntry {

@@ -1,68 +1,12 @@
-import type { AuditAction } from '#shared/platform/audit-log.ts';
+import { auditActions } from '#shared/platform/audit-log.ts';
 import type { AuditLog } from '#shared/platform/database.ts';
 import { isEnvironment } from '#shared/platform/environment.ts';
 import { type Column, Table } from '../../layout/table.tsx';
 import { Moment } from '../../layout/values.tsx';
 import type { AuditView } from './audit-log.tsx';
 
-const labels: Readonly<Record<AuditAction, string>> = {
-  'refund.created': 'Created refund',
-  'refund.cancel_requested': 'Requested cancellation of refund',
-  'refund.approved': 'Approved refund',
-  'refund.rejected': 'Rejected refund',
-  'refund.resolved': 'Resolved refund',
-  'refund.flag_dismissed': 'Dismissed flag of refund',
-  'refund.rechecked': 'Rechecked refund',
-  'refund.erased': 'Erased personal data of refund',
-  'refunds.export_started': 'Started export of refunds',
-  'refunds.exported': 'Exported refunds',
-  'policies.set': 'Changed policies',
-  'key.created': 'Created API key',
-  'key.renamed': 'Renamed API key',
-  'key.limits_set': 'Set limits of API key',
-  'key.stopped': 'Stopped API key',
-  'key.resumed': 'Resumed API key',
-  'key.revoked': 'Revoked API key',
-  'account.set': 'Set credentials of processor account',
-  'account.tested': 'Tested connection of processor account',
-  'webhook_endpoint.created': 'Created webhook endpoint',
-  'webhook_endpoint.changed': 'Changed webhook endpoint',
-  'webhook_endpoint.secret_rotated': 'Rotated secret of webhook endpoint',
-  'webhook_endpoint.disabled': 'Disabled webhook endpoint',
-  'webhook_endpoint.deleted': 'Deleted webhook endpoint',
-  'webhook_endpoint.tested': 'Sent test event to webhook endpoint',
-  'webhook_endpoint.delivery_retried': 'Retried delivery of webhook endpoint',
-  'webhook_endpoint.replayed': 'Replayed deliveries of webhook endpoint',
-  'invitation.created': 'Created invitation',
-  'invitation.revoked': 'Revoked invitation',
-  'member.added': 'Added member',
-  'member.role_changed': 'Changed role of member',
-  'member.removed': 'Removed member',
-  'user.created': 'Created user',
-  'user.signed_in': 'Signed in',
-  'user.signed_out': 'Signed out',
-  'user.password_changed': 'Changed password',
-  'user.password_reset': 'Reset password',
-  'user.second_factor_enabled': 'Enabled second factor',
-  'user.second_factor_disabled': 'Turned off second factor',
-  'user.second_factor_reset': 'Reset second factor',
-  'user.recovery_code_used': 'Used recovery code',
-  'user.recovery_codes_replaced': 'Replaced recovery codes',
-  'user.disabled': 'Disabled user',
-  'user.enabled': 'Enabled user',
-  'user.deleted': 'Deleted user',
-  'session.revoked': 'Signed out another session',
-  'sessions.revoked': 'Signed out all other sessions',
-  'queue.retry_requested': 'Retried queue jobs',
-  'queue.promotion_requested': 'Promoted queue jobs',
-  'organization.created': 'Created organization',
-  'organization.second_factor_required': 'Required second factor',
-  'organization.second_factor_optional': 'Stopped requiring second factor',
-  'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
-};
-
 /** The labels of all actions, in display order. */
-export const actionLabels: ReadonlyMap<string, string> = new Map(Object.entries(labels));
+export const actionLabels: ReadonlyMap<string, string> = new Map(Object.entries(auditActions));
 
 /** The label of an action; an action of another version of the service is shown by its name. */
 export function describeAction(action: string): string {
