@@ -1,6 +1,7 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import { maxFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
 import { failuresKeptMs } from '#shared/people/sign-in/lockout.ts';
+import { Prisma } from '#shared/platform/database.ts';
 import { scheduleActor } from '#shared/reconciliation/runs.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -24,37 +25,30 @@ type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;
 
 /** Deletes old events of processors. One that is repeated later is refused as too old, or read as new, which is harmless. */
 export async function expireProcessorEvents(deps: RetentionDependencies): Promise<void> {
-  const before = ago(deps, processorEventKeptMs);
-  await inBatches(
-    () => deps.db.$executeRaw`
-      DELETE FROM processor_event WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM processor_event WHERE received_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  );
+  await deleteWhere(deps, 'processor_event', Prisma.sql`received_at < ${ago(deps, processorEventKeptMs)}`);
 }
 
 /** Deletes invitations some time after their expiry, whether accepted or not. */
 export async function expireInvitations(deps: RetentionDependencies): Promise<void> {
-  const before = ago(deps, invitationKeptMs);
-  await inBatches(
-    () => deps.db.$executeRaw`
-      DELETE FROM invitation WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM invitation WHERE expires_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  );
+  await deleteWhere(deps, 'invitation', Prisma.sql`expires_at < ${ago(deps, invitationKeptMs)}`);
 }
 
 /** Deletes expired sessions, and failed sign-ins that no longer count. */
 export async function expireSessions(deps: RetentionDependencies): Promise<void> {
-  const now = deps.clock.now();
+  await deleteWhere(deps, 'session', Prisma.sql`expires_at <= ${deps.clock.now()}`);
+  await deleteWhere(deps, 'lockout', Prisma.sql`last_failed_at < ${ago(deps, failuresKeptMs)}`);
+}
+
+async function deleteWhere(
+  { db }: RetentionDependencies,
+  name: string,
+  condition: Prisma.Sql,
+): Promise<void> {
+  const table = Prisma.raw(name);
   await inBatches(
-    () => deps.db.$executeRaw`
-      DELETE FROM session WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM session WHERE expires_at <= ${now} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  );
-  const before = ago(deps, failuresKeptMs);
-  await inBatches(
-    () => deps.db.$executeRaw`
-      DELETE FROM lockout WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM lockout WHERE last_failed_at < ${before} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
+    () => db.$executeRaw`
+      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+        SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
   );
 }
 
