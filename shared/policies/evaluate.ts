@@ -15,16 +15,12 @@ import {
 } from './balance.ts';
 import {
   allowedReason,
+  askForException,
   balanceConditions,
   countOf,
-  finalSaleReason,
-  fullyRefundedReason,
   limitReason,
-  perDayReason,
-  perTransactionReason,
   policyConditions,
   type Threshold,
-  windowReason,
 } from './explain.ts';
 import {
   inOrder,
@@ -59,7 +55,8 @@ interface Evaluation {
 export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts): PolicyVerdict {
   const evaluation = evaluationOf(policies, facts);
   const { policy, balance, window, cap, thresholds } = evaluation;
-  const approvalRequired = requiresApproval(evaluation);
+  // Without an amount, approval is certain only when even the smallest refund requires it.
+  const approvalRequired = thresholds.some(isExceeded);
   const denial = firstDenial(evaluation);
   const enforced = isEnforced(policy, facts.request);
   const deadline = window?.deadline ?? null;
@@ -254,11 +251,6 @@ function mismatchOf({ match }: Policy, facts: PolicyFacts): keyof Policy['match'
   return required.every(([key, value]) => metadata[key] === value) ? null : 'metadata';
 }
 
-/** Without an amount, approval is certain only when even the smallest refund requires it. */
-function requiresApproval({ thresholds }: Evaluation): boolean {
-  return thresholds.some(isExceeded);
-}
-
 function isExceeded({ total, above }: Threshold): boolean {
   return total > above;
 }
@@ -275,8 +267,11 @@ const rules: readonly Rule[] = [
   { name: 'final sale', check: checkFinalSale },
   { name: 'refund window', check: checkWindow },
   { name: 'refunds per payment', check: checkPerTransaction },
-  { name: 'refunds in 24 hours', check: checkPerDay },
-  { name: 'refunds per requester in 24 hours', check: checkPerRequesterDay },
+  { name: 'refunds in 24 hours', check: (each) => checkDay(each, 'perDay', each.facts.velocity, '') },
+  {
+    name: 'refunds per requester in 24 hours',
+    check: (each) => checkDay(each, 'perRequesterDay', each.facts.requesterVelocity, ' per requester'),
+  },
   { name: 'amount', check: checkLimit },
 ];
 
@@ -291,50 +286,49 @@ function firstDenial(evaluation: Evaluation): Denial | null {
 function checkBalance({ balance, window }: Evaluation): Denial | null {
   if (balance.remaining > 0n) return null;
   const deadline = window?.open ? window.deadline : null;
-  return { reason: fullyRefundedReason(balance), maxAmount: 0n, deadline };
+  const original = formatAmount(balance.original, balance.currency);
+  const reason = `This payment of ${original} is already fully refunded, or its refunds are in progress. No further refund is needed.`;
+  return { reason, maxAmount: 0n, deadline };
 }
 
 function checkFinalSale({ policy }: Evaluation): Denial | undefined {
   if (policy === null || !policy.finalSale) return undefined;
-  return { reason: finalSaleReason(policy), maxAmount: null, deadline: null };
+  const reason = `This payment was a final sale under the policy "${policy.name}" and cannot be refunded. ${askForException}`;
+  return { reason, maxAmount: null, deadline: null };
 }
 
 function checkWindow({ policy, window }: Evaluation): Denial | null | undefined {
   if (policy === null || window === null) return undefined;
   if (window.open) return null;
-  return { reason: windowReason(policy, window.deadline), maxAmount: null, deadline: null };
+  const days = countOf(policy.windowDays ?? 0, 'day');
+  const reason = `The refund window of ${days} under the policy "${policy.name}" closed on ${window.deadline.toISOString()}. ${askForException}`;
+  return { reason, maxAmount: null, deadline: null };
 }
 
 function checkPerTransaction({ policy, balance }: Evaluation): Denial | null | undefined {
   const limit = policy?.velocity.perTransaction;
   if (policy === null || limit === undefined) return undefined;
   if (balance.refundCount < limit) return null;
-  return { reason: perTransactionReason(policy, limit), maxAmount: null, deadline: null };
-}
-
-function checkPerDay(evaluation: Evaluation): Denial | null | undefined {
-  const { policy, facts } = evaluation;
-  return checkDay(evaluation, policy?.velocity.perDay, facts.velocity, '');
-}
-
-function checkPerRequesterDay(evaluation: Evaluation): Denial | null | undefined {
-  const { policy, facts } = evaluation;
-  return checkDay(evaluation, policy?.velocity.perRequesterDay, facts.requesterVelocity, ' per requester');
+  const reason = `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this payment has reached that limit. ${askForException}`;
+  return { reason, maxAmount: null, deadline: null };
 }
 
 function checkDay(
   { policy, balance, window }: Evaluation,
-  limit: Policy['velocity']['perDay'],
+  kind: 'perDay' | 'perRequesterDay',
   { refundsInLastDay, amountInLastDay }: Velocity,
   scope: string,
 ): Denial | null | undefined {
+  const limit = policy?.velocity[kind];
   if (policy === null || limit === undefined) return undefined;
   const { count, amount } = limit;
   const reached: string[] = [];
   if (count !== undefined && refundsInLastDay >= count) reached.push(countOf(count, 'refund'));
   if (amount !== undefined && amountInLastDay >= amount) reached.push(formatAmount(amount, balance.currency));
   if (reached.length === 0) return null;
-  const reason = perDayReason(policy, `${reached.join(' and ')}${scope}`);
+  const reason =
+    `The policy "${policy.name}" allows ${reached.join(' and ')}${scope} in 24 hours, and this limit is reached. ` +
+    'Try again when earlier refunds are more than 24 hours old.';
   return { reason, maxAmount: null, deadline: window?.deadline ?? null };
 }
 

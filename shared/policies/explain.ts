@@ -95,40 +95,8 @@ export function allowedReason(
   return `A refund of ${formatAmount(amount, currency)} is allowed. Create it${by || ' at any time'}.${approval}`;
 }
 
-/** Why nothing is left to refund. */
-export function fullyRefundedReason(balance: Balance): string {
-  const original = formatAmount(balance.original, balance.currency);
-  return `This payment of ${original} is already fully refunded, or its refunds are in progress. No further refund is needed.`;
-}
-
-const askForException = 'Ask an administrator of the organization for an exception.';
-
-/** Why a final sale is not refunded. */
-export function finalSaleReason(policy: Policy): string {
-  return `This payment was a final sale under the policy "${policy.name}" and cannot be refunded. ${askForException}`;
-}
-
-/** Why a payment is too old. */
-export function windowReason(policy: Policy, deadline: Date): string {
-  const days = countOf(policy.windowDays ?? 0, 'day');
-  return (
-    `The refund window of ${days} under the policy "${policy.name}" closed on ${deadline.toISOString()}. ` +
-    askForException
-  );
-}
-
-/** Why a payment cannot have one more refund. */
-export function perTransactionReason(policy: Policy, limit: number): string {
-  return `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this payment has reached that limit. ${askForException}`;
-}
-
-/** Why the organization, or the requester, cannot create one more refund now. @param limit in words, with its scope. */
-export function perDayReason(policy: Policy, limit: string): string {
-  return (
-    `The policy "${policy.name}" allows ${limit} in 24 hours, and this limit is reached. ` +
-    'Try again when earlier refunds are more than 24 hours old.'
-  );
-}
+/** What to do about a denial that time does not lift. */
+export const askForException = 'Ask an administrator of the organization for an exception.';
 
 function describeCap(policy: Policy | null, kind: Cap['kind'], currency: string): string {
   if (policy === null || kind === 'balance') return 'this payment';

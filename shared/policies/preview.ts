@@ -48,7 +48,17 @@ export async function previewPolicies(
     const known = asKnown(payment);
     const others = ofPayments.filter(({ paymentId }) => paymentId === refund.paymentId);
     if (known === null || others.length > maxRefundsPerPayment) return [];
-    const facts = factsAt(refund, known, others, ofRequesters.get(refund.id) ?? noVelocity);
+    const { id, amount, reason, initiatedBy, createdAt } = refund;
+    const metadata = refund.metadata as Record<string, unknown> | null;
+    // As they were at its creation, but with the current state of its payment.
+    const facts: PolicyFacts = {
+      transaction: known,
+      refunds: summaryOf(others.filter((other) => other.createdAt < createdAt && other.id !== id)),
+      velocity: noVelocity,
+      requesterVelocity: ofRequesters.get(id) ?? noVelocity,
+      request: { amount, reason, metadata, initiatedBy },
+      now: createdAt,
+    };
     return [
       {
         refund,
@@ -128,22 +138,4 @@ async function readRequesterVelocities(
       AND made.created_at > asked.created_at - interval '24 hours' AND made.created_at < asked.created_at
     GROUP BY asked.id`;
   return new Map(rows.map((row) => [row.id, velocityFromRow(row)]));
-}
-
-/** The facts at the creation of a refund, with the current state of its payment and without later refunds. */
-function factsAt(
-  refund: Omit<LatestRefund, 'payment'>,
-  transaction: PolicyFacts['transaction'],
-  others: readonly RefundOfPayment[],
-  requesterVelocity: Velocity,
-): PolicyFacts {
-  const { amount, reason, metadata, initiatedBy, createdAt, id } = refund;
-  return {
-    transaction,
-    refunds: summaryOf(others.filter((other) => other.createdAt < createdAt && other.id !== id)),
-    velocity: noVelocity,
-    requesterVelocity,
-    request: { amount, reason, metadata: metadata as Record<string, unknown> | null, initiatedBy },
-    now: createdAt,
-  };
 }
