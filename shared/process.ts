@@ -1,6 +1,5 @@
 import { ConfigError } from './platform/config.ts';
-import type { Logger } from './platform/log.ts';
-import { redact } from './platform/log.ts';
+import { type Logger, redact } from './platform/log.ts';
 
 /** Runs a process's main function. An error at the start is printed on stderr, with exit code 1. */
 export function runMain(main: () => Promise<void>): void {

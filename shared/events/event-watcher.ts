@@ -34,7 +34,9 @@ export class EventWatcher extends SharedWait<Waiter> {
 }
 
 async function withNews(reads: Reads, round: readonly Waiter[]): Promise<Waiter[]> {
-  const settled = await settledPosition(reads);
+  const [row] = await reads.query<{ settled: bigint }>('SELECT settled_event_position() AS settled', []);
+  if (row === undefined) throw new Error('settled_event_position() returned no row');
+  const { settled } = row;
   const behind = round.filter(({ readTo }) => readTo < settled);
   if (behind.length === 0) return [];
   const found = await findNews(reads, behind, settled);
@@ -43,12 +45,6 @@ async function withNews(reads: Reads, round: readonly Waiter[]): Promise<Waiter[
     waiter.hasNews = found.has(index);
   }
   return behind.filter(({ hasNews }) => hasNews);
-}
-
-async function settledPosition(reads: Reads): Promise<bigint> {
-  const [row] = await reads.query<{ settled: bigint }>('SELECT settled_event_position() AS settled', []);
-  if (row === undefined) throw new Error('settled_event_position() returned no row');
-  return row.settled;
 }
 
 /** Which of the requests have an event up to the settled position, by their indexes. */

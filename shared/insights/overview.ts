@@ -86,7 +86,7 @@ export async function readOverview(
         ...countsOf(groups, window),
         ...moneyOf(groups, window, options.currency),
         completion: await readCompletionTimes(tx, owner, window),
-        failureCodes: await readFailureCodes(tx, owner, window, failureCodesShown),
+        failureCodes: await readFailureCodes(tx, owner, window),
       };
     },
     // One snapshot: otherwise a refund that moves between two queries would be counted differently by each.
@@ -96,24 +96,20 @@ export async function readOverview(
 
 function countsOf(groups: readonly GroupRow[], window: OverviewWindow) {
   const counts = countByStatus(groups.filter(({ day }) => day !== null));
+  const ended = refundStatuses.filter(isTerminal);
+  const endedCount = ended.reduce((sum, status) => sum + counts[status], 0);
   return {
     total: refundStatuses.reduce((sum, status) => sum + counts[status], 0),
     counts,
-    outcomes: outcomesOf(counts),
+    outcomes: ended.map((status) => ({
+      status,
+      count: counts[status],
+      share: endedCount === 0 ? 0 : counts[status] / endedCount,
+    })),
     perDay: perDay(window, groups, countByStatus).map(([day, counts]) => ({ day, counts })),
     byProcessor: countBy(groups, ({ processor }) => processor),
     byInitiator: countBy(groups, ({ initiatedBy }) => initiatedBy),
   };
-}
-
-function outcomesOf(counts: StatusCounts): Overview['outcomes'] {
-  const ended = refundStatuses.filter(isTerminal);
-  const total = ended.reduce((sum, status) => sum + counts[status], 0);
-  return ended.map((status) => ({
-    status,
-    count: counts[status],
-    share: total === 0 ? 0 : counts[status] / total,
-  }));
 }
 
 function moneyOf(groups: readonly GroupRow[], window: OverviewWindow, chosen: string | null) {
@@ -244,12 +240,11 @@ async function readFailureCodes(
   tx: DatabaseTransaction,
   owner: RefundOwner,
   window: OverviewWindow,
-  limit: number,
-): Promise<{ code: string; count: number }[]> {
-  return await tx.$queryRaw<{ code: string; count: number }[]>`
+): Promise<Overview['failureCodes']> {
+  return await tx.$queryRaw<Overview['failureCodes']>`
     SELECT failure_code AS code, count(*)::int AS count
     FROM refund WHERE ${windowSql(owner, window)} AND status = 'failed'
-    GROUP BY failure_code ORDER BY count DESC, code LIMIT ${limit}`;
+    GROUP BY failure_code ORDER BY count DESC, code LIMIT ${failureCodesShown}`;
 }
 
 function windowSql(owner: RefundOwner, { from, to }: OverviewWindow): Prisma.Sql {

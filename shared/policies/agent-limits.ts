@@ -80,7 +80,7 @@ export function evaluateAgentLimits(limits: AgentLimits, facts: AgentFacts): Age
   const isForeign = facts.currency !== limits.currency;
   return {
     denial: isForeign
-      ? currencyDenial(limits)
+      ? `This key may refund payments in ${limits.currency.toUpperCase()} only.`
       : (reasonDenial(limits, facts) ?? amountDenial(caps, facts, left)),
     left: isForeign ? 0n : left,
     approvalRequired: approvalAbove !== undefined && total > approvalAbove,
@@ -109,10 +109,6 @@ function capsOf(
     ...cap(maxPerPayment, taken, 'of a payment'),
     ...cap(maxPerDay, takenInLastDay, 'in 24 hours'),
   ];
-}
-
-function currencyDenial({ currency }: AgentLimits): string {
-  return `This key may refund payments in ${currency.toUpperCase()} only.`;
 }
 
 function reasonDenial({ reasons }: AgentLimits, { reason }: AgentFacts): string | null {

@@ -49,7 +49,8 @@ const matchableSchema = policyFileSchema.superRefine(({ policies }, context) => 
 const uploadSchema = z
   .unknown()
   .superRefine((file, context) => {
-    const policies = policiesIn(file);
+    const { policies: given } = (file ?? {}) as { policies?: unknown };
+    const policies: unknown[] = Array.isArray(given) ? given : [];
     if (policies.length > maxPolicies) {
       const message = `must have at most ${maxPolicies} policies: combine or remove some`;
       context.addIssue({ code: 'custom', path: ['policies'], message });
@@ -63,11 +64,6 @@ const uploadSchema = z
     }
   })
   .pipe(matchableSchema);
-
-function policiesIn(file: unknown): unknown[] {
-  const { policies } = (file ?? {}) as { policies?: unknown };
-  return Array.isArray(policies) ? policies : [];
-}
 
 function forbiddenKeyOf(policy: unknown): string | undefined {
   const { match } = (policy ?? {}) as { match?: { metadata?: unknown } | null };

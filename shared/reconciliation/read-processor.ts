@@ -39,22 +39,18 @@ export async function readWithRetries<T>(
   read: (options: CallOptions) => Promise<ReadResult<T>>,
 ): Promise<Extract<ReadResult<T>, { kind: 'found' | 'not-found' }>> {
   const { deps, run } = context;
-  const options = { timeoutMs: deps.settings.PROCESSOR_TIMEOUT_MS };
+  const { PROCESSOR_TIMEOUT_MS: timeoutMs, RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
+  const backoff = { baseMs, capMs: Math.min(RETRY_CAP_MS, longestPauseMs / 2) };
   for (let attempt = 1; ; attempt += 1) {
     await waitForThrottle(context);
     await keepRun(deps.db, deps.settings, run);
-    const answer = await read(options);
+    const answer = await read({ timeoutMs });
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
     if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'rejected the credentials');
     if (attempt === maxAttempts) throw stopped(answer.failure, `did not answer ${maxAttempts} attempts`);
-    await pause(context, pauseMs(deps, attempt, answer.retryAfterMs), answer.failure);
+    const pauseMs = retryDelayMs(attempt, backoff, deps.random, answer.retryAfterMs);
+    await pause(context, pauseMs, answer.failure);
   }
-}
-
-function pauseMs(deps: Dependencies, attempt: number, retryAfterMs: number | null): number {
-  const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
-  const capMs = Math.min(RETRY_CAP_MS, longestPauseMs / 2);
-  return retryDelayMs(attempt, { baseMs, capMs }, deps.random, retryAfterMs);
 }
 
 async function waitForThrottle(context: RunContext): Promise<void> {

@@ -215,16 +215,14 @@ async function readPaymentOnce(
 ): Promise<bigint | null> {
   const known = remaining.get(transactionId);
   if (known !== undefined) return known;
-  const left = await readPayment(context, transactionId);
-  remaining.set(transactionId, left);
-  return left;
-}
-
-async function readPayment(context: RunContext, transactionId: string): Promise<bigint | null> {
   const { deps, account, processor } = context;
   const readAt = await serviceTime(deps.db);
   const answer = await readWithRetries(context, (options) => processor.getPayment(transactionId, options));
-  if (answer.kind === 'not-found') return null;
-  const payment = await recordPayment(deps.db, { ...account, transactionId }, answer.value, readAt);
-  return remainingOf(payment) ?? 0n;
+  let left: bigint | null = null;
+  if (answer.kind === 'found') {
+    const payment = await recordPayment(deps.db, { ...account, transactionId }, answer.value, readAt);
+    left = remainingOf(payment) ?? 0n;
+  }
+  remaining.set(transactionId, left);
+  return left;
 }

@@ -31,19 +31,15 @@ export async function eraseRefunds(
   for (let start = 0; start < refundIds.length; start += batchSize) {
     let left = refundIds.slice(start, start + batchSize);
     for (let tried = 0; left.length > 0; tried += 1) {
-      if (tried === retry.most) throw stillHeld(left);
+      if (tried === retry.most) {
+        const message = `Not erased, because they are in use: ${left.join(', ')}. Repeat the command in a minute.`;
+        throw new ServiceError('service_unavailable', message);
+      }
       if (tried > 0) await sleep(retry.pauseMs);
       const erase = (tx: DatabaseTransaction) => eraseBatch(tx, left, act, deps.clock.now());
       left = await deps.db.$transaction(erase, { timeout: erasureTimeoutMs });
     }
   }
-}
-
-function stillHeld(refundIds: readonly string[]): ServiceError {
-  return new ServiceError(
-    'service_unavailable',
-    `Not erased, because they are in use: ${refundIds.join(', ')}. Repeat the command in a minute.`,
-  );
 }
 
 /** @returns the ids of those that another session holds: something of them may be left. */

@@ -20,7 +20,7 @@ import {
   requestResync,
 } from '../lifecycle/work.ts';
 import { openAttempt } from '../model/attempts.ts';
-import { type Facts, flagOf, processorFacts } from '../model/flags.ts';
+import { flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
 import { findOfAccount } from '../queries/find-refunds.ts';
@@ -202,17 +202,14 @@ async function record(
 /** For the timeline and the audit log; `wasSettled` reads `settled`. */
 function detailOf(work: RefundWork, { reason, forced, evidence }: Decision): Prisma.InputJsonObject {
   const attempt = openAttempt(work);
+  const facts = evidence.kind === 'found' ? processorFacts(evidence.refund) : {};
   return {
     reason,
     settled: flagOf(work),
     forced,
     ...(attempt === null ? {} : { attempt: { ...attempt } }),
-    ...(forced ? { against: { kind: evidence.kind, facts: evidenceFacts(evidence) } } : {}),
+    ...(forced ? { against: { kind: evidence.kind, facts } } : {}),
   };
-}
-
-function evidenceFacts(evidence: Evidence): Facts {
-  return evidence.kind === 'found' ? processorFacts(evidence.refund) : {};
 }
 
 /** One refund at the processor stands for one refund here. The payment's lock keeps two resolutions from claiming it. */

@@ -37,7 +37,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   }),
   amount_differs: (facts, processor) => ({
     title: 'Amount differs',
-    summary: `${processor} shows ${facts.externalRefundId} with ${theirAmount(facts)}, but ${ourAmount(facts)} was requested.`,
+    summary: `${processor} shows ${facts.externalRefundId} with ${theirAmount(facts)}, but ${inMoney(facts.expectedAmount, facts.expectedCurrency)} was requested.`,
     advice: `Settle the difference with the customer or ${processor}, then resolve it.`,
   }),
   missing_there: (facts, processor) => ({
@@ -92,10 +92,6 @@ function lastAnswer({ message }: Facts): string {
 
 function theirAmount({ amount, currency }: Facts): string {
   return inMoney(amount, currency);
-}
-
-function ourAmount({ expectedAmount, expectedCurrency }: Facts): string {
-  return inMoney(expectedAmount, expectedCurrency);
 }
 
 function remaining({ remaining: left, currency }: Facts): string {

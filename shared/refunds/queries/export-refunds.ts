@@ -5,8 +5,7 @@ import type { Database, Prisma, Refund } from '../../platform/database.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from './refund-filter.ts';
-import type { RefundCursor } from './search-refunds.ts';
-import { findFrom, loadRefunds } from './search-refunds.ts';
+import { findFrom, loadRefunds, type RefundCursor } from './search-refunds.ts';
 
 /** A request to export refunds. */
 export interface ExportRequest {

@@ -91,7 +91,12 @@ export async function listRefunds(
   if (after === undefined) return await list(inJson(pageSql(condition, limit, offset)));
   const isPossible = isRefundId(after) && offset === 0;
   const rows = isPossible ? await list(inJson(pageAfterSql(owner, after, condition, limit))) : [];
-  if (rows.length === 0) throw unknownCursor();
+  if (rows.length === 0) {
+    throw new ServiceError(
+      'validation_error',
+      'after: must be the ID of a refund that this key can list, and cannot be combined with offset. Omit it to begin with the newest refund.',
+    );
+  }
   return rows.filter(({ id }) => id !== null);
 }
 
@@ -125,13 +130,6 @@ function pageAfterSql(
 function inJson({ text, values }: Prisma.Sql): string {
   return JSON.stringify([text, values], (_name, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
-  );
-}
-
-function unknownCursor(): ServiceError {
-  return new ServiceError(
-    'validation_error',
-    'after: must be the ID of a refund that this key can list, and cannot be combined with offset. Omit it to begin with the newest refund.',
   );
 }
 

@@ -1,5 +1,4 @@
-import type { Refund } from '../../platform/database.ts';
-import { type Database, Prisma } from '../../platform/database.ts';
+import { type Database, Prisma, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
@@ -66,11 +65,7 @@ export async function countRefunds(
     SELECT count(*)::int AS count FROM (
       SELECT FROM refund WHERE ${conditionOf(owner, filter)}
       ORDER BY created_at DESC, id DESC LIMIT ${cap + 1}) AS counted`;
-  return capped(row?.count ?? 0, cap);
-}
-
-/** The capped count. `counted` may be up to one more than `cap`. */
-function capped(counted: number, cap: number): CappedCount {
+  const counted = row?.count ?? 0;
   return { count: Math.min(counted, cap), atLeast: counted > cap };
 }
 

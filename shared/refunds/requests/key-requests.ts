@@ -92,6 +92,8 @@ export async function createAndWait(
   const { refund, isReplayed } = await createRefund(deps, request);
   const longestMs = waitMs();
   const waits = refund.status === 'processing' && refund.externalRefundId === null;
+  const hasVerdict = (watched: WatchedRefund) =>
+    watched.externalRefundId !== null || watched.status !== 'processing';
   const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);
   const latest = (waits ? await deps.whileWaiting(decided) : null) ?? refund;
   if (latest.status === 'failed' && latest.externalRefundId === null) {
@@ -100,10 +102,6 @@ export async function createAndWait(
   // A repeated request gets the refund as it is now.
   const isAsItIs = isReplayed || latest.status === 'pending';
   return { answer: isAsItIs ? toPublicRefund(latest) : asCreated(latest), isReplayed };
-}
-
-function hasVerdict(refund: WatchedRefund): boolean {
-  return refund.externalRefundId !== null || refund.status !== 'processing';
 }
 
 /** The error for a refund that failed while it was created. */
