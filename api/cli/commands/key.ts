@@ -183,42 +183,25 @@ interface AgentLimitOptions extends Omit<AgentLimits, 'currency' | 'reasons'> {
 
 const { shape } = agentLimitsSchema;
 
-type AmountField = 'maxPerRefund' | 'maxPerPayment' | 'maxPerDay' | 'approvalAbove';
-
 /** Adds the limits of an agent key to a command. Amounts are in minor units. */
 function addAgentLimitOptions(command: Command): Command {
-  const amount = (flag: string, field: AmountField, about: string) =>
-    new Option(`${flag} <amount>`, about).argParser((text) =>
-      checked(shape[field], /^\d+$/.test(text) ? Number(text) : Number.NaN),
+  const add = (flags: string, schema: z.ZodType, about: string) =>
+    command.option(flags, `for agents: ${about}`, (text) =>
+      checked(schema, flags.endsWith('<amount>') ? amountOf(text) : text),
     );
-  return command
-    .addOption(
-      new Option(
-        '--agent-currency <code>',
-        'for agents: the currency of their refunds and of all limits',
-      ).argParser((text) => checked(shape.currency, text)),
-    )
-    .addOption(amount('--max-per-refund', 'maxPerRefund', 'for agents: maximum amount of one refund'))
-    .addOption(
-      amount(
-        '--max-per-payment',
-        'maxPerPayment',
-        'for agents: maximum amount of all refunds of one payment',
-      ),
-    )
-    .addOption(
-      amount('--max-per-day', 'maxPerDay', 'for agents: maximum amount that the key requests in 24 hours'),
-    )
-    .addOption(
-      new Option('--allow-reason <reason...>', 'for agents: the allowed reasons').choices(refundReasons),
-    )
-    .addOption(
-      amount(
-        '--approval-above',
-        'approvalAbove',
-        'for agents: amount above which all refunds of one payment require approval',
-      ),
-    );
+  add('--agent-currency <code>', shape.currency, 'the currency of their refunds and of all limits');
+  add('--max-per-refund <amount>', shape.maxPerRefund, 'maximum amount of one refund');
+  add('--max-per-payment <amount>', shape.maxPerPayment, 'maximum amount of all refunds of one payment');
+  add('--max-per-day <amount>', shape.maxPerDay, 'maximum amount that the key requests in 24 hours');
+  command.addOption(
+    new Option('--allow-reason <reason...>', 'for agents: the allowed reasons').choices(refundReasons),
+  );
+  const above = 'amount above which all refunds of one payment require approval';
+  return add('--approval-above <amount>', shape.approvalAbove, above);
+}
+
+function amountOf(text: string): number {
+  return /^\d+$/.test(text) ? Number(text) : Number.NaN;
 }
 
 /**

@@ -65,11 +65,7 @@ export function addReconciliationCommands(program: Command): void {
       'after',
       examples('reconciliation list', 'reconciliation list --organization org_... --json'),
     )
-    .action(
-      withSession(async ({ db }, { organization, json = false }: Partial<Owner> & Shown) => {
-        await listRuns(db, organization, json);
-      }),
-    );
+    .action(withSession(listRuns));
   reconciliation
     .command('show')
     .description('show a run with its findings')

@@ -16,7 +16,6 @@ import {
   jsonOption,
   type Owner,
   organizationOption,
-  type Shown,
   timeOption,
 } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
@@ -56,11 +55,7 @@ function addReadingCommands(refund: Command): void {
     .argument('<refundId>')
     .addOption(jsonOption)
     .addHelpText('after', examples('refund show ref_...', 'refund show ref_... --json'))
-    .action(
-      withSession(async ({ db }, refundId: string, { json = false }: Shown) => {
-        await showRefund(db, refundId, json);
-      }),
-    );
+    .action(withSession(showRefund));
   refund
     .command('attention')
     .description(
@@ -69,11 +64,7 @@ function addReadingCommands(refund: Command): void {
     .option('--organization <id>', 'of this organization only')
     .addOption(jsonOption)
     .addHelpText('after', examples('refund attention', 'refund attention --organization org_... --json'))
-    .action(
-      withSession(async ({ db }, { organization, json = false }: Partial<Owner> & Shown) => {
-        await listAttention(db, organization, json);
-      }),
-    );
+    .action(withSession(listAttention));
 }
 
 function addResolutionCommands(refund: Command): void {

@@ -26,14 +26,14 @@ import { explain, printData, printList } from '../console/output.ts';
 import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
 import { type Session, withSession } from '../console/session.ts';
 
-interface Person extends Owner {
+interface User {
   email: string;
 }
 
+type Person = User & Owner;
+
 /** A user of any organization, or of the given one. */
-interface AnyUser extends Partial<Owner> {
-  email: string;
-}
+type AnyUser = User & Partial<Owner>;
 
 interface PasswordSource {
   passwordStdin?: true;
@@ -198,7 +198,7 @@ async function resetUserSecondFactor(session: Session, options: AnyUser): Promis
 async function chosenUser(
   db: Database,
   { organization, email }: AnyUser,
-): Promise<{ userId: string; email: string }> {
+): Promise<User & { userId: string }> {
   return await (organization === undefined ? findUser(db, email) : findMember(db, organization, email));
 }
 
@@ -218,7 +218,7 @@ async function removeUser(session: Session, options: Person & KeyRevocation): Pr
   explainRemainingKeys('the user', remaining);
 }
 
-async function disable(session: Session, options: { email: string } & KeyRevocation): Promise<void> {
+async function disable(session: Session, options: User & KeyRevocation): Promise<void> {
   const { email, revokeKeys: revokesKeys = false } = options;
   const { userId } = await findUser(session.db, email);
   const keys = await disableUser(session, { userId, actor: session.actor, revokesKeys });
@@ -227,13 +227,13 @@ async function disable(session: Session, options: { email: string } & KeyRevocat
   else explainRemainingKeys('the user', keys);
 }
 
-async function enable(session: Session, { email }: { email: string }): Promise<void> {
+async function enable(session: Session, { email }: User): Promise<void> {
   const { userId } = await findUser(session.db, email);
   await enableUser(session, { userId, actor: session.actor });
   explain(`Enabled ${userId}.`);
 }
 
-async function deleteUserOf(session: Session, { email }: { email: string }): Promise<void> {
+async function deleteUserOf(session: Session, { email }: User): Promise<void> {
   const request = { email, actor: session.actor };
   const { userId, isErased, revokedKeys, openInvitations } = await deleteUser(session, request);
   if (isErased) {

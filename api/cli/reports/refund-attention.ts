@@ -8,7 +8,9 @@ import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
 import { type RefundWithWork, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
+import type { Owner, Shown } from '../console/options.ts';
 import { type Columns, explain, printData, printJson, printTable } from '../console/output.ts';
+import type { Session } from '../console/session.ts';
 
 /** What needs attention, the oldest first, each with the command to continue with. */
 export interface Attention {
@@ -53,11 +55,10 @@ function itemOf(refund: RefundWithWork, isRefused: boolean): AttentionItem {
 
 /** Shows what needs attention, accounts first: fixing one may be enough for its refunds. */
 export async function listAttention(
-  db: Database,
-  organizationId: string | undefined,
-  json: boolean,
+  { db }: Session,
+  { organization, json }: Partial<Owner> & Shown,
 ): Promise<void> {
-  const { accounts, refunds } = await readAttention(db, organizationId);
+  const { accounts, refunds } = await readAttention(db, organization);
   if (json) {
     const shown = refunds.map(({ refund, ...item }) => ({
       refund: toPublicRefund(refund),
