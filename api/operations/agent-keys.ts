@@ -14,7 +14,7 @@ import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import type { Clock } from '#shared/platform/clock.ts';
 import { environments } from '#shared/platform/environment.ts';
 import { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import { checkedBy, jsonObject, oneOf, required, timeOutput } from './fields.ts';
+import { checkedBy, jsonObject, nullableTimeOutput, oneOf, required, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
 
 const exampleAgentKey = {
@@ -96,11 +96,8 @@ const agentKeySchema = z
       .meta({ description: 'A stopped key gets a 403 response, an expired one a 401.' }),
     createdBy: z.string().meta({ description: '`key:<id>` for a key that was created through the API.' }),
     createdAt: timeOutput(),
-    lastUsedAt: z.string().nullable().meta({ format: 'date-time', description: 'To the minute.' }),
-    expiresAt: z
-      .string()
-      .nullable()
-      .meta({ format: 'date-time', description: 'When the key stops working; null for never.' }),
+    lastUsedAt: nullableTimeOutput('To the minute.'),
+    expiresAt: nullableTimeOutput('When the key stops working; null for never.'),
   })
   .meta({ id: 'AgentKey', description: 'An API key made for agents.', examples: [exampleAgentKey] });
 
@@ -108,15 +105,11 @@ const agentKeySchema = z
 function toPublicAgentKey(key: ApiKeySummary, now: Date): z.output<typeof agentKeySchema> {
   const { id, name, environment, lastFour, scopes, agentLimits, createdBy } = key;
   return {
-    id,
-    name,
-    environment,
-    lastFour,
+    ...{ id, name, environment, lastFour, createdBy },
     scopes: agentScopes.filter((scope) => scopes.includes(scope)),
     limits: agentLimits as z.output<typeof limitsSchema>,
     // Revoked keys are not found.
     status: apiKeyStatus(key, now) as Exclude<ApiKeyStatus, 'revoked'>,
-    createdBy,
     createdAt: key.createdAt.toISOString(),
     lastUsedAt: key.lastUsedAt?.toISOString() ?? null,
     expiresAt: key.expiresAt?.toISOString() ?? null,

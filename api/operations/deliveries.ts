@@ -10,7 +10,15 @@ import {
   retryDelivery,
   sendTestEvent,
 } from '#shared/webhooks/deliveries.ts';
-import { jsonObject, offsetNumber, oneOf, required, timeOutput, wholeNumber } from './fields.ts';
+import {
+  jsonObject,
+  nullableTimeOutput,
+  offsetNumber,
+  oneOf,
+  required,
+  timeOutput,
+  wholeNumber,
+} from './fields.ts';
 import { operation } from './operation.ts';
 import { endpointParamsSchema, endpointRequest, webhooks } from './webhook-endpoints.ts';
 
@@ -58,11 +66,9 @@ const deliverySchema = z
       description:
         '`pending`: an attempt is under way or follows. `succeeded`: the endpoint replied 2xx. `failed`: no attempt follows.',
     }),
-    nextAttemptAt: z.string().nullable().meta({
-      format: 'date-time',
-      description:
-        'When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.',
-    }),
+    nextAttemptAt: nullableTimeOutput(
+      'When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.',
+    ),
     attempts: z.array(attemptSchema).meta({ description: 'The last 20, the oldest first.' }),
   })
   .meta({

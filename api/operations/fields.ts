@@ -37,6 +37,11 @@ export function timeOutput(description = 'UTC, with milliseconds.') {
   return z.string().meta({ format: 'date-time', description });
 }
 
+/** A time in an output that may be null. */
+export function nullableTimeOutput(description: string) {
+  return z.string().nullable().meta({ format: 'date-time', description });
+}
+
 /** The message for a parameter that is repeated, which arrives as a list. */
 export const onlyOnce = 'must be given once';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { examinePayment } from '#shared/refunds/lifecycle/decide.ts';
-import { jsonObject } from './fields.ts';
+import { jsonObject, nullableTimeOutput } from './fields.ts';
 import { operation } from './operation.ts';
 import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
 
@@ -23,10 +23,7 @@ const policyCheckSchema = z
           'The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be ' +
           'refunded, for example because the window has closed.',
       }),
-    deadline: z.string().nullable().meta({
-      format: 'date-time',
-      description: 'The deadline for requesting a refund; null when there is none.',
-    }),
+    deadline: nullableTimeOutput('The deadline for requesting a refund; null when there is none.'),
     conditions: z
       .array(z.string())
       .meta({ description: 'The conditions that apply to this payment, for people.' }),
