@@ -1,14 +1,10 @@
-import { type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
-import type { Environment } from '../platform/environment.ts';
+import { type ApiKey, type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import type { ApiKeySummary } from './api-keys.ts';
 
 /** The owner of keys. Keys of another organization or environment are not found. */
-interface KeyOwner {
-  organizationId: string;
-  environment: Environment;
-}
+type KeyOwner = Pick<ApiKey, 'organizationId' | 'environment'>;
 
 /** The most agent keys that are not revoked, per environment. */
 export const maxAgentKeys = 100;

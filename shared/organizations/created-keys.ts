@@ -51,14 +51,8 @@ export async function revokeKeys(
     data: { revokedAt: now },
     select: { id: true, organizationId: true, environment: true, lastFour: true },
   });
-  const entries = revoked.map(({ id, organizationId, environment, lastFour }) => {
-    return {
-      organizationId,
-      actor,
-      action: 'key.revoked',
-      target: id,
-      detail: { environment, lastFour },
-    } as const;
+  const entries = revoked.map(({ id, organizationId, ...detail }) => {
+    return { organizationId, actor, action: 'key.revoked', target: id, detail } as const;
   });
   await writeAudits(tx, entries, now);
   return revoked.map(({ id }) => id);
