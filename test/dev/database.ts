@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { MigrationError } from '#prisma/migrate.ts';
 import { prepareDatabase } from '#prisma/prepare-database.ts';
+import { keepRunning } from '../support/processes/keep-running.ts';
 import { createDatabase } from '../support/stores/database-client.ts';
-import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
+import { startPostgres } from '../support/stores/embedded-postgres.ts';
 import { asService } from '../support/stores/service-role.ts';
 import { pickPort } from './ports.ts';
 import { StartError } from './program.ts';
@@ -53,47 +53,17 @@ async function stop(): Promise<void> {}
 async function startOwn({ dataDir, preferredPort, say }: DevDatabaseOptions): Promise<DevDatabase> {
   const port = await pickPort(preferredPort);
   const start = () => startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true });
-  const postgres = keepPostgresRunning(await start(), start, say);
+  const onExit = (how: unknown) => {
+    const why = how instanceof Error ? how.message : String(how).split('\n').at(-1);
+    say(`PostgreSQL ended. Restarting. ${why}`);
+  };
+  const postgres = await keepRunning({ start, onExit });
+  const stop = () => postgres.stop((server) => server.stop());
   try {
-    const ownerUrl = await createDatabase(postgres.url, 'refunds', { ifMissing: true });
-    return { url: asService(ownerUrl), ownerUrl, stop: postgres.stop };
+    const ownerUrl = await createDatabase(postgres.current().url, 'refunds', { ifMissing: true });
+    return { url: asService(ownerUrl), ownerUrl, stop };
   } catch (error) {
-    await postgres.stop();
+    await stop();
     throw error;
   }
-}
-
-const restartPauseMs = 1_000;
-
-function keepPostgresRunning(
-  first: RunningPostgres,
-  start: () => Promise<RunningPostgres>,
-  say: (line: string) => void,
-): { url: string; stop(): Promise<void> } {
-  const stopped = new AbortController();
-  let current = first;
-  const keep = async () => {
-    for (;;) {
-      const log = await current.exited;
-      if (stopped.signal.aborted) return;
-      say(`PostgreSQL ended. Restarting. ${log.split('\n').at(-1) ?? ''}`);
-      await sleep(restartPauseMs, null, { signal: stopped.signal }).catch(() => {});
-      if (stopped.signal.aborted) return;
-      // When the start fails, `current` stays the server that ended, and the loop tries again.
-      current = await start().catch((error: Error) => {
-        say(error.message);
-        return current;
-      });
-      if (stopped.signal.aborted) return;
-    }
-  };
-  const done = keep();
-  const stop = async () => {
-    stopped.abort();
-    await current.stop();
-    await done;
-    // The loop may have started another server meanwhile.
-    await current.stop();
-  };
-  return { url: first.url, stop };
 }

@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startReaper } from '../support/processes/reaper.ts';
+import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
+import { type Kept, keepRunning } from '../support/processes/keep-running.ts';
 import { readable, splitLines } from './log-lines.ts';
 
 /** One of the processes that make up the service. */
@@ -17,15 +16,7 @@ export interface Program {
 }
 
 /** A program that is restarted when it ends. */
-export interface KeptProgram {
-  name: string;
-  /** Of its latest process. */
-  pid(): number;
-  /** How often it has ended without having been stopped. */
-  exits(): number;
-  /** Ends it for good: SIGTERM, and SIGKILL when it has not ended after `graceMs`. */
-  stop(graceMs: number): Promise<void>;
-}
+export type KeptProgram = Kept<StartedProcess> & { name: string };
 
 export interface KeepOptions {
   /** Takes each line that the program writes, prefixed, and messages about its restarts. */
@@ -34,85 +25,23 @@ export interface KeepOptions {
   onRestart: () => void;
 }
 
-const firstPauseMs = 200;
-const longestPauseMs = 10_000;
-
-/** After running this long, a program is restarted with the first pause again. */
-const ranWellMs = 10_000;
-
-const projectRoot = resolve(import.meta.dirname, '..', '..');
-
-/** Starts a program and restarts it whenever it ends, after a pause that grows while it keeps ending early. */
-export function keepRunning(program: Program, { say, onRestart }: KeepOptions): KeptProgram {
-  const stopped = new AbortController();
-  let exits = 0;
-  let pauseMs = firstPauseMs;
-  let current = launch(program, say);
-
-  const keep = async () => {
-    for (;;) {
-      const startedAt = performance.now();
-      const how = await current.exited;
-      if (stopped.signal.aborted) return;
-      exits += 1;
-      if (performance.now() - startedAt >= ranWellMs) pauseMs = firstPauseMs;
-      say(`${prefixOf('dev')}${program.name} ended (${how}). Restarting.`);
-      await sleep(pauseMs, null, { signal: stopped.signal }).catch(() => {});
-      if (stopped.signal.aborted) return;
-      pauseMs = Math.min(pauseMs * 2, longestPauseMs);
-      current = launch(program, say);
-      onRestart();
-    }
-  };
-  const done = keep();
-
-  return {
-    name: program.name,
-    pid: () => current.child.pid ?? -1,
-    exits: () => exits,
-    async stop(graceMs) {
-      stopped.abort();
-      await end(current, graceMs);
-      await done;
-    },
-  };
-}
-
-interface Launched {
-  child: ChildProcess;
-  /** Resolves with the signal or exit code. */
-  exited: Promise<string>;
-}
-
-function launch({ name, entry, args, env, showsOutput }: Program, say: (line: string) => void): Launched {
-  const child = spawn(process.execPath, ['--import', 'tsx', resolve(projectRoot, entry), ...args], {
-    cwd: projectRoot,
-    env,
-    stdio: ['ignore', showsOutput ? 'pipe' : 'ignore', 'pipe'],
-    // A separate process group, so that Ctrl-C reaches only this process, which stops the programs in order.
-    detached: true,
-  });
-  // Ends the program when this process is killed.
-  const reaper = child.pid === undefined ? null : startReaper(child.pid, 'KILL', null);
-  for (const stream of [child.stdout, child.stderr]) {
-    const print = splitLines((line) => {
-      for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
+/** Starts a program and restarts it whenever it ends. */
+export async function keepProgram(
+  { name, entry, args, env, showsOutput }: Program,
+  { say, onRestart }: KeepOptions,
+): Promise<KeptProgram> {
+  const start = async () =>
+    startProcess(entry, {
+      ...{ args, env, keepsStdout: showsOutput, isDetached: true },
+      onOutput: splitLines((line) => {
+        for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
+      }),
     });
-    stream?.setEncoding('utf8').on('data', print);
-  }
-  const exited = new Promise<string>((settle) => {
-    child.once('error', (error) => settle(error.message));
-    child.once('close', (code, signal) => settle(signal ?? `exit code ${code}`));
-  }).finally(() => reaper?.dismiss());
-  return { child, exited };
-}
-
-async function end({ child, exited }: Launched, graceMs: number): Promise<void> {
-  child.kill('SIGTERM');
-  const ended = await Promise.race([exited, sleep(graceMs, null, { ref: false })]);
-  if (ended !== null) return;
-  child.kill('SIGKILL');
-  await exited;
+  const onExit = (how: unknown) => {
+    const { code, signal } = how as Awaited<StartedProcess['exited']>;
+    say(`${prefixOf('dev')}${name} ended (${signal ?? `exit code ${code}`}). Restarting.`);
+  };
+  return { name, ...(await keepRunning({ start, onExit, onRestart })) };
 }
 
 /** The name of a program, padded to a column. */

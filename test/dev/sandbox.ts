@@ -7,7 +7,7 @@ import { type KeptProgram, StartError } from './program.ts';
 export interface SandboxStart {
   /** Ports of 127.0.0.1 to try, in this order. */
   ports: AsyncIterable<number>;
-  launch: (port: number) => KeptProgram;
+  launch: (port: number) => Promise<KeptProgram>;
   signal: AbortSignal;
 }
 
@@ -25,10 +25,10 @@ const timeoutMs = 60_000;
  */
 export async function startSandbox({ ports, launch, signal }: SandboxStart): Promise<RunningSandbox> {
   for await (const port of ports) {
-    const program = launch(port);
+    const program = await launch(port);
     const url = `http://127.0.0.1:${port}`;
     if (await isServedBy(program, url, signal)) return { url, program };
-    await program.stop(0);
+    await program.stop(({ kill9 }) => kill9());
   }
   throw new StartError('sandbox did not start. See its output above.');
 }
@@ -37,7 +37,7 @@ export async function startSandbox({ ports, launch, signal }: SandboxStart): Pro
 async function isServedBy(program: KeptProgram, url: string, signal: AbortSignal): Promise<boolean> {
   const giveUpAt = performance.now() + timeoutMs;
   while (program.exits() === 0) {
-    if ((await servingProcess(url)) === program.pid()) return true;
+    if ((await servingProcess(url)) === program.current().pid) return true;
     signal.throwIfAborted();
     if (performance.now() > giveUpAt) throw new StartError(`${url} did not answer within a minute.`);
     await sleep(50);

@@ -1,11 +1,11 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Settings } from '#shared/platform/config.ts';
-import { freePort } from '../support/processes/free-port.ts';
+import { freePort, isFree } from '../support/processes/free-port.ts';
 import { claimDataDir, type DevFile, readDevFile, readEncryptionKey, writeDevFile } from './data-dir.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';
-import { candidatePorts, isFree, portOf } from './ports.ts';
-import { type KeptProgram, keepRunning, prefixOf, StartError, waitUntilReady } from './program.ts';
+import { candidatePorts, portOf } from './ports.ts';
+import { type KeptProgram, keepProgram, prefixOf, StartError, waitUntilReady } from './program.ts';
 import { connectWebhooks, type RunningSandbox, startSandbox } from './sandbox.ts';
 import { type Seed, seed } from './seed.ts';
 
@@ -90,17 +90,17 @@ const entries = {
 
 interface Programs {
   /** Starts a program and keeps it running until `stop`. */
-  keep: (name: keyof typeof entries, env: NodeJS.ProcessEnv, args?: string[]) => KeptProgram;
+  keep: (name: keyof typeof entries, env: NodeJS.ProcessEnv, args?: string[]) => Promise<KeptProgram>;
   /** Called when a program was restarted. */
   onRestart: (() => void) | null;
 }
 
 function superviseIn({ say }: StackOptions, teardown: Teardown): Programs {
   const programs: Programs = {
-    keep(name, env, args = []) {
+    async keep(name, env, args = []) {
       const program = { name, entry: entries[name], args, env, showsOutput: name !== 'sandbox' };
-      const kept = keepRunning(program, { say, onRestart: () => programs.onRestart?.() });
-      teardown.push(() => kept.stop(graceMs[name]));
+      const kept = await keepProgram(program, { say, onRestart: () => programs.onRestart?.() });
+      teardown.push(() => kept.stop(({ stop }) => stop(graceMs[name])));
       return kept;
     },
     onRestart: null,
@@ -136,8 +136,8 @@ async function startPrograms(
     // Lets the dashboard set up accounts at the sandbox.
     DASHBOARD_SETS_ADDRESSES: env.DASHBOARD_SETS_ADDRESSES ?? 'true',
   };
-  const worker = programs.keep('worker', serviceEnv);
-  const api = programs.keep('api', serviceEnv);
+  const worker = await programs.keep('worker', serviceEnv);
+  const api = await programs.keep('api', serviceEnv);
 
   const apiUrl = `http://${reachableHost(settings.HOST)}:${apiPort}`;
   await waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal);
@@ -159,7 +159,7 @@ async function startPrograms(
 }
 
 function pids(api: KeptProgram, worker: KeptProgram, sandbox: KeptProgram): DevFile['processes'] {
-  return { api: api.pid(), workers: [worker.pid()], sandbox: sandbox.pid() };
+  return { api: api.current().pid, workers: [worker.current().pid], sandbox: sandbox.current().pid };
 }
 
 async function openDatabase(

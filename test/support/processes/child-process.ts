@@ -13,6 +13,12 @@ export interface StartOptions {
   preload?: string;
   /** A file for the output, which costs less than a pipe. */
   outputFile?: string;
+  /** Takes each chunk of its output as it comes. */
+  onOutput?: (chunk: string) => void;
+  /** False to keep its errors only. */
+  keepsStdout?: boolean;
+  /** True for a process group of its own, so that Ctrl-C reaches only this process, which stops it in its turn. */
+  isDetached?: boolean;
 }
 
 /** How a process ended: with a code, or by a signal. */
@@ -52,7 +58,15 @@ const startTimeoutMs = 90_000;
  */
 export function startProcess(
   entry: string,
-  { args = [], env = {}, preload, outputFile }: StartOptions = {},
+  {
+    args = [],
+    env = {},
+    preload,
+    outputFile,
+    onOutput,
+    keepsStdout = true,
+    isDetached = false,
+  }: StartOptions = {},
 ): StartedProcess {
   const loader = entry.endsWith('.ts') ? ['--import', 'tsx'] : [];
   const preloaded = preload === undefined ? [] : ['--import', resolve(root, preload)];
@@ -61,7 +75,8 @@ export function startProcess(
   const child = spawn(process.execPath, [...loader, ...preloaded, resolve(root, entry), ...args], {
     cwd: root,
     env: { ...process.env, ...env },
-    stdio: ['ignore', file ?? 'pipe', file ?? 'pipe'],
+    stdio: ['ignore', keepsStdout ? (file ?? 'pipe') : 'ignore', file ?? 'pipe'],
+    detached: isDetached,
   });
   if (file !== null) closeSync(file);
   const pid = child.pid ?? -1;
@@ -70,6 +85,7 @@ export function startProcess(
     stream?.setEncoding('utf8');
     stream?.on('data', (chunk: string) => {
       output = (output + chunk).slice(-1_000_000);
+      onOutput?.(chunk);
     });
   }
   const reaper = startReaper(pid, 'KILL', null);

@@ -20,12 +20,21 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port was found between ${range.from} and ${range.to}.`);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** True when no program listens on a port of a local address. */
+export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean> {
   const server = createServer();
-  return new Promise((resolve) => {
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ port, host, exclusive: true }, resolve);
+    });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
+    throw error;
+  } finally {
+    server.close();
+  }
 }
 
 /** Several different free ports. */
