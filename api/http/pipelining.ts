@@ -5,15 +5,14 @@ import type { Socket } from 'node:net';
 const mostPerConnection = 10;
 
 /**
- * Creates a server that ends a connection with more requests under way than that, or as many unread responses. Node starts every
- * request of a read at once, which may be thousands, before any other limit counts them. What it closes as idle includes connections
- * that have not sent a request yet, which load balancers and browsers open in advance: Node would wait for their first one.
+ * Creates a server that ends a connection with more requests under way than `mostPerConnection`, or as many unread responses. Node
+ * starts every request of a read at once, which may be thousands, before any other limit counts them.
  */
 export function createBoundedServer(
   handle: RequestListener,
   { keepAliveTimeoutMs, ...options }: ServerOptions & { keepAliveTimeoutMs: number },
 ): Server {
-  const underWay = new Map<Socket, number>();
+  const underWay = new WeakMap<Socket, number>();
   const server = createServer({ ...options, keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
     const { socket } = request;
     const count = underWay.get(socket) ?? 0;
@@ -22,17 +21,26 @@ export function createBoundedServer(
       return;
     }
     underWay.set(socket, count + 1);
-    response.once('close', () => {
-      if (!socket.destroyed) underWay.set(socket, (underWay.get(socket) ?? 1) - 1);
-    });
+    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
     handle(request, response);
   });
-  server.on('connection', (socket) => {
-    underWay.set(socket, 0);
-    socket.once('close', () => underWay.delete(socket));
-  });
-  server.closeIdleConnections = () => {
-    for (const [socket, count] of underWay) if (count === 0) socket.destroy();
-  };
+  closeUnusedWithIdle(server);
   return server;
+}
+
+/**
+ * Counts connections that have not sent a byte yet as idle. Load balancers and browsers open them in advance, and a server that
+ * closes would wait for their first request.
+ */
+function closeUnusedWithIdle(server: Server): void {
+  const open = new Set<Socket>();
+  server.on('connection', (socket) => {
+    open.add(socket);
+    socket.once('close', () => open.delete(socket));
+  });
+  const closeIdle = server.closeIdleConnections.bind(server);
+  server.closeIdleConnections = () => {
+    closeIdle();
+    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+  };
 }

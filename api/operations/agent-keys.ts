@@ -105,7 +105,11 @@ const agentKeySchema = z
 function toPublicAgentKey(key: ApiKeySummary, now: Date): z.output<typeof agentKeySchema> {
   const { id, name, environment, lastFour, scopes, agentLimits, createdBy } = key;
   return {
-    ...{ id, name, environment, lastFour, createdBy },
+    id,
+    name,
+    environment,
+    lastFour,
+    createdBy,
     scopes: agentScopes.filter((scope) => scopes.includes(scope)),
     limits: agentLimits as z.output<typeof limitsSchema>,
     // Revoked keys are not found.

@@ -51,7 +51,8 @@ export async function revokeKeys(
     data: { revokedAt: now },
     select: { id: true, organizationId: true, environment: true, lastFour: true },
   });
-  const entries = revoked.map(({ id, organizationId, ...detail }) => {
+  const entries = revoked.map(({ id, organizationId, environment, lastFour }) => {
+    const detail = { environment, lastFour };
     return { organizationId, actor, action: 'key.revoked', target: id, detail } as const;
   });
   await writeAudits(tx, entries, now);

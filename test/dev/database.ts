@@ -3,7 +3,7 @@ import { MigrationError } from '#prisma/migrate.ts';
 import { prepareDatabase } from '#prisma/prepare-database.ts';
 import { keepRunning } from '../support/processes/keep-running.ts';
 import { createDatabase } from '../support/stores/database-client.ts';
-import { startPostgres } from '../support/stores/embedded-postgres.ts';
+import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { asService } from '../support/stores/service-role.ts';
 import { pickPort } from './ports.ts';
 import { StartError } from './program.ts';
@@ -53,11 +53,9 @@ async function stop(): Promise<void> {}
 async function startOwn({ dataDir, preferredPort, say }: DevDatabaseOptions): Promise<DevDatabase> {
   const port = await pickPort(preferredPort);
   const start = () => startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true });
-  const onExit = (how: unknown) => {
-    const why = how instanceof Error ? how.message : String(how).split('\n').at(-1);
-    say(`PostgreSQL ended. Restarting. ${why}`);
-  };
-  const postgres = await keepRunning({ start, onExit });
+  const onExit = (log: string) => say(`PostgreSQL ended. Restarting. ${log.split('\n').at(-1) ?? ''}`);
+  const onFailure = (error: Error) => say(error.message);
+  const postgres = await keepRunning<string, RunningPostgres>({ start, onExit, onFailure });
   const stop = () => postgres.stop((server) => server.stop());
   try {
     const ownerUrl = await createDatabase(postgres.current().url, 'refunds', { ifMissing: true });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
+import { type Exit, type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import { type Kept, keepRunning } from '../support/processes/keep-running.ts';
 import { readable, splitLines } from './log-lines.ts';
 
@@ -33,15 +33,15 @@ export async function keepProgram(
   const start = async () =>
     startProcess(entry, {
       ...{ args, env, keepsStdout: showsOutput, isDetached: true },
-      onOutput: splitLines((line) => {
-        for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
-      }),
+      openOutput: () =>
+        splitLines((line) => {
+          for (const text of readable(line)) say(`${prefixOf(name)}${text}`);
+        }),
     });
-  const onExit = (how: unknown) => {
-    const { code, signal } = how as Awaited<StartedProcess['exited']>;
+  const onExit = ({ code, signal }: Exit) =>
     say(`${prefixOf('dev')}${name} ended (${signal ?? `exit code ${code}`}). Restarting.`);
-  };
-  return { name, ...(await keepRunning({ start, onExit, onRestart })) };
+  const onFailure = (error: Error) => say(`${prefixOf('dev')}${error.message}`);
+  return { name, ...(await keepRunning<Exit, StartedProcess>({ start, onExit, onFailure, onRestart })) };
 }
 
 /** The name of a program, padded to a column. */

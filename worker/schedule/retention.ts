@@ -41,7 +41,7 @@ export async function expireSessions(deps: RetentionDependencies): Promise<void>
 
 async function deleteWhere(
   { db }: RetentionDependencies,
-  name: string,
+  name: 'processor_event' | 'invitation' | 'session' | 'lockout',
   condition: Prisma.Sql,
 ): Promise<void> {
   const table = Prisma.raw(name);

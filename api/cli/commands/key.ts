@@ -185,19 +185,24 @@ const { shape } = agentLimitsSchema;
 
 /** Adds the limits of an agent key to a command. Amounts are in minor units. */
 function addAgentLimitOptions(command: Command): Command {
-  const add = (flags: string, schema: z.ZodType, about: string) =>
-    command.option(flags, `for agents: ${about}`, (text) =>
-      checked(schema, flags.endsWith('<amount>') ? amountOf(text) : text),
-    );
-  add('--agent-currency <code>', shape.currency, 'the currency of their refunds and of all limits');
-  add('--max-per-refund <amount>', shape.maxPerRefund, 'maximum amount of one refund');
-  add('--max-per-payment <amount>', shape.maxPerPayment, 'maximum amount of all refunds of one payment');
-  add('--max-per-day <amount>', shape.maxPerDay, 'maximum amount that the key requests in 24 hours');
+  const addAmount = (flag: string, schema: z.ZodType, about: string) =>
+    command.option(`${flag} <amount>`, `for agents: ${about}`, (text) => checked(schema, amountOf(text)));
+  command.option(
+    '--agent-currency <code>',
+    'for agents: the currency of their refunds and of all limits',
+    (text) => checked(shape.currency, text),
+  );
+  addAmount('--max-per-refund', shape.maxPerRefund, 'maximum amount of one refund');
+  addAmount('--max-per-payment', shape.maxPerPayment, 'maximum amount of all refunds of one payment');
+  addAmount('--max-per-day', shape.maxPerDay, 'maximum amount that the key requests in 24 hours');
   command.addOption(
     new Option('--allow-reason <reason...>', 'for agents: the allowed reasons').choices(refundReasons),
   );
-  const above = 'amount above which all refunds of one payment require approval';
-  return add('--approval-above <amount>', shape.approvalAbove, above);
+  return addAmount(
+    '--approval-above',
+    shape.approvalAbove,
+    'amount above which all refunds of one payment require approval',
+  );
 }
 
 function amountOf(text: string): number {

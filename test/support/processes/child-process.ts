@@ -13,8 +13,8 @@ export interface StartOptions {
   preload?: string;
   /** A file for the output, which costs less than a pipe. */
   outputFile?: string;
-  /** Takes each chunk of its output as it comes. */
-  onOutput?: (chunk: string) => void;
+  /** Opened for stdout and for stderr: takes each chunk as it comes, and nothing is kept for `output`. */
+  openOutput?: () => (chunk: string) => void;
   /** False to keep its errors only. */
   keepsStdout?: boolean;
   /** True for a process group of its own, so that Ctrl-C reaches only this process, which stops it in its turn. */
@@ -63,7 +63,7 @@ export function startProcess(
     env = {},
     preload,
     outputFile,
-    onOutput,
+    openOutput,
     keepsStdout = true,
     isDetached = false,
   }: StartOptions = {},
@@ -79,23 +79,27 @@ export function startProcess(
     detached: isDetached,
   });
   if (file !== null) closeSync(file);
-  const pid = child.pid ?? -1;
   let output = '';
+  const keep = (chunk: string) => {
+    output = (output + chunk).slice(-1_000_000);
+  };
   for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8');
-    stream?.on('data', (chunk: string) => {
-      output = (output + chunk).slice(-1_000_000);
-      onOutput?.(chunk);
-    });
+    stream?.setEncoding('utf8').on('data', openOutput?.() ?? keep);
   }
-  const reaper = startReaper(pid, 'KILL', null);
+  // Without a process id the start has failed, and there is nothing to end.
+  const reaper = child.pid === undefined ? null : startReaper(child.pid, 'KILL', null);
   let exit: Exit | null = null;
   const exited = new Promise<Exit>((settle) => {
-    child.once('close', (code, signal) => {
-      reaper.dismiss();
-      exit = { code, signal };
-      settle(exit);
+    const end = (how: Exit) => {
+      reaper?.dismiss();
+      exit = how;
+      settle(how);
+    };
+    child.once('error', (error) => {
+      keep(error.message);
+      end({ code: null, signal: null });
     });
+    child.once('close', (code, signal) => end({ code, signal }));
   });
   const end = async (signal: NodeJS.Signals, graceMs: number) => {
     if (exit === null) child.kill(signal);
@@ -106,7 +110,7 @@ export function startProcess(
   const readOutput = () => (outputFile === undefined ? output : readFileSync(outputFile, 'utf8'));
   const watch = { entry, output: readOutput, exit: () => exit };
   return {
-    pid,
+    pid: child.pid ?? -1,
     output: readOutput,
     exited,
     waitForOutput: (pattern, options) =>

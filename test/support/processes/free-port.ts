@@ -15,7 +15,7 @@ const mostTries = 50;
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const port = randomInt(range.from, range.to);
-    if (await isFree(port)) return port;
+    if (await isFree(port).catch(() => false)) return port;
   }
   throw new Error(`No free port was found between ${range.from} and ${range.to}.`);
 }
@@ -33,7 +33,7 @@ export async function isFree(port: number, host = '127.0.0.1'): Promise<boolean>
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return false;
     throw error;
   } finally {
-    server.close();
+    await new Promise((resolve) => server.close(resolve));
   }
 }
 

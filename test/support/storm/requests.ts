@@ -133,6 +133,7 @@ const strangeHeaders = fc.record(
     host: fc.constantFrom('', 'other.example', '[::1', 'a b'),
     range: fc.constantFrom('bytes=0-', 'bytes=5-1'),
     'x-forwarded-for': headerText,
+    'x-http-method-override': fc.constantFrom('DELETE', 'GET'),
     'x-request-id': headerText,
   },
   { requiredKeys: [] },

@@ -10,6 +10,8 @@ import type { StormRequest } from './requests.ts';
 const seed = Number(process.env.STORM_SEED || 1);
 /** For each route. */
 const requestCount = Number(process.env.STORM_REQUESTS ?? 10_000);
+/** Of an outcome that requests are generated for; fewer would say that the generator is broken. */
+export const enough = requestCount / 100;
 /** Requests in progress at once, so that they also meet each other. */
 const concurrency = 16;
 /** Generated before they are sent, so that generating delays no answer; all at once would take hundreds of megabytes. */
@@ -147,7 +149,7 @@ function send(port: number, agent: http.Agent, request: StormRequest): Promise<S
   });
 }
 
-/** Vitest's own expectations take longer than the requests do. */
+/** @throws Error with the complaint, to which the request and the answer are added. */
 function demand(holds: boolean, complaint: string): void {
   if (!holds) throw new Error(complaint);
 }
@@ -157,7 +159,9 @@ export function checkUndeclared({ method }: StormRequest, { status, headers, tex
   demand(/^req_[a-z0-9]{26}$/.test(headers['x-request-id'] ?? ''), 'The answer has no request id.');
   demand(status < 500, 'A fault of the service.');
   demand(method !== 'HEAD' || text === '', 'HEAD is answered with a body.');
-  return String(status);
+  // A redirect to sign in is a refusal.
+  const isSignIn = String(headers.location ?? headers['hx-redirect']).startsWith('/dashboard/sign-in');
+  return isSignIn ? `${status} sign-in` : String(status);
 }
 
 /**
@@ -191,6 +195,7 @@ export function checkDeclared(served: ServedDocument): StormTarget['check'] {
   return (request, answer) => {
     const { status, headers, text } = answer;
     if (request.method === 'HEAD') return checkUndeclared(request, answer);
+    demand(String(headers['content-type']).startsWith('application/json'), 'The answer is no JSON.');
     const body = JSON.parse(text);
     const code = status < 400 ? null : errorShape.parse(body).error.code;
     if (code !== null) demand(errorCatalogue[code].status === status, `${code} does not have this status.`);

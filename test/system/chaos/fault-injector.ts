@@ -23,7 +23,7 @@ export interface FaultTargets {
 export class FaultInjector {
   /** How often each fault was injected. */
   readonly counts = new Map<string, number>();
-  /** When PostgreSQL or an API was broken, until it was ready again. */
+  /** When PostgreSQL or an API was broken, until it accepted connections again. */
   readonly outages: Span[] = [];
   /** Rejects when a fault cannot be injected or undone. */
   readonly failed: Promise<never>;
@@ -98,6 +98,7 @@ export class FaultInjector {
     if (fault.action === 'freeze') target.thaw();
     else {
       await target.start();
+      // PostgreSQL accepts connections once it is started.
       if (target instanceof ServiceProcess) await target.ready();
     }
     outage.untilMs = performance.now();

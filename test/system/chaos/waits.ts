@@ -27,7 +27,8 @@ export function waitsOf(requests: readonly WaitedFor[], outages: readonly Span[]
     waits.longestMs = Math.max(waits.longestMs, request.untilMs - request.sinceMs);
     const beyondOutagesMs = beyond(request, inOrder);
     if (beyondOutagesMs > waits.beyondOutagesMs) {
-      Object.assign(waits, { beyondOutagesMs, attempts: request.attempts });
+      waits.beyondOutagesMs = beyondOutagesMs;
+      waits.attempts = request.attempts;
     }
   }
   return waits;

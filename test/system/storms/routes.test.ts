@@ -30,6 +30,7 @@ import { arbitraryOf, type KnownValues } from '../../support/storm/schema-arbitr
 import {
   checkMessage,
   checkUndeclared,
+  enough,
   storm,
   stormSettings,
   stormTimeoutMs,
@@ -223,7 +224,7 @@ test('any message to the tools for agents is answered, and creates nothing unles
     content: jsonLike(mostly<unknown>(message, fc.array(message, { maxLength: 3 }), 10)),
   });
   const outcomes = await storm(exposed, { name: 'POST /mcp', requests: () => requests, check: checkMessage });
-  expect(outcomes['200']).toBeGreaterThan(0);
+  expect(outcomes['200']).toBeGreaterThan(enough);
   await expectInvariants(service);
 });
 
@@ -260,7 +261,7 @@ function signedBy(processor: 'stripe' | 'braintree') {
 }
 
 test.each(['stripe', 'braintree'] as const)(
-  'any webhook of %s is answered, and recorded once',
+  'any webhook of %s is answered, and creates nothing unless it is accepted',
   async (processor) => {
     const signed = signedBy(processor).map(({ body, headers }) => ({ headers, body: Buffer.from(body) }));
     const requests = requestsTo({
