@@ -90,16 +90,16 @@ export function startProcess(
   const reaper = child.pid === undefined ? null : startReaper(child.pid, 'KILL', null);
   let exit: Exit | null = null;
   const exited = new Promise<Exit>((settle) => {
-    const end = (how: Exit) => {
+    const settleWith = (how: Exit) => {
       reaper?.dismiss();
       exit = how;
       settle(how);
     };
     child.once('error', (error) => {
       keep(error.message);
-      end({ code: null, signal: null });
+      settleWith({ code: null, signal: null });
     });
-    child.once('close', (code, signal) => end({ code, signal }));
+    child.once('close', (code, signal) => settleWith({ code, signal }));
   });
   const end = async (signal: NodeJS.Signals, graceMs: number) => {
     if (exit === null) child.kill(signal);

@@ -61,7 +61,7 @@ const garbled = fc.constantFrom<(path: string) => string>(
   (path) => `http://other.example${path}`,
 );
 
-/** Requests to one route: valid ones, nearly valid ones, and such that nobody would make in good faith. */
+/** Requests to one route: valid ones, nearly valid ones, and such that no one would make in good faith. */
 export function requestsTo(parts: RouteParts): fc.Arbitrary<StormRequest> {
   const { method, credentials, headers = {}, content = mostly(nothing, jsonOf(hostileValue), 4) } = parts;
   return fc
