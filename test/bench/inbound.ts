@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import type { WebhookEndpoint } from '../sandbox/ledger/ledger.ts';
+import type { WebhookEndpoint } from '../sandbox/ledger.ts';
 import { signedStripeEvent } from '../sandbox/stripe/webhooks.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { costsOf } from './figures.ts';

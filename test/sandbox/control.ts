@@ -1,34 +1,84 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { type ControlSchemas, controlSchemas } from './control-schemas.ts';
 import type { Answer, Call } from './exchange.ts';
-import type { FaultKind } from './faults.ts';
-import type { Environment, Payment, Refund, Scope } from './ledger/ledger.ts';
-import { knownPayment, scopeOf, storedIds } from './ledger/payments.ts';
-import { moveRefund, type Sandbox } from './ledger/state.ts';
+import { FAULT_KINDS, OPERATIONS } from './faults.ts';
+import { type Environment, type Ledger, mayNotExist, type Payment, type Scope } from './ledger.ts';
 import type { SandboxProcessor } from './processor.ts';
 
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
-const DEFAULT_HOLD_MS = 60_000;
-const DEFAULT_LATE_MS = 1_000;
 
-interface Control extends Sandbox {
-  schemas: ControlSchemas;
+const environment = z.enum(['test', 'live']);
+const amount = z.int('must be a whole number of minor units').positive();
+const milliseconds = z.int().nonnegative();
+
+const anyPayment = {
+  environment: environment.default('test'),
+  amount,
+  currency: z
+    .string()
+    .regex(/^[A-Za-z]{3}$/, 'must be a three-letter ISO 4217 code')
+    .toLowerCase(),
+  createdAt: z.iso
+    .datetime({ offset: true })
+    .transform((text) => Date.parse(text))
+    .optional(),
+};
+
+const paymentChange = z.strictObject({ status: z.string().optional(), capturedAmount: amount.optional() });
+
+const refundChange = z.strictObject({ status: z.string(), failureReason: z.string().min(1).optional() });
+
+/** What the control API takes that depends on the processors. */
+function schemasOf(processors: readonly SandboxProcessor[]) {
+  const processor = z.enum(processors.map(({ name }) => name));
+  return {
+    newPayment: z.discriminatedUnion('processor', unionOf(processors.map(newPayment))),
+    refundFilter: z.strictObject({
+      processor: processor.optional(),
+      environment: environment.default('test'),
+      transactionId: z.string().optional(),
+    }),
+    newFault: z.strictObject({
+      processor,
+      operation: z.enum([...OPERATIONS, '*']),
+      kind: z.enum(FAULT_KINDS),
+      times: z.int().positive().nullable().default(1),
+      delayMs: milliseconds.optional(),
+      probability: z.number().gt(0).lte(1).default(1),
+      transactionId: z.string().min(1).nullable().default(null),
+    }),
+    settingsChange: z
+      .strictObject({
+        autoSettleMs: milliseconds.nullable(),
+        latencyMs: milliseconds,
+        webhooks: z.array(z.discriminatedUnion('processor', unionOf(processors.map(newEndpoint)))),
+      })
+      .partial(),
+  };
 }
 
-type Handler = (sandbox: Control, call: Call, id: string) => unknown;
+function newPayment({ name, payments: { fields, statuses } }: SandboxProcessor) {
+  return z.strictObject({
+    ...anyPayment,
+    // Also without the captured amount, which few processors have.
+    ...(fields as Required<typeof fields>),
+    processor: z.literal(name),
+    id: fields.id.refine((id) => !mayNotExist(id), "ids containing 'missing' never exist").optional(),
+    status: z.enum(statuses).default(statuses[0]),
+  });
+}
 
-const ROUTES: readonly [method: string, path: RegExp, handle: Handler][] = [
-  ['GET', /^\/_sandbox\/health$/, () => ({ ok: true, pid: process.pid })],
-  ['POST', /^\/_sandbox\/transactions$/, createTransaction],
-  ['POST', /^\/_sandbox\/transactions\/([^/]+)$/, changeTransaction],
-  ['GET', /^\/_sandbox\/refunds$/, listRefunds],
-  ['POST', /^\/_sandbox\/refunds\/([^/]+)$/, changeRefund],
-  ['GET', /^\/_sandbox\/faults$/, ({ faults }) => ({ armed: faults.armed, strikes: faults.strikes() })],
-  ['POST', /^\/_sandbox\/faults$/, addFault],
-  ['DELETE', /^\/_sandbox\/faults$/, clearFaults],
-  ['POST', /^\/_sandbox\/settings$/, changeSettings],
-];
+function newEndpoint({ name, webhooks }: SandboxProcessor) {
+  const keys = webhooks.keys as Record<string, z.ZodType<string>>;
+  const url = z.url({ protocol: /^http$/ });
+  return z.strictObject({ processor: z.literal(name), environment, url, ...keys });
+}
+
+/** @throws RangeError for a sandbox without processors. */
+function unionOf<T>([first, ...others]: readonly T[]): [T, ...T[]] {
+  if (first === undefined) throw new RangeError('A sandbox needs a processor.');
+  return [first, ...others];
+}
 
 class ControlError extends Error {
   readonly status: number;
@@ -39,29 +89,60 @@ class ControlError extends Error {
   }
 }
 
-/** The control API of a sandbox. */
-export function openControl(sandbox: Sandbox): (call: Call) => Answer {
-  const context = { ...sandbox, schemas: controlSchemas(sandbox.processors) };
-  return (call) => answer(context, call);
-}
+type Handler = (call: Call, id: string) => unknown;
 
-function answer(sandbox: Control, call: Call): Answer {
-  try {
-    refuseWebPages(call);
-    for (const [method, path, handle] of ROUTES) {
-      const match = method === call.method ? path.exec(call.path) : null;
-      if (!match) continue;
-      const id = decodeURIComponent(match[1] ?? '');
-      return json(
-        200,
-        sandbox.ledger.transact(() => handle(sandbox, call, id)),
-      );
+/** The control API of a sandbox. */
+export function controlApi(ledger: Ledger): (call: Call) => Answer {
+  const { faults } = ledger;
+  const schemas = schemasOf(ledger.processors);
+  const routes: readonly [route: RegExp, handle: Handler][] = [
+    [/^GET \/_sandbox\/health$/, () => ({ ok: true, pid: process.pid })],
+    [/^POST \/_sandbox\/transactions$/, (call) => addPayment(ledger, read(schemas.newPayment, call))],
+    [/^POST \/_sandbox\/transactions\/([^/]+)$/, (call, id) => changePayment(ledger, id, call)],
+    [
+      /^GET \/_sandbox\/refunds$/,
+      (call) => listRefunds(ledger, check(schemas.refundFilter, givenIn(call.query))),
+    ],
+    [/^POST \/_sandbox\/refunds\/([^/]+)$/, (call, id) => changeRefund(ledger, id, call)],
+    [/^GET \/_sandbox\/faults$/, () => ({ armed: faults.armed, strikes: faults.strikes })],
+    [
+      /^POST \/_sandbox\/faults$/,
+      (call) => {
+        const fault = read(schemas.newFault, call);
+        faults.armed.push({ ...fault });
+        return fault;
+      },
+    ],
+    [
+      /^DELETE \/_sandbox\/faults$/,
+      () => {
+        faults.armed = [];
+        return { ok: true };
+      },
+    ],
+    [
+      /^POST \/_sandbox\/settings$/,
+      (call) => {
+        const { settings } = ledger;
+        ledger.changeSettings({ ...settings, ...read(schemas.settingsChange, call) } as typeof settings);
+        return ledger.settings;
+      },
+    ],
+  ];
+  return (call) => {
+    try {
+      refuseWebPages(call);
+      const asked = `${call.method} ${call.path}`;
+      for (const [route, handle] of routes) {
+        const match = route.exec(asked);
+        if (match !== null) return json(200, handle(call, decodeURIComponent(match[1] ?? '')));
+      }
+      throw new ControlError(404, `no such control route: ${asked}`);
+    } catch (error) {
+      if (error instanceof ControlError) return json(error.status, { error: { message: error.message } });
+      throw error;
     }
-    throw new ControlError(404, `no such control route: ${call.method} ${call.path}`);
-  } catch (error) {
-    if (error instanceof ControlError) return json(error.status, { error: { message: error.message } });
-    throw error;
-  }
+  };
 }
 
 /**
@@ -82,129 +163,76 @@ function refuseWebPages({ headers }: Call): void {
   );
 }
 
-function createTransaction(sandbox: Control, call: Call): { id: string } {
-  const asked = body(sandbox.schemas.newTransaction, call);
-  const processor = sandbox.processor(asked.processor);
-  requirePossible(processor, asked);
-  const scope = scopeOf(asked.processor, asked.environment);
-  const name = asked.id ?? processor.payments.newId();
-  const known = knownPayment(sandbox, scope, name);
-  sandbox.ledger.putPayment({
-    ...scope,
-    id: known?.id ?? storedIds(processor, name)[0] ?? name,
-    registeredAs: known?.registeredAs ?? name,
-    amount: asked.amount,
-    capturedAmount: asked.capturedAmount,
-    currency: asked.currency,
-    createdAt: asked.createdAt ?? sandbox.now(),
-    status: asked.status,
-    paymentMethod: asked.paymentMethod,
-  });
-  return { id: name };
+function addPayment(
+  ledger: Ledger,
+  { processor: name, environment: scope, id, createdAt = Date.now(), ...fields }: NewPayment,
+) {
+  const { payments } = ledger.processor(name);
+  requirePossible(payments, fields);
+  const given = id ?? payments.newId();
+  ledger.putPayment({ processor: name, environment: scope }, given, { ...fields, createdAt });
+  return { id: given };
 }
 
-function changeTransaction(sandbox: Control, call: Call, id: string) {
-  const asked = body(sandbox.schemas.transactionChange, call);
-  const payment = inAnyScope(
-    sandbox,
-    (scope) => knownPayment(sandbox, scope, id),
-    asked.processor,
-    asked.environment,
-  );
+type NewPayment = z.infer<ReturnType<typeof schemasOf>['newPayment']>;
+
+function changePayment(ledger: Ledger, id: string, call: Call) {
+  const change = read(paymentChange, call);
+  const payment = inAnyScope(ledger, (scope) => ledger.knownPayment(scope, id));
   if (payment === undefined) throw new ControlError(404, `no transaction ${id}; create it or read it first`);
-  if (payment.status === 'voided') throw new ControlError(400, `${id} is a voided sale; a void is final`);
-  const status = asked.status ?? payment.status;
-  const processor = sandbox.processor(payment.processor);
-  requireStatus(processor.payments.statuses, status, payment.processor);
-  if (asked.capturedAmount !== undefined && processor.payments.fields.capturedAmount === undefined) {
-    throw new ControlError(400, `capturedAmount: ${processor.title} payments are not captured in parts here`);
+  const { title, payments } = ledger.processor(payment.processor);
+  const { status = payment.status, capturedAmount = payment.capturedAmount } = change;
+  requireStatus(title, payments.statuses, status);
+  if (change.capturedAmount !== undefined && payments.fields.capturedAmount === undefined) {
+    throw new ControlError(400, `capturedAmount: ${title} payments are not captured in parts here`);
   }
-  const changed = { ...payment, status, capturedAmount: asked.capturedAmount ?? payment.capturedAmount };
-  requirePossible(processor, changed);
-  sandbox.ledger.putPayment(changed);
+  const changed = { ...payment, status, capturedAmount };
+  requirePossible(payments, changed);
+  ledger.putPayment(payment, payment.id, changed);
   return { id, status };
 }
 
-function listRefunds(sandbox: Control, call: Call) {
-  const given = [...call.query].filter(([, value]) => value !== '');
-  const filter = check(sandbox.schemas.refundFilter, Object.fromEntries(given));
-  const rows = sandbox.processors
-    .filter(({ name }) => filter.processor === undefined || filter.processor === name)
-    .map(({ name }) => scopeOf(name, filter.environment))
-    .flatMap((scope) => refundsOf(sandbox, scope, filter.transactionId));
-  return rows.map(([refund, payment]) => refundRow(refund, payment));
+interface RefundFilter {
+  processor?: string | undefined;
+  environment: Environment;
+  transactionId?: string | undefined;
 }
 
-function refundsOf(sandbox: Sandbox, scope: Scope, transactionId: string | undefined): [Refund, Payment][] {
-  const named = transactionId === undefined ? undefined : knownPayment(sandbox, scope, transactionId);
-  if (transactionId !== undefined && named === undefined) return [];
-  const refunds = named === undefined ? sandbox.ledger.refunds(scope) : sandbox.ledger.refundsOf(named);
-  return refunds.flatMap((refund) => {
-    const payment = sandbox.ledger.payment(scope, refund.paymentId);
-    return payment === undefined ? [] : [[refund, payment] satisfies [Refund, Payment]];
-  });
+function listRefunds(ledger: Ledger, { processor, environment: inScope, transactionId }: RefundFilter) {
+  return ledger.processors
+    .filter(({ name }) => processor === undefined || processor === name)
+    .map(({ name }): Scope => ({ processor: name, environment: inScope }))
+    .flatMap((scope) => {
+      if (transactionId === undefined) return ledger.refunds(scope);
+      const payment = ledger.knownPayment(scope, transactionId);
+      return payment === undefined ? [] : ledger.refundsOf(payment);
+    })
+    .map((refund) => ({
+      id: refund.id,
+      transactionId: ledger.knownPayment(refund, refund.paymentId)?.registeredAs,
+      amount: refund.amount,
+      currency: refund.currency,
+      status: refund.status,
+      key: refund.reference,
+      createdAt: new Date(refund.createdAt).toISOString(),
+    }));
 }
 
-function refundRow(refund: Refund, payment: Payment) {
-  return {
-    id: refund.id,
-    transactionId: payment.registeredAs,
-    amount: refund.amount,
-    currency: refund.currency,
-    status: refund.status,
-    key: refund.reference,
-    createdAt: new Date(refund.createdAt).toISOString(),
-  };
-}
-
-function changeRefund(sandbox: Control, call: Call, id: string) {
-  const asked = body(sandbox.schemas.refundChange, call);
-  const refund = inAnyScope(sandbox, (scope) => sandbox.ledger.refund(scope, id));
+function changeRefund(ledger: Ledger, id: string, call: Call) {
+  const { status, failureReason = status === 'failed' ? 'unknown' : null } = read(refundChange, call);
+  const refund = inAnyScope(ledger, (scope) => ledger.refund(scope, id));
   if (refund === undefined) throw new ControlError(404, `no refund ${id}`);
   if (refund.kind === 'void') throw new ControlError(400, `${id} is a voided sale; a void is final`);
-  requireStatus(
-    Object.keys(sandbox.processor(refund.processor).refundStatuses),
-    asked.status,
-    refund.processor,
-  );
-  const failureReason = asked.failureReason ?? (asked.status === 'failed' ? 'unknown' : null);
-  const moved = moveRefund(sandbox, refund, { status: asked.status, failureReason, driven: true }, null);
-  return { id, status: moved.status };
+  const { title, refundStatuses } = ledger.processor(refund.processor);
+  requireStatus(title, Object.keys(refundStatuses), status);
+  ledger.moveRefund(refund, { status, failureReason, driven: true });
+  return { id, status };
 }
 
-function addFault(sandbox: Control, call: Call) {
-  const asked = body(sandbox.schemas.newFault, call);
-  const fault = { ...asked, delayMs: asked.delayMs ?? defaultDelayMs(asked.kind) };
-  sandbox.faults.add(fault);
-  return { ...fault };
-}
-
-function defaultDelayMs(kind: FaultKind): number {
-  if (kind.startsWith('timeout')) return DEFAULT_HOLD_MS;
-  return kind === 'reset-late-apply' ? DEFAULT_LATE_MS : 0;
-}
-
-function clearFaults(sandbox: Sandbox) {
-  sandbox.faults.clear();
-  return { ok: true };
-}
-
-function changeSettings(sandbox: Control, call: Call) {
-  const asked = body(sandbox.schemas.settingsChange, call);
-  const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined));
-  sandbox.ledger.changeSettings({ ...sandbox.ledger.settings, ...given });
-  return sandbox.ledger.settings;
-}
-
-function inAnyScope<T>(
-  { processors }: Sandbox,
-  find: (scope: Scope) => T | undefined,
-  processor?: string,
-  environment?: Environment,
-): T | undefined {
-  for (const eachProcessor of processor ? [processor] : processors.map(({ name }) => name)) {
-    for (const eachEnvironment of environment ? [environment] : ENVIRONMENTS) {
-      const found = find(scopeOf(eachProcessor, eachEnvironment));
+function inAnyScope<T>({ processors }: Ledger, find: (scope: Scope) => T | undefined): T | undefined {
+  for (const { name } of processors) {
+    for (const each of ENVIRONMENTS) {
+      const found = find({ processor: name, environment: each });
       if (found !== undefined) return found;
     }
   }
@@ -212,19 +240,23 @@ function inAnyScope<T>(
 }
 
 function requirePossible(
-  { payments }: SandboxProcessor,
-  payment: Parameters<Required<SandboxProcessor['payments']>['problem']>[0],
+  { problem }: SandboxProcessor['payments'],
+  payment: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>,
 ): void {
-  const problem = payments.problem?.(payment) ?? null;
-  if (problem !== null) throw new ControlError(400, problem);
+  const found = problem?.(payment) ?? null;
+  if (found !== null) throw new ControlError(400, found);
 }
 
-function requireStatus(allowed: readonly string[], status: string, processor: string): void {
+function requireStatus(title: string, allowed: readonly string[], status: string): void {
   if (allowed.includes(status)) return;
-  throw new ControlError(400, `status: ${processor} knows ${allowed.join(', ')}, not ${status}`);
+  throw new ControlError(400, `status: ${title} knows ${allowed.join(', ')}, not ${status}`);
 }
 
-function body<T>(schema: z.ZodType<T>, call: Call): T {
+function givenIn(query: URLSearchParams): Record<string, string> {
+  return Object.fromEntries([...query].filter(([, value]) => value !== ''));
+}
+
+function read<T>(schema: z.ZodType<T>, call: Call): T {
   let parsed: unknown;
   try {
     parsed = JSON.parse(call.body);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Fault, Faults, Target } from './faults.ts';
-import type { Environment } from './ledger/ledger.ts';
+import type { Course, FailureStatus, Operation } from './faults.ts';
+import type { Environment, Ledger } from './ledger.ts';
+import type { SandboxProcessor } from './processor.ts';
 
 export interface Call {
   method: string;
@@ -22,81 +23,131 @@ export interface Account {
   id: string;
 }
 
-export interface Execution {
-  answer: Answer;
-  /** To be called once the answer is sent or lost. Until then its idempotency key is in use. */
-  finished: () => void;
-}
-
-export type Outage = 'error-403' | 'error-500' | 'error-503' | 'rate-limit';
-
 /** One processor's protocol. */
-export interface Gateway {
-  processor: string;
+export interface Protocol {
   /** The caller's account, or the answer that refuses the credentials. */
   admit(call: Call): Account | Answer;
-  targetOf(call: Call, account: Account): Target;
-  /** @param crash true to answer 500 although the work is done. */
-  execute(call: Call, account: Account, crash: boolean): Execution;
-  outage(kind: Outage): Answer;
+  /** Changes nothing yet. */
+  read(ledger: Ledger, call: Call, account: Account): Request;
+  failure(status: FailureStatus): Answer;
+  /** 200 with a body that is not the resource. */
   malformed(): Answer;
 }
 
-/** What the server should do with the connection. */
-export type Delivery =
-  | { kind: 'answer'; answer: Answer; afterMs: number; finished: () => void }
-  /** `last` is what happens before the connection is closed. */
-  | { kind: 'hang'; forMs: number; last: () => void }
-  | { kind: 'reset'; work?: () => void; afterMs?: number };
-
-/** Handles one call: credentials, then faults, then the processor's own logic. */
-export function exchange(gateway: Gateway, call: Call, faults: Faults, latencyMs: number): Delivery {
-  const account = gateway.admit(call);
-  if ('status' in account) return plainly(account, latencyMs);
-  const fault = faults.strike(gateway.processor, () => gateway.targetOf(call, account));
-  if (fault === null) return { kind: 'answer', afterMs: latencyMs, ...gateway.execute(call, account, false) };
-  return strike(gateway, call, account, fault, latencyMs);
+/** What a call asks for. */
+export interface Request {
+  /** Null for requests that only faults of operation `*` apply to. */
+  operation: Operation | null;
+  /** An id of the payment that it names, or whose refund it names. */
+  paymentId: string;
+  key: IdempotencyKey | null;
+  /** @param crash true if the answer is lost to an error of the processor after the work. */
+  perform(crash: boolean): Performed;
 }
 
-function strike(gateway: Gateway, call: Call, account: Account, fault: Fault, latencyMs: number): Delivery {
-  switch (fault.kind) {
-    case 'error-403':
-    case 'error-500':
-    case 'error-503':
-    case 'rate-limit':
-      return plainly(gateway.outage(fault.kind), latencyMs);
-    case 'timeout':
-      return { kind: 'hang', forMs: fault.delayMs, last: () => undefined };
-    case 'timeout-late-apply':
-      return {
-        kind: 'hang',
-        forMs: fault.delayMs,
-        last: () => gateway.execute(call, account, false).finished(),
-      };
-    case 'reset':
-      return { kind: 'reset' };
-    case 'timeout-after-apply':
-      gateway.execute(call, account, false).finished();
-      return { kind: 'hang', forMs: fault.delayMs, last: () => undefined };
-    case 'reset-after-apply':
-      gateway.execute(call, account, false).finished();
-      return { kind: 'reset' };
-    case 'reset-late-apply':
-      return {
-        kind: 'reset',
-        work: () => gateway.execute(call, account, false).finished(),
-        afterMs: fault.delayMs,
-      };
-    case 'malformed':
-      gateway.execute(call, account, false).finished();
-      return plainly(gateway.malformed(), latencyMs);
-    case 'error-500-after-apply':
-      return { kind: 'answer', afterMs: latencyMs, ...gateway.execute(call, account, true) };
-    case 'delay':
-      return { kind: 'answer', afterMs: latencyMs + fault.delayMs, ...gateway.execute(call, account, false) };
+export interface Performed {
+  answer: Answer;
+  /** What a repetition with the same key is answered from; undefined leaves the key unused. */
+  kept?: string | undefined;
+}
+
+export interface IdempotencyKey {
+  name: string;
+  /** The same for every repetition of the request. */
+  fingerprint: string;
+  refuse(problem: 'in use' | 'of another request'): Answer;
+  repeat(kept: string): Answer;
+}
+
+/** Thrown to refuse a request. */
+export class Refusal extends Error {
+  readonly answer: Answer;
+  /** False when work had not begun, so that the idempotency key stays unused. */
+  readonly isJudged: boolean;
+
+  constructor(answer: Answer, isJudged: boolean) {
+    super(`The processor answers ${answer.status}.`);
+    this.answer = answer;
+    this.isJudged = isJudged;
   }
 }
 
-function plainly(answer: Answer, afterMs: number): Delivery {
-  return { kind: 'answer', answer, afterMs, finished: () => undefined };
+/** The caller's end of a call. */
+export interface Connection {
+  send(answer: Answer): void;
+  close(): void;
+  reset(): void;
+  after(ms: number, action: () => void): void;
+}
+
+const USUAL: Required<Course> = { work: 'at once', reply: 'answer', delayMs: 0 };
+
+/** Handles one call: credentials, then faults, then the processor's own logic. */
+export function exchange(
+  ledger: Ledger,
+  { name: processor, protocol }: SandboxProcessor,
+  call: Call,
+  connection: Connection,
+): void {
+  const { latencyMs } = ledger.settings;
+  const account = protocol.admit(call);
+  if ('status' in account) {
+    connection.after(latencyMs, () => connection.send(account));
+    return;
+  }
+  const request = protocol.read(ledger, call, account);
+  const { environment } = account;
+  const transactionIds = ledger.idsOfPayment({ processor, environment }, request.paymentId);
+  const target = { processor, operation: request.operation, transactionIds };
+  const { work, reply, delayMs } = ledger.faults.strike(target) ?? USUAL;
+  const perform = () => performOnce(ledger, account, request, reply === 500);
+  const done = work === 'at once' ? perform() : null;
+  const workLate = () => {
+    if (work === 'late') perform().finish();
+  };
+  if (reply === 'reset' || reply === 'none') {
+    done?.finish();
+    if (reply === 'reset') connection.reset();
+    connection.after(delayMs, () => {
+      workLate();
+      connection.close();
+    });
+    return;
+  }
+  const answer = shown(protocol, reply, done);
+  connection.after(latencyMs + (reply === 'answer' ? delayMs : 0), () => {
+    ledger.onceWritten(() => {
+      done?.finish();
+      connection.send(answer);
+    });
+  });
+}
+
+function shown(protocol: Protocol, reply: Course['reply'], done: Execution | null): Answer {
+  if (typeof reply === 'number') return protocol.failure(reply);
+  return reply === 'answer' && done !== null ? done.answer : protocol.malformed();
+}
+
+interface Execution {
+  answer: Answer;
+  /** To be called once the answer is sent or lost. Until then its idempotency key is in use. */
+  finish: () => void;
+}
+
+/** Performs the request, unless one with its idempotency key came before. */
+function performOnce(ledger: Ledger, account: Account, request: Request, crash: boolean): Execution {
+  const { key } = request;
+  if (key === null) return { answer: request.perform(crash).answer, finish: () => undefined };
+  const claim = `${account.id} ${key.name}`;
+  if (ledger.keysInUse.has(claim)) return { answer: key.refuse('in use'), finish: () => undefined };
+  ledger.keysInUse.add(claim);
+  const finish = () => ledger.keysInUse.delete(claim);
+  const earlier = ledger.keptAnswer(claim);
+  if (earlier !== undefined) {
+    const isSame = earlier.fingerprint === key.fingerprint;
+    return { answer: isSame ? key.repeat(earlier.kept) : key.refuse('of another request'), finish };
+  }
+  const { answer, kept } = request.perform(crash);
+  if (kept !== undefined) ledger.keepAnswer({ claim, fingerprint: key.fingerprint, kept });
+  return { answer, finish };
 }

@@ -1,7 +1,6 @@
 import type { z } from 'zod';
-import type { Gateway } from './exchange.ts';
-import type { Environment, Ledger, Payment, Refund } from './ledger/ledger.ts';
-import type { Cause, Sandbox } from './ledger/state.ts';
+import type { Protocol } from './exchange.ts';
+import type { Environment, Ledger, Payment, Refund } from './ledger.ts';
 import type { WebhookRequest } from './webhooks.ts';
 
 /** What a refund's status means for the money. */
@@ -19,7 +18,7 @@ export interface SandboxProcessor {
   title: string;
   /** What the paths of its requests begin with, such as `/v1/`. */
   path: string;
-  gateway(sandbox: Sandbox): Gateway;
+  protocol: Protocol;
   payments: {
     /** Fields of its payments in the control API, besides those that all processors have. */
     fields: {
@@ -34,10 +33,8 @@ export interface SandboxProcessor {
     isPlausible(id: string): boolean;
     /** How such a payment was made. */
     unseenMethod: string;
-    /** The ids under which a payment may be stored, given any of them; the id itself by default. */
-    storedIds?(id: string): string[];
-    /** Its ids besides the one that it is stored under. */
-    otherIds?(payment: Payment): string[];
+    /** All ids of the payment that has the given one; the first is its own. Without it, a payment has one id. */
+    idsOf?(id: string): readonly [string, ...string[]];
     /** Why the processor cannot have such a payment; null when it can. */
     problem?(payment: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>): string | null;
   };
@@ -48,7 +45,7 @@ export interface SandboxProcessor {
     /** The same, of an account with these credentials. */
     keysOf(credentials: Record<string, string>): Record<string, string>;
     /** The events about a refund that is new (`previous` is null) or has changed. */
-    events(ledger: Ledger, previous: Refund | null, refund: Refund, cause: Cause | null): string[];
+    events(ledger: Ledger, previous: Refund | null, refund: Refund): string[];
     /** Called at each attempt, for signatures that age. */
     signed(event: string, keys: Record<string, string>): WebhookRequest;
   };

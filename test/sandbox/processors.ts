@@ -1,5 +1,5 @@
 import { braintree } from './braintree/processor.ts';
-import type { Environment, WebhookEndpoint } from './ledger/ledger.ts';
+import type { Environment, WebhookEndpoint } from './ledger.ts';
 import type { SandboxProcessor } from './processor.ts';
 import { stripe } from './stripe/processor.ts';
 

@@ -1,9 +1,6 @@
 import http from 'node:http';
-import https from 'node:https';
 import { isDeepStrictEqual } from 'node:util';
-import type { Ledger, Refund, WebhookEndpoint } from './ledger/ledger.ts';
-import type { Sandbox } from './ledger/state.ts';
-import type { SandboxProcessor } from './processor.ts';
+import type { Ledger, Refund, WebhookEndpoint } from './ledger.ts';
 
 /** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
@@ -19,7 +16,8 @@ export interface WebhookRequest {
 }
 
 export interface Webhooks {
-  announce: Sandbox['announce'];
+  /** Sends webhooks about a refund that is new (`previous` is null) or has changed. */
+  announce: (previous: Refund | null, refund: Refund) => void;
   stop: () => void;
 }
 
@@ -27,15 +25,8 @@ export interface Webhooks {
  * Sends events to the endpoints in the settings. A restart drops undelivered events.
  * @param report takes a line with the failures so far, when there are new ones.
  */
-export function startWebhooks(
-  ledger: Ledger,
-  processor: (name: string) => SandboxProcessor,
-  report: (line: string) => void,
-): Webhooks {
-  const senders = {
-    http: { request: http.request, agent: new http.Agent(CONNECTIONS) },
-    https: { request: https.request, agent: new https.Agent(CONNECTIONS) },
-  };
+export function startWebhooks(ledger: Ledger, report: (line: string) => void): Webhooks {
+  const agent = new http.Agent(CONNECTIONS);
   let isStopped = false;
   const timers = new Set<NodeJS.Timeout>();
   const failures = { attempts: 0, events: 0, isReported: true };
@@ -61,12 +52,8 @@ export function startWebhooks(
     after(ATTEMPT_AFTER_MS[attempt] ?? 0, async () => {
       // The endpoint may have been removed meanwhile.
       if (!ledger.settings.webhooks.some((one) => isDeepStrictEqual(one, endpoint))) return;
-      const sender = endpoint.url.startsWith('https:') ? senders.https : senders.http;
-      const isAccepted = await post(
-        sender,
-        endpoint.url,
-        processor(endpoint.processor).webhooks.signed(payload, endpoint),
-      ).catch(() => false);
+      const { signed } = ledger.processor(endpoint.processor).webhooks;
+      const isAccepted = await post(agent, endpoint.url, signed(payload, endpoint));
       if (isAccepted || isStopped) return;
       const isLast = attempt + 1 === ATTEMPT_AFTER_MS.length;
       fail(isLast);
@@ -75,38 +62,28 @@ export function startWebhooks(
   };
 
   return {
-    announce: (previous, refund, cause) => {
-      const endpoints = ledger.settings.webhooks.filter((endpoint) => concerns(endpoint, refund));
+    announce(previous, refund) {
+      const endpoints = ledger.settings.webhooks.filter(
+        ({ processor, environment }) => processor === refund.processor && environment === refund.environment,
+      );
       if (endpoints.length === 0) return;
-      const payloads = processor(refund.processor).webhooks.events(ledger, previous, refund, cause);
+      const payloads = ledger.processor(refund.processor).webhooks.events(ledger, previous, refund);
       for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
     },
-    stop: () => {
+    stop() {
       isStopped = true;
       for (const timer of timers) clearTimeout(timer);
-      for (const { agent } of Object.values(senders)) agent.destroy();
+      agent.destroy();
     },
   };
 }
 
-function concerns(endpoint: WebhookEndpoint, { processor, environment }: Refund): boolean {
-  return endpoint.processor === processor && endpoint.environment === environment;
-}
-
-interface Sender {
-  request: typeof http.request;
-  agent: http.Agent;
-}
-
-/**
- * True when the receiver accepted the event in time.
- * @throws when the address is neither http nor https.
- */
-function post({ request, agent }: Sender, url: string, { body, headers }: WebhookRequest): Promise<boolean> {
+/** True when the receiver accepted the event in time. */
+function post(agent: http.Agent, url: string, { body, headers }: WebhookRequest): Promise<boolean> {
   return new Promise((resolve) => {
     let isAccepted = false;
     const length = { 'content-length': Buffer.byteLength(body) };
-    const posted = request(url, { method: 'POST', agent, headers: { ...headers, ...length } });
+    const posted = http.request(url, { method: 'POST', agent, headers: { ...headers, ...length } });
     const timer = setTimeout(() => posted.destroy(), ATTEMPT_TIMEOUT_MS);
     posted.on('response', (response) => {
       const { statusCode = 0 } = response;

@@ -1,7 +1,19 @@
-import type { Refund, Scope } from '../ledger/ledger.ts';
-import type { Sandbox } from '../ledger/state.ts';
-import type { SearchCriteria, TimeRange } from './request.ts';
+import { z } from 'zod';
+import type { Ledger, Scope } from '../ledger.ts';
 import { creditXml, saleOrderId, saleXml } from './xml.ts';
+
+const timeRange = z.object({ min: z.iso.datetime().optional(), max: z.iso.datetime().optional() });
+
+export const searchBody = z.object({
+  search: z.strictObject({
+    order_id: z.object({ is: z.string() }).optional(),
+    type: z.array(z.string()).optional(),
+    status: z.array(z.string()).optional(),
+    created_at: timeRange.optional(),
+    voided_at: timeRange.optional(),
+    ids: z.array(z.string()).optional(),
+  }),
+});
 
 interface Found {
   id: string;
@@ -15,27 +27,27 @@ interface Found {
 }
 
 /** Sales and credits that fit every criterion, newest first. */
-export function searchTransactions(sandbox: Sandbox, scope: Scope, criteria: SearchCriteria): Found[] {
-  return transactions(sandbox, scope)
-    .filter((found) => fits(found, criteria))
+export function searchTransactions(
+  ledger: Ledger,
+  scope: Scope,
+  criteria: z.infer<typeof searchBody>['search'],
+): Found[] {
+  const { order_id: orderId, type, status, created_at: createdAt, voided_at: voidedAt, ids } = criteria;
+  return transactions(ledger, scope)
+    .filter(
+      (found) =>
+        (orderId === undefined || orderId.is === found.orderId) &&
+        (type === undefined || type.includes(found.type)) &&
+        (status === undefined || status.includes(found.status)) &&
+        isWithin(found.createdAt, createdAt) &&
+        isWithin(found.voidedAt, voidedAt) &&
+        (ids === undefined || ids.includes(found.id)),
+    )
     .sort((a, b) => b.createdAt - a.createdAt);
 }
 
-function fits(found: Found, criteria: SearchCriteria): boolean {
-  const { order_id: orderId, id, type, status, created_at: createdAt, voided_at: voidedAt, ids } = criteria;
-  return (
-    (orderId === undefined || orderId.is === found.orderId) &&
-    (id === undefined || id.is === found.id) &&
-    (type === undefined || type.includes(found.type)) &&
-    (status === undefined || status.includes(found.status)) &&
-    isWithin(found.createdAt, createdAt) &&
-    isWithin(found.voidedAt, voidedAt) &&
-    (ids === undefined || ids.includes(found.id))
-  );
-}
-
 /** To the second, which is all that Braintree tells of a time; both ends included. */
-function isWithin(moment: number | null, range: TimeRange | undefined): boolean {
+function isWithin(moment: number | null, range: z.infer<typeof timeRange> | undefined): boolean {
   if (range === undefined) return true;
   if (moment === null) return false;
   const second = Math.floor(moment / 1000) * 1000;
@@ -43,32 +55,19 @@ function isWithin(moment: number | null, range: TimeRange | undefined): boolean 
   return (min === undefined || second >= Date.parse(min)) && (max === undefined || second <= Date.parse(max));
 }
 
-function transactions(sandbox: Sandbox, scope: Scope): Found[] {
-  const sales = sandbox.ledger.payments(scope).map((sale): Found => {
+function transactions(ledger: Ledger, scope: Scope): Found[] {
+  const sales = ledger.payments(scope).map((sale): Found => {
     const { id, status, createdAt } = sale;
-    return {
-      id,
-      type: 'sale',
-      orderId: saleOrderId(sale),
-      status,
-      createdAt,
-      voidedAt: sandbox.ledger.refundsOf(sale).find(({ kind }) => kind === 'void')?.createdAt ?? null,
-      xml: () => saleXml(sandbox.ledger, sale),
-    };
+    const voided = ledger.refundsOf(sale).find(({ kind }) => kind === 'void');
+    const [orderId, voidedAt] = [saleOrderId(sale), voided?.createdAt ?? null];
+    return { id, type: 'sale', orderId, status, createdAt, voidedAt, xml: () => saleXml(ledger, sale) };
   });
-  const credits = sandbox.ledger.refunds(scope).filter((refund) => refund.kind === 'refund');
-  return [...sales, ...credits.map(foundCredit)];
-}
-
-function foundCredit(credit: Refund): Found {
-  const { id, reference, status, createdAt } = credit;
-  return {
-    id,
-    type: 'credit',
-    orderId: reference,
-    status,
-    createdAt,
-    voidedAt: null,
-    xml: () => creditXml(credit),
-  };
+  const credits = ledger.refunds(scope).filter((refund) => refund.kind === 'refund');
+  return [
+    ...sales,
+    ...credits.map((credit): Found => {
+      const { id, reference: orderId, status, createdAt } = credit;
+      return { id, type: 'credit', orderId, status, createdAt, voidedAt: null, xml: () => creditXml(credit) };
+    }),
+  ];
 }

@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import { toDecimal } from '../ledger/currency.ts';
-import type { Ledger, Refund } from '../ledger/ledger.ts';
+import { toDecimal } from '../currency.ts';
+import type { Ledger, Refund } from '../ledger.ts';
 import type { WebhookRequest } from '../webhooks.ts';
 import { creditXml, failedRefundXml, notificationXml } from './xml.ts';
 
@@ -17,7 +17,7 @@ const FAILED: ReadonlySet<string> = new Set([
  */
 export function braintreeNotifications(ledger: Ledger, previous: Refund | null, refund: Refund): string[] {
   if (previous === null || refund.kind === 'void') return [];
-  const payment = ledger.payment(refund, refund.paymentId);
+  const payment = ledger.knownPayment(refund, refund.paymentId);
   const kind = kindOf(refund.status, payment?.paymentMethod === 'us_bank_account');
   if (kind === null) return [];
   const amount = toDecimal(refund.amount, refund.currency);

@@ -1,6 +1,6 @@
+import { toDecimal } from '../currency.ts';
 import type { Answer } from '../exchange.ts';
-import { toDecimal } from '../ledger/currency.ts';
-import type { Ledger, Payment, Refund } from '../ledger/ledger.ts';
+import type { Ledger, Payment, Refund } from '../ledger.ts';
 
 /** A validation error as Braintree numbers it. */
 export interface ValidationError {

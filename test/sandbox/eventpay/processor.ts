@@ -1,11 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { z } from 'zod';
-import type { Account, Answer, Call, Gateway, Outage } from '../exchange.ts';
-import type { Operation, Target } from '../faults.ts';
-import type { Environment, Ledger, Payment, Refund } from '../ledger/ledger.ts';
-import { declinesRefunds, existing, findPayment, namesOf, scopeOf } from '../ledger/payments.ts';
-import { addRefund, randomId, type Sandbox } from '../ledger/state.ts';
+import type { Account, Answer, Call, Request } from '../exchange.ts';
+import {
+  declinesRefunds,
+  type Environment,
+  type Ledger,
+  type Payment,
+  type Refund,
+  refundOf,
+} from '../ledger.ts';
 import type { SandboxProcessor } from '../processor.ts';
+import { randomId } from '../random-id.ts';
 
 /**
  * A processor that exists only here, to show that the core asks for capabilities: it takes refunds and reads payments, but can
@@ -16,10 +21,15 @@ export const eventpay = {
   name: 'eventpay',
   title: 'Eventpay',
   path: '/eventpay/',
-  gateway: eventpayGateway,
+  protocol: {
+    admit,
+    read,
+    failure: (status) => failure(status, `error_${status}`),
+    malformed: () => json(200, { unexpected: true }),
+  },
   payments: {
     fields: {
-      id: existing(/^ep_\w+$/, 'must look like ep_...'),
+      id: z.string().regex(/^ep_\w+$/, 'must look like ep_...'),
       paymentMethod: z.enum(['card']).default('card'),
     },
     statuses: ['paid'],
@@ -52,27 +62,6 @@ function signatureOf(secret: string, text: string): string {
   return createHmac('sha256', secret).update(text).digest('hex');
 }
 
-const outageStatus: Readonly<Record<Outage, number>> = {
-  'error-403': 403,
-  'error-500': 500,
-  'error-503': 503,
-  'rate-limit': 429,
-};
-
-function eventpayGateway(sandbox: Sandbox): Gateway {
-  return {
-    processor: 'eventpay',
-    admit,
-    targetOf: (call, account) => targetOf(sandbox, call, account),
-    execute: (call, account, crash) => {
-      const done = sandbox.ledger.transact(() => answerOf(sandbox, call, account));
-      return { answer: crash ? failure(500, 'crashed') : done, finished: () => undefined };
-    },
-    outage: (kind) => failure(outageStatus[kind], kind),
-    malformed: () => json(200, { unexpected: true }),
-  };
-}
-
 function admit({ headers, body, path }: Call): Account | Answer {
   const environment = headers['eventpay-account'];
   if (environment !== 'test' && environment !== 'live') return failure(401, 'unknown_account');
@@ -81,58 +70,38 @@ function admit({ headers, body, path }: Call): Account | Answer {
   return isSigned ? { environment, id: `eventpay_${environment}` } : failure(401, 'bad_signature');
 }
 
-const refundBody = z.object({
-  payment: z.string(),
-  amount: z.int().positive(),
-  currency: z.string(),
-  reference: z.string(),
-});
+const refundBody = z.object({ payment: z.string(), amount: z.int().positive(), reference: z.string() });
 
-function targetOf(sandbox: Sandbox, { method, path, body }: Call, { environment }: Account): Target {
-  const scope = scopeOf('eventpay', environment);
-  const [operation, id]: [Operation, string] =
-    method === 'POST'
-      ? ['refund.create', refundBody.safeParse(JSON.parse(body)).data?.payment ?? '']
-      : ['transaction.get', path.split('/').at(-1) ?? ''];
-  return { operation, transactionIds: namesOf(sandbox, scope, id) };
-}
+type RefundBody = z.infer<typeof refundBody>;
 
-function answerOf(sandbox: Sandbox, { method, path, body }: Call, { environment }: Account): Answer {
+function read(ledger: Ledger, { method, path, body }: Call, { environment }: Account): Request {
   const asked = method === 'POST' ? refundBody.parse(JSON.parse(body)) : null;
-  const id = asked?.payment ?? decodeURIComponent(path.split('/').at(-1) ?? '');
-  const payment = findPayment(sandbox, scopeOf('eventpay', environment), id);
-  if (payment === undefined) return failure(404, 'no_payment');
-  if (asked === null) return json(200, paymentJson(sandbox.ledger, payment));
-  if (declinesRefunds(payment)) return failure(422, 'declined');
-  const left = payment.amount - sandbox.ledger.refundedAmount(payment);
-  if (asked.amount > left) return failure(422, left === 0 ? 'already_refunded' : 'amount_too_large');
-  const refund = addRefund(
-    sandbox,
-    {
-      ...scopeOf('eventpay', environment),
-      id: randomId('epr_', 16),
-      paymentId: payment.id,
-      kind: 'refund',
-      amount: asked.amount,
-      currency: payment.currency,
-      status: 'pending',
-      reference: asked.reference,
-      createdAt: sandbox.now(),
-      driven: false,
-      reason: null,
-      metadata: {},
-      failureReason: null,
+  const paymentId = asked?.payment ?? decodeURIComponent(path.split('/').at(-1) ?? '');
+  const operation = asked === null ? 'transaction.get' : 'refund.create';
+  return {
+    ...{ operation, paymentId, key: null },
+    perform() {
+      const payment = ledger.findPayment({ processor: 'eventpay', environment }, paymentId);
+      if (payment === undefined) return { answer: failure(404, 'no_payment') };
+      if (asked !== null) return { answer: refund(ledger, payment, asked) };
+      // Says nothing about whose refunds they are.
+      const { id, amount, currency, createdAt } = payment;
+      const refunds = ledger.refundsOf(payment).map(refundJson);
+      const paidAt = new Date(createdAt).toISOString();
+      return { answer: json(200, { id, amount, currency, paid_at: paidAt, refunds }) };
     },
-    null,
-  );
-  return json(201, refundJson(refund));
+  };
 }
 
-/** Says nothing about whose refunds they are. */
-function paymentJson(ledger: Ledger, payment: Payment) {
-  const { id, amount, currency, createdAt } = payment;
-  const refunds = ledger.refundsOf(payment).map(refundJson);
-  return { id, amount, currency, paid_at: new Date(createdAt).toISOString(), refunds };
+function refund(ledger: Ledger, payment: Payment, { amount, reference }: RefundBody): Answer {
+  if (declinesRefunds(payment)) return failure(422, 'declined');
+  const left = payment.amount - ledger.refundedAmount(payment);
+  if (amount > left) return failure(422, left === 0 ? 'already_refunded' : 'amount_too_large');
+  const [id, status, createdAt] = [randomId('epr_', 16), 'pending', Date.now()];
+  return json(
+    201,
+    refundJson(ledger.addRefund(refundOf(payment, { id, amount, status, reference, createdAt }))),
+  );
 }
 
 function refundJson({ id, amount, currency, status }: Refund) {

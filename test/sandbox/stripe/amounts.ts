@@ -1,4 +1,4 @@
-import { decimalsOf } from '../ledger/currency.ts';
+import { decimalsOf } from '../currency.ts';
 
 // Stripe keeps two decimals for isk and ugx, which have none, and has none for mga.
 const STRIPE_DECIMALS: Readonly<Record<string, number>> = { isk: 2, ugx: 2, mga: 0 };

@@ -1,4 +1,4 @@
-import type { Ledger, Payment, Refund } from '../ledger/ledger.ts';
+import type { Ledger, Payment, Refund } from '../ledger.ts';
 import { toStripeUnits } from './amounts.ts';
 
 function paymentIntentId({ id }: Payment): string {

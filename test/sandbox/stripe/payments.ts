@@ -1,33 +1,33 @@
-import type { Payment } from '../ledger/ledger.ts';
-import { findPayment, scopeOf } from '../ledger/payments.ts';
-import type { Sandbox } from '../ledger/state.ts';
-import { invalidParameter, noSuch } from './errors.ts';
+import type { Payment } from '../ledger.ts';
+import { noSuch } from './answers.ts';
 import { chargeObject, disputeObject, paymentIntentObject } from './objects.ts';
-import type { StripeRequest } from './request.ts';
+import type { StripeRequest } from './processor.ts';
 
-export function retrieveCharge(sandbox: Sandbox, request: StripeRequest) {
-  const payment = request.id.startsWith('pi_') ? undefined : find(sandbox, request);
-  if (payment === undefined) throw noSuch('charge', request.id, 'id');
-  return chargeObject(sandbox.ledger, payment);
+export function retrieveCharge(request: StripeRequest) {
+  return chargeObject(request.ledger, findPayment(request, 'charge', request.id));
 }
 
-export function retrievePaymentIntent(sandbox: Sandbox, request: StripeRequest) {
-  const payment = request.id.startsWith('pi_') ? find(sandbox, request) : undefined;
-  if (payment === undefined) throw noSuch('payment_intent', request.id, 'intent');
-  const expanded = Object.values(request.form.nested.expand ?? {});
-  return paymentIntentObject(sandbox.ledger, payment, expanded.includes('latest_charge'));
+export function retrievePaymentIntent(request: StripeRequest) {
+  const payment = findPayment(request, 'payment_intent', request.id);
+  const expands = [...request.form.values()].includes('latest_charge');
+  return paymentIntentObject(request.ledger, payment, expands);
 }
 
 /** Those of one charge. */
-export function listDisputes(sandbox: Sandbox, request: StripeRequest) {
-  const { charge } = request.form.values;
-  if (charge === undefined) throw invalidParameter('charge', 'The sandbox lists disputes by charge only.');
-  const payment = findPayment(sandbox, scopeOf('stripe', request.account.environment), charge);
-  if (payment === undefined || charge.startsWith('pi_')) throw noSuch('charge', charge, 'charge');
+export function listDisputes(request: StripeRequest) {
+  const payment = findPayment(request, 'charge', request.form.get('charge') ?? '');
   const data = payment.status === 'disputed' ? [disputeObject(payment)] : [];
   return { object: 'list', url: '/v1/disputes', has_more: false, data };
 }
 
-function find(sandbox: Sandbox, request: StripeRequest): Payment | undefined {
-  return findPayment(sandbox, scopeOf('stripe', request.account.environment), request.id);
+/** @throws Refusal also for the id of the other kind. */
+export function findPayment(
+  { ledger, scope }: StripeRequest,
+  kind: 'charge' | 'payment_intent',
+  id: string,
+): Payment {
+  const isOfKind = id.startsWith('pi_') === (kind === 'payment_intent');
+  const payment = isOfKind ? ledger.findPayment(scope, id) : undefined;
+  if (payment === undefined) throw noSuch(kind, id);
+  return payment;
 }

@@ -1,46 +1,127 @@
-import type { Refund } from '../ledger/ledger.ts';
-import { findPayment, scopeOf } from '../ledger/payments.ts';
-import { moveRefund, type Sandbox } from '../ledger/state.ts';
-import { invalidParameter, noSuch, StripeRefusal } from './errors.ts';
-import { refundObject } from './objects.ts';
-import type { StripeRequest } from './request.ts';
+import { toDecimal } from '../currency.ts';
+import { declinesRefunds, type Payment, type Refund, refundOf } from '../ledger.ts';
+import { randomId } from '../random-id.ts';
+import { fromStripeUnits, stripeStep } from './amounts.ts';
+import { invalidParameter, noSuch, refused } from './answers.ts';
+import { capturedAmount, refundObject } from './objects.ts';
+import { findPayment } from './payments.ts';
+import type { StripeRequest } from './processor.ts';
 
-export function retrieveRefund(sandbox: Sandbox, request: StripeRequest) {
-  return refundObject(knownRefund(sandbox, request));
+const REASONS = ['duplicate', 'fraudulent', 'requested_by_customer'];
+const PARAMETERS = ['charge', 'payment_intent', 'amount', 'reason', 'metadata', 'expand'];
+
+export function createRefund(request: StripeRequest) {
+  const { ledger, form } = request;
+  checkParameters(form);
+  const payment = namedPayment(request);
+  if (payment === null) throw invalidParameter('charge', 'One of charge or payment_intent is required.');
+  const left = refundableAmount(request, payment);
+  const asked = form.get('amount');
+  const amount = asked === null ? left : readAmount(Number(asked), payment.currency);
+  if (amount > left) throw tooMuch(amount, left, payment.currency);
+  const metadata = nested(form, 'metadata');
+  const refund = refundOf(payment, {
+    id: randomId('re_', 24),
+    amount,
+    status: initialStatus(request, payment),
+    reference: metadata.refund_id ?? '',
+    createdAt: Date.now(),
+    reason: form.get('reason'),
+    metadata,
+  });
+  return refundObject(ledger.addRefund(refund));
 }
 
-export function cancelRefund(sandbox: Sandbox, request: StripeRequest) {
-  const refund = knownRefund(sandbox, request);
+function checkParameters(form: URLSearchParams): void {
+  const unknown = [...form.keys()].find((name) => !PARAMETERS.includes(name.replace(/\[.*/, '')));
+  if (unknown !== undefined) throw invalidParameter(unknown, `Received unknown parameter: ${unknown}`);
+  const [amount, reason] = [form.get('amount'), form.get('reason')];
+  if (amount !== null && !/^[1-9]\d{0,14}$/.test(amount)) {
+    throw invalidParameter('amount', `Invalid positive integer: ${amount}`);
+  }
+  if (reason !== null && !REASONS.includes(reason)) {
+    throw invalidParameter('reason', `Invalid reason: must be one of ${REASONS.join(', ')}`);
+  }
+}
+
+function initialStatus({ ledger }: StripeRequest, { paymentMethod }: Payment): string {
+  if (ledger.settings.autoSettleMs === 0) return 'succeeded';
+  return paymentMethod === 'customer_balance' ? 'requires_action' : 'pending';
+}
+
+/** What is left to refund; throws when the payment cannot be refunded at all. */
+function refundableAmount({ ledger }: StripeRequest, payment: Payment): number {
+  const { id: charge } = payment;
+  const refuse = (code: string, message: string) => refused({ code, message, charge });
+  if (payment.status === 'failed') {
+    throw refuse('charge_not_refundable', `Charge ${charge} failed, so there is nothing to refund.`);
+  }
+  const captured = capturedAmount(payment);
+  if (captured === 0) {
+    throw refuse('charge_not_refundable', `Charge ${charge} has not been captured yet.`);
+  }
+  if (payment.status === 'disputed') {
+    throw refuse('charge_disputed', `Charge ${charge} has been charged back; it cannot be refunded.`);
+  }
+  if (declinesRefunds(payment)) {
+    throw refuse('charge_not_refundable', `The card issuer declined the refund of charge ${charge}.`);
+  }
+  const left = captured - ledger.refundedAmount(payment);
+  if (left <= 0) throw refuse('charge_already_refunded', `Charge ${charge} has already been refunded.`);
+  return left;
+}
+
+function readAmount(amountStripe: number, currency: string): number {
+  const step = stripeStep(currency);
+  if (amountStripe % step === 0) return fromStripeUnits(amountStripe, currency);
+  const message = `Invalid amount for ${currency}: it must be a multiple of ${step}.`;
+  throw refused({ message, param: 'amount' });
+}
+
+function tooMuch(amount: number, left: number, currency: string) {
+  const shown = (minor: number) =>
+    currency === 'usd' ? `$${toDecimal(minor, currency)}` : `${toDecimal(minor, currency)} ${currency}`;
+  const message = `Refund amount (${shown(amount)}) is greater than unrefunded amount on charge (${shown(left)})`;
+  return refused({ message, param: 'amount' });
+}
+
+export function retrieveRefund(request: StripeRequest) {
+  return refundObject(knownRefund(request, request.id, 'id'));
+}
+
+export function cancelRefund(request: StripeRequest) {
+  const refund = knownRefund(request, request.id, 'id');
   if (refund.status !== 'requires_action') {
     const message = `Refund ${refund.id} has status ${refund.status}; only requires_action can be canceled.`;
-    throw new StripeRefusal(400, { type: 'invalid_request_error', message });
+    throw refused({ message });
   }
-  return refundObject(moveRefund(sandbox, refund, { status: 'canceled' }, request.cause));
+  return refundObject(request.ledger.moveRefund(refund, { status: 'canceled' }));
 }
 
 /** Newest first, by cursor. */
-export function listRefunds(sandbox: Sandbox, request: StripeRequest) {
-  const newestFirst = refundsAskedFor(sandbox, request).reverse();
-  const limit = readLimit(request.form.values.limit);
-  const start = afterCursor(newestFirst, request.form.values.starting_after);
-  const page = newestFirst.slice(start, start + limit);
+export function listRefunds(request: StripeRequest) {
+  const { form } = request;
+  const newestFirst = refundsAskedFor(request).reverse();
+  const limit = Number(form.get('limit') ?? 10);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 100) {
+    throw invalidParameter('limit', 'limit must be an integer between 1 and 100');
+  }
+  const cursor = form.get('starting_after');
+  const start = cursor === null ? 0 : newestFirst.indexOf(knownRefund(request, cursor, 'starting_after')) + 1;
   return {
     object: 'list',
     url: '/v1/refunds',
     has_more: start + limit < newestFirst.length,
-    data: page.map(refundObject),
+    data: newestFirst.slice(start, start + limit).map(refundObject),
   };
 }
 
-function refundsAskedFor(sandbox: Sandbox, request: StripeRequest): Refund[] {
-  const scope = scopeOf('stripe', request.account.environment);
-  const { charge, payment_intent: paymentIntent } = request.form.values;
-  const param = charge !== undefined ? 'charge' : 'payment_intent';
-  const id = charge ?? paymentIntent;
-  if (id === undefined) return madeWithin(sandbox.ledger.refunds(scope), request.form.nested.created ?? {});
-  const payment = findPayment(sandbox, scope, id);
-  if (payment === undefined) throw noSuch(param, id, param);
-  return sandbox.ledger.refundsOf(payment);
+function refundsAskedFor(request: StripeRequest): Refund[] {
+  const { ledger, scope, form } = request;
+  const payment = namedPayment(request);
+  return payment === null
+    ? madeWithin(ledger.refunds(scope), nested(form, 'created'))
+    : ledger.refundsOf(payment);
 }
 
 /** `created[gte]` and its like, in whole seconds. */
@@ -61,28 +142,23 @@ function madeWithin(refunds: Refund[], created: Record<string, string>): Refund[
   return refunds.filter(({ createdAt }) => bounds.every((fits) => fits(Math.floor(createdAt / 1000))));
 }
 
-function readLimit(limit: string | undefined): number {
-  if (limit === undefined) return 10;
-  const count = Number(limit);
-  if (!Number.isInteger(count) || count < 1 || count > 100) {
-    throw invalidParameter(
-      'limit',
-      'limit must be an integer between 1 and 100',
-      'parameter_invalid_integer',
-    );
+/** The payment that the form names; null when it names none. */
+function namedPayment(request: StripeRequest): Payment | null {
+  for (const kind of ['charge', 'payment_intent'] as const) {
+    const id = request.form.get(kind);
+    if (id !== null) return findPayment(request, kind, id);
   }
-  return count;
+  return null;
 }
 
-function afterCursor(refunds: readonly Refund[], startingAfter: string | undefined): number {
-  if (startingAfter === undefined) return 0;
-  const index = refunds.findIndex((refund) => refund.id === startingAfter);
-  if (index === -1) throw noSuch('refund', startingAfter, 'starting_after');
-  return index + 1;
-}
-
-function knownRefund(sandbox: Sandbox, request: StripeRequest): Refund {
-  const refund = sandbox.ledger.refund(scopeOf('stripe', request.account.environment), request.id);
-  if (refund === undefined) throw noSuch('refund', request.id, 'id');
+function knownRefund({ ledger, scope }: StripeRequest, id: string, param: string): Refund {
+  const refund = ledger.refund(scope, id);
+  if (refund === undefined) throw noSuch(param, id);
   return refund;
+}
+
+/** `metadata[a]=b&metadata[c]=d` is `{a: 'b', c: 'd'}`. */
+function nested(form: URLSearchParams, name: string): Record<string, string> {
+  const named = [...form].filter(([key]) => key.startsWith(`${name}[`));
+  return Object.fromEntries(named.map(([key, value]) => [key.slice(name.length + 1, -1), value]));
 }

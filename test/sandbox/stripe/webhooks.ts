@@ -1,26 +1,25 @@
 import { createHmac } from 'node:crypto';
-import type { Environment, Ledger, Refund } from '../ledger/ledger.ts';
-import { type Cause, randomId } from '../ledger/state.ts';
+import type { Ledger, Refund } from '../ledger.ts';
+import { randomId } from '../random-id.ts';
 import type { WebhookRequest } from '../webhooks.ts';
 import { chargeObject, refundObject } from './objects.ts';
 
 const API_VERSION = '2026-10-28.endive';
 
-/** The events that tell of a refund that appeared or changed. */
-export function stripeEvents(
-  ledger: Ledger,
-  previous: Refund | null,
-  refund: Refund,
-  cause: Cause | null,
-): string[] {
-  return subjectsOf(ledger, previous, refund).map((subject) =>
-    JSON.stringify(eventObject(subject, refund.environment, cause), null, 2),
+/** The events about a refund that appeared or changed. */
+export function stripeEvents(ledger: Ledger, previous: Refund | null, refund: Refund): string[] {
+  const isLive = refund.environment === 'live';
+  return subjectsOf(ledger, previous, refund).map(([type, object]) =>
+    JSON.stringify(eventObject(type, object, isLive), null, 2),
   );
 }
 
 /** Signed anew at each attempt, because receivers reject old timestamps. */
-export function signedStripeEvent(payload: string, { secret = '' }: Record<string, string>): WebhookRequest {
-  const timestamp = Math.floor(Date.now() / 1000);
+export function signedStripeEvent(
+  payload: string,
+  { secret = '' }: Record<string, string>,
+  timestamp = Math.floor(Date.now() / 1000),
+): WebhookRequest {
   const signature = createHmac('sha256', secret).update(`${timestamp}.${payload}`).digest('hex');
   return {
     body: payload,
@@ -32,70 +31,38 @@ export function signedStripeEvent(payload: string, { secret = '' }: Record<strin
   };
 }
 
-interface Subject {
-  type: string;
-  object: object;
-  previousAttributes?: Record<string, unknown>;
-}
+type Subject = [type: string, object: object];
 
 function subjectsOf(ledger: Ledger, previous: Refund | null, refund: Refund): Subject[] {
   const object = refundObject(refund);
   if (previous === null) {
-    const created: Subject = { type: 'refund.created', object };
+    const created: Subject = ['refund.created', object];
     return refund.status === 'succeeded' ? [created, ...eventsOfSuccess(ledger, refund)] : [created];
   }
-  const updated: Subject = {
-    type: 'refund.updated',
-    object,
-    previousAttributes: changedAttributes(previous, refund),
-  };
-  return refund.status === 'failed' ? [updated, { ...updated, type: 'refund.failed' }] : [updated];
+  const updated: Subject = ['refund.updated', object];
+  return refund.status === 'failed' ? [updated, ['refund.failed', object]] : [updated];
 }
 
 /** Of a refund that succeeds at once, Stripe also sends its charge, and an update once the bank's reference is known. */
 function eventsOfSuccess(ledger: Ledger, refund: Refund): Subject[] {
-  const payment = ledger.payment(refund, refund.paymentId);
-  const charge: Subject[] =
-    payment === undefined ? [] : [{ type: 'charge.refunded', object: chargeObject(ledger, payment) }];
-  const destination = (reference_status: string) => ({
-    destination_details: { type: 'card', card: { reference_status, type: 'refund' } },
-  });
-  const updated: Subject = {
-    type: 'refund.updated',
-    object: { ...refundObject(refund), ...destination('available') },
-    previousAttributes: destination('pending'),
-  };
-  return [...charge, updated];
+  const payment = ledger.knownPayment(refund, refund.paymentId);
+  const charge: Subject[] = payment === undefined ? [] : [['charge.refunded', chargeObject(ledger, payment)]];
+  const card = { reference_status: 'available', type: 'refund' };
+  const updated = { ...refundObject(refund), destination_details: { type: 'card', card } };
+  return [...charge, ['refund.updated', updated]];
 }
 
-function eventObject(
-  { type, object, previousAttributes }: Subject,
-  environment: Environment,
-  cause: Cause | null,
-) {
+/** An event as Stripe's API gives it. */
+export function eventObject(type: string, object: object, isLive: boolean) {
   return {
     id: randomId('evt_', 24),
     object: 'event',
     api_version: API_VERSION,
     created: Math.floor(Date.now() / 1000),
-    data: {
-      object,
-      ...(previousAttributes === undefined ? {} : { previous_attributes: previousAttributes }),
-    },
-    livemode: environment === 'live',
+    data: { object },
+    livemode: isLive,
     pending_webhooks: 1,
-    request: { id: cause?.requestId ?? null, idempotency_key: cause?.idempotencyKey ?? null },
+    request: { id: null, idempotency_key: null },
     type,
   };
-}
-
-function changedAttributes(previous: Refund, refund: Refund): Record<string, unknown> {
-  const now: Record<string, unknown> = refundObject(refund);
-  const before: Record<string, unknown> = refundObject(previous);
-  const names = new Set([...Object.keys(before), ...Object.keys(now)]);
-  return Object.fromEntries(
-    [...names]
-      .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(now[name]))
-      .map((name) => [name, before[name] ?? null]),
-  );
 }

@@ -146,10 +146,7 @@ export function connect(name: string, credentials: Record<string, unknown>, url:
 
 /** Gives a `describe` block a sandbox in which refunds stay open, and the variant's adapter connected to it. */
 export function useProcessor({ name, credentials, sandbox: own }: ProcessorVariant) {
-  const { sandbox, control } = useSandbox({
-    autoSettle: false,
-    ...(own === undefined ? {} : { processors: [own] }),
-  });
+  const { sandbox, control } = useSandbox({ autoSettle: false, processors: own && [own] });
   const processor = madeBeforeTests('The processor', () => connect(name, credentials, sandbox.url));
   return {
     sandbox,

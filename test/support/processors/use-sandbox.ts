@@ -8,27 +8,16 @@ export interface SandboxInTests {
   control: SandboxControl;
 }
 
-export interface SandboxInTestsOptions {
-  now?: SandboxOptions['now'];
-  processors?: SandboxOptions['processors'];
+export interface SandboxInTestsOptions extends Pick<SandboxOptions, 'processors'> {
   /** False: a refund stays open until a test drives it. */
   autoSettle?: boolean;
 }
 
 /** Gives a test file, or a `describe` block, a sandbox of its own, without faults at the start of each test. */
-export function useSandbox({
-  now,
-  processors,
-  autoSettle = true,
-}: SandboxInTestsOptions = {}): SandboxInTests {
+export function useSandbox({ processors, autoSettle = true }: SandboxInTestsOptions = {}): SandboxInTests {
   const sandbox = madeBeforeTests(
     'The sandbox',
-    () =>
-      startSandbox({
-        port: 0,
-        ...(now === undefined ? {} : { now }),
-        ...(processors === undefined ? {} : { processors }),
-      }),
+    () => startSandbox({ port: 0, processors }),
     (running) => running.close(),
   );
   const control = madeBeforeTests('The sandbox', () => sandboxControl(sandbox.url));

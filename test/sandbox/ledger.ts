@@ -1,0 +1,305 @@
+import { Faults } from './faults.ts';
+import { type Journal, openJournal, readJournal } from './journal.ts';
+import type { RefundStatus, SandboxProcessor } from './processor.ts';
+import { startWebhooks, type Webhooks } from './webhooks.ts';
+
+export type Environment = 'test' | 'live';
+
+/** Ids are unique within a scope. */
+export interface Scope {
+  processor: string;
+  environment: Environment;
+}
+
+export interface Payment extends Scope {
+  /** Stripe: the charge's id, also when the payment was registered under its payment intent. */
+  id: string;
+  /** The id under which it was first used, and which the control API reports. */
+  registeredAs: string;
+  amount: number;
+  /** Stripe: what was captured so far, where it is not all or nothing of the amount. */
+  capturedAmount?: number | undefined;
+  currency: string;
+  createdAt: number;
+  status: string;
+  paymentMethod: string;
+}
+
+export interface Refund extends Scope {
+  id: string;
+  paymentId: string;
+  /** A void is a Braintree sale that was voided before it settled; it has no credit. */
+  kind: 'refund' | 'void';
+  amount: number;
+  currency: string;
+  status: string;
+  /** The caller's id of the refund: Stripe metadata.refund_id, Braintree order id. */
+  reference: string;
+  createdAt: number;
+  /** True once the control API has set the status, so that it no longer settles. */
+  driven: boolean;
+  reason: string | null;
+  metadata: Record<string, string>;
+  failureReason: string | null;
+}
+
+/** What an idempotency key of an account stands for. */
+export interface KeptAnswer {
+  claim: string;
+  fingerprint: string;
+  /** What a repetition is answered from. */
+  kept: string;
+}
+
+export interface Settings {
+  autoSettleMs: number | null;
+  latencyMs: number;
+  /** Receivers, each of the events of one account. */
+  webhooks: WebhookEndpoint[];
+}
+
+/** Where an account's events go, and what they are signed with. */
+export type WebhookEndpoint = Scope & { url: string } & Record<string, string>;
+
+export interface LedgerOptions {
+  processors: readonly SandboxProcessor[];
+  /** Where the state lives; without it, nothing survives a restart. */
+  dataFile?: string | undefined;
+  /** Takes a line when webhooks could not be delivered. */
+  report?: ((line: string) => void) | undefined;
+}
+
+type Entry = { payment: Payment } | { refund: Refund } | { answer: KeptAnswer } | { settings: Settings };
+
+const DAY_MS = 86_400_000;
+const SWEEP_EVERY_MS = 50;
+
+/** Everything that the processors of a sandbox know. */
+export class Ledger {
+  readonly processors: readonly SandboxProcessor[];
+  readonly faults = new Faults();
+  /** Idempotency keys whose answer has not left yet. */
+  readonly keysInUse = new Set<string>();
+  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhooks: [] };
+  readonly #payments = new Map<string, Payment>();
+  /** By every id that a payment has. */
+  readonly #paymentsById = new Map<string, string>();
+  readonly #refunds = new Map<string, Refund>();
+  readonly #refundsByPayment = new Map<string, Set<string>>();
+  readonly #unsettled = new Set<string>();
+  readonly #answers = new Map<string, KeptAnswer>();
+  readonly #journal: Journal | null;
+  readonly #webhooks: Webhooks;
+  readonly #sweep: NodeJS.Timeout;
+
+  constructor({ processors, dataFile, report = () => undefined }: LedgerOptions) {
+    this.processors = processors;
+    if (dataFile !== undefined) for (const entry of readJournal(dataFile)) this.#apply(entry as Entry);
+    this.#journal = dataFile === undefined ? null : openJournal(dataFile, this.#snapshot());
+    this.#webhooks = startWebhooks(this, report);
+    this.#sweep = setInterval(() => this.settleDueRefunds(), SWEEP_EVERY_MS).unref();
+  }
+
+  /** @throws RangeError for a name that no processor of this sandbox has. */
+  processor(name: string): SandboxProcessor {
+    const found = this.processors.find((processor) => processor.name === name);
+    if (found === undefined) throw new RangeError(`The sandbox has no processor ${name}.`);
+    return found;
+  }
+
+  get settings(): Settings {
+    return this.#settings;
+  }
+
+  changeSettings(change: Partial<Settings>): void {
+    this.#write({ settings: { ...this.#settings, ...change } });
+  }
+
+  knownPayment(scope: Scope, id: string): Payment | undefined {
+    return this.#payments.get(this.#paymentsById.get(nameOf(scope, id)) ?? '');
+  }
+
+  /** An unknown id of plausible form becomes a payment of 100.00 USD made yesterday. */
+  findPayment(scope: Scope, id: string): Payment | undefined {
+    const { payments } = this.processor(scope.processor);
+    const known = this.knownPayment(scope, id);
+    if (known !== undefined || mayNotExist(id) || !payments.isPlausible(id)) return known;
+    const [paymentMethod, status] = [payments.unseenMethod, payments.statuses[0]];
+    const createdAt = Date.now() - DAY_MS;
+    return this.putPayment(scope, id, { amount: 10_000, currency: 'usd', createdAt, status, paymentMethod });
+  }
+
+  /** Adds a payment, or changes the one that has the id. */
+  putPayment(
+    { processor, environment }: Scope,
+    id: string,
+    fields: Omit<Payment, 'id' | 'registeredAs' | keyof Scope>,
+  ): Payment {
+    const known = this.knownPayment({ processor, environment }, id);
+    const names = { id: known?.id ?? this.#idsOf(processor, id)[0], registeredAs: known?.registeredAs ?? id };
+    const payment: Payment = { ...fields, processor, environment, ...names };
+    this.#write({ payment });
+    return payment;
+  }
+
+  /** Every id of a payment, given one of them. */
+  idsOfPayment(scope: Scope, id: string): readonly string[] {
+    return this.#idsOf(scope.processor, this.knownPayment(scope, id)?.id ?? id);
+  }
+
+  payments(scope: Scope): Payment[] {
+    return [...this.#payments.values()].filter((payment) => sameScope(payment, scope));
+  }
+
+  refund(scope: Scope, id: string): Refund | undefined {
+    return this.#refunds.get(nameOf(scope, id));
+  }
+
+  /** Oldest first. */
+  refunds(scope: Scope): Refund[] {
+    return [...this.#refunds.values()].filter((refund) => sameScope(refund, scope));
+  }
+
+  /** Oldest first. */
+  refundsOf(payment: Payment): Refund[] {
+    const names = this.#refundsByPayment.get(nameOf(payment, payment.id)) ?? [];
+    return [...names].flatMap((name) => this.#refunds.get(name) ?? []);
+  }
+
+  refundedAmount(payment: Payment): number {
+    const amounts = this.refundsOf(payment).map((refund) =>
+      this.#meaningOf(refund).isReturned ? 0 : refund.amount,
+    );
+    return amounts.reduce((sum, amount) => sum + amount, 0);
+  }
+
+  /** Adds a refund, and sends webhooks about it. */
+  addRefund(refund: Refund): Refund {
+    this.#write({ refund });
+    this.#webhooks.announce(null, refund);
+    return refund;
+  }
+
+  /** The only way a refund changes. */
+  moveRefund(refund: Refund, change: Partial<Pick<Refund, 'status' | 'failureReason' | 'driven'>>): Refund {
+    const next: Refund = { ...refund, failureReason: null, ...change };
+    this.#write({ refund: next });
+    if (next.status !== refund.status) this.#webhooks.announce(refund, next);
+    return next;
+  }
+
+  /**
+   * Called before each request, so that no status is stale, and by a timer, so that webhooks are sent without requests. Due
+   * times follow from the stored creation time and survive a restart.
+   */
+  settleDueRefunds(): void {
+    const { autoSettleMs } = this.#settings;
+    if (autoSettleMs === null) return;
+    for (const name of this.#unsettled) {
+      const refund = this.#refunds.get(name);
+      // The refunds come oldest first and share one delay.
+      if (refund === undefined || refund.createdAt > Date.now() - autoSettleMs) return;
+      const { settlesTo } = this.#meaningOf(refund);
+      if (settlesTo !== undefined) this.moveRefund(refund, { status: settlesTo });
+    }
+  }
+
+  keptAnswer(claim: string): KeptAnswer | undefined {
+    return this.#answers.get(claim);
+  }
+
+  keepAnswer(answer: KeptAnswer): void {
+    this.#write({ answer });
+  }
+
+  /** Runs `action` once everything so far is in the journal. */
+  onceWritten(action: () => void): void {
+    if (this.#journal === null) action();
+    else this.#journal.onceWritten(action);
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    this.#webhooks.stop();
+    this.#journal?.close();
+  }
+
+  #idsOf(processor: string, id: string): readonly [string, ...string[]] {
+    return this.processor(processor).payments.idsOf?.(id) ?? [id];
+  }
+
+  #meaningOf({ processor, status }: Refund): RefundStatus {
+    return this.processor(processor).refundStatuses[status] ?? {};
+  }
+
+  #write(entry: Entry): void {
+    this.#apply(entry);
+    this.#journal?.append(entry);
+  }
+
+  #apply(entry: Entry): void {
+    if ('settings' in entry) this.#settings = entry.settings;
+    else if ('answer' in entry) this.#answers.set(entry.answer.claim, entry.answer);
+    else if ('payment' in entry) this.#applyPayment(entry.payment);
+    else this.#applyRefund(entry.refund);
+  }
+
+  #applyPayment(payment: Payment): void {
+    const name = nameOf(payment, payment.id);
+    this.#payments.set(name, payment);
+    for (const id of this.#idsOf(payment.processor, payment.id)) {
+      this.#paymentsById.set(nameOf(payment, id), name);
+    }
+  }
+
+  #applyRefund(refund: Refund): void {
+    const name = nameOf(refund, refund.id);
+    this.#refunds.set(name, refund);
+    const settles = !refund.driven && this.#meaningOf(refund).settlesTo !== undefined;
+    if (settles) this.#unsettled.add(name);
+    else this.#unsettled.delete(name);
+    const paymentName = nameOf(refund, refund.paymentId);
+    const siblings = this.#refundsByPayment.get(paymentName) ?? new Set();
+    this.#refundsByPayment.set(paymentName, siblings.add(name));
+  }
+
+  #snapshot(): Entry[] {
+    return [
+      { settings: this.#settings },
+      ...[...this.#payments.values()].map((payment) => ({ payment })),
+      ...[...this.#refunds.values()].map((refund) => ({ refund })),
+      ...[...this.#answers.values()].map((answer) => ({ answer })),
+    ];
+  }
+}
+
+/** A refund of a payment, as long as nothing else is said of it. */
+export function refundOf(
+  payment: Payment,
+  fields: Pick<Refund, 'id' | 'amount' | 'status' | 'reference' | 'createdAt'> & Partial<Refund>,
+): Refund {
+  const { processor, environment, currency, id: paymentId } = payment;
+  return {
+    ...{ processor, environment, paymentId, currency, kind: 'refund', driven: false },
+    ...{ reason: null, metadata: {}, failureReason: null },
+    ...fields,
+  };
+}
+
+/** True for an id that no payment has, ever. */
+export function mayNotExist(id: string): boolean {
+  return id.includes('missing');
+}
+
+/** True when the issuer declines every refund of the payment. */
+export function declinesRefunds({ registeredAs, id }: Payment): boolean {
+  return registeredAs.includes('declined') || id.includes('declined');
+}
+
+function nameOf(scope: Scope, id: string): string {
+  return `${scope.processor}/${scope.environment}/${id}`;
+}
+
+function sameScope(a: Scope, b: Scope): boolean {
+  return a.processor === b.processor && a.environment === b.environment;
+}
