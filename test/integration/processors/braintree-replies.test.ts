@@ -7,7 +7,7 @@ import {
   connect,
 } from '../../support/processors/processor-variants.ts';
 import { useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 
@@ -81,7 +81,7 @@ describe('Braintree on the wire', () => {
   test('does not send the cancellation of a void, which would void the payment', async () => {
     const { url, seen } = await answerWrites((response) => xml(response, 200, creditXml()));
     const braintree = connect('braintree', braintreeCredentials, url);
-    expect(await braintree.cancelRefund('sale1', referenceOf(submission), options)).toMatchObject({
+    expect(await braintree.cancelRefund('sale1', submission, options)).toMatchObject({
       kind: 'refused',
     });
     expect(seen).toEqual([]);

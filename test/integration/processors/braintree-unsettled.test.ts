@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { braintreeVariants, useProcessor } from '../../support/processors/processor-variants.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 const whole = { amount: 5_000n };
@@ -27,8 +27,8 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       expect(await processor.createRefund(submission, options)).toEqual({ kind: 'accepted', refund });
       expect(await moved(id)).toMatchObject([{ id, amount: 5_000, status: 'voided' }]);
       const found = { kind: 'found', value: refund };
-      expect(await processor.getRefund(id, referenceOf(submission), options)).toEqual(found);
-      expect(await processor.findRefund(referenceOf(submission), options)).toEqual(found);
+      expect(await processor.getRefund(id, submission, options)).toEqual(found);
+      expect(await processor.findRefund(submission, options)).toEqual(found);
       expect(await processor.getPayment(id, options)).toMatchObject({
         value: { refunds: [{ id, amount: 5_000n, state: 'completed', refundId: null }] },
       });
@@ -67,7 +67,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       kind: 'rejected',
       failure: { code: 'already_refunded' },
     });
-    expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
+    expect(await processor.findRefund(submissionFor(id), options)).toMatchObject({
       kind: 'not-found',
     });
     expect(await moved(id)).toHaveLength(1);
@@ -86,7 +86,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       kind: 'unknown',
       replied,
     });
-    expect(await processor.findRefund(referenceOf(submission), options)).toMatchObject({
+    expect(await processor.findRefund(submission, options)).toMatchObject({
       kind: 'found',
       value: { id, state: 'completed' },
     });

@@ -12,7 +12,7 @@ import {
   stripeCredentials,
 } from '../../support/processors/processor-variants.ts';
 import { json, useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 const serve = useScriptedServers();
 
@@ -32,8 +32,8 @@ describe('a deadline', () => {
     const answers = await Promise.all([
       stripe.createRefund(submission, { timeoutMs: 300 }),
       stripe.getPayment('pi_1', { timeoutMs: 300 }),
-      stripe.findRefund(referenceOf(submission), { timeoutMs: 300 }),
-      stripe.cancelRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
+      stripe.findRefund(submission, { timeoutMs: 300 }),
+      stripe.cancelRefund('re_1', submission, { timeoutMs: 300 }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
@@ -58,8 +58,8 @@ describe('a deadline', () => {
     const answers = await Promise.all([
       braintree.createRefund(submission, { timeoutMs: 600 }),
       braintree.getPayment('sale2', { timeoutMs: 300 }),
-      braintree.getRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
-      braintree.cancelRefund('credit1', referenceOf(submission), { timeoutMs: 300 }),
+      braintree.getRefund('credit1', submission, { timeoutMs: 300 }),
+      braintree.cancelRefund('credit1', submission, { timeoutMs: 300 }),
     ]);
     expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { chargeJson, refundJson } from '../../support/processors/processor-replies.ts';
 import { connect, stripeCredentials } from '../../support/processors/processor-variants.ts';
 import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
-import { referenceOf, submissionFor } from '../../support/refunds/refund-records.ts';
+import { submissionFor } from '../../support/refunds/refund-records.ts';
 
 const options = { timeoutMs: 5_000 };
 
@@ -122,7 +122,7 @@ describe('Stripe on the wire', () => {
       json(response, 200, { object: 'list', data, has_more: after === null });
     });
     const stripe = connect('stripe', stripeCredentials, url);
-    expect(await stripe.findRefund(referenceOf(submission), options)).toMatchObject({
+    expect(await stripe.findRefund(submission, options)).toMatchObject({
       kind: 'found',
       value: { id: 're_2' },
     });
@@ -137,7 +137,7 @@ describe('Stripe on the wire', () => {
       json(response, 200, { object: 'list', data: [refundJson()], has_more: true }),
     );
     const stripe = connect('stripe', stripeCredentials, url);
-    expect(await stripe.findRefund(referenceOf(submission), options)).toMatchObject({ kind: 'unavailable' });
+    expect(await stripe.findRefund(submission, options)).toMatchObject({ kind: 'unavailable' });
   });
 
   test.each([

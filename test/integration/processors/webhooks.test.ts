@@ -6,7 +6,6 @@ import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors
 import { connect } from '../../support/processors/processor-variants.ts';
 import {
   braintreeForm,
-  braintreeKeys,
   braintreeNotification,
   type SignedWebhook,
   signBraintree,
@@ -240,7 +239,7 @@ describe('webhooks of Braintree', () => {
       const verdict = await processor.verifyWebhook({ body: Buffer.from(form.toString()), headers: {} });
       expect(verdict).toEqual({ kind: 'not-verified', reason: 'the payload is not a notification' });
     }
-    expect(braintreeForm('a'.repeat(20), braintreeKeys('test')).body).toContain(
+    expect(braintreeForm('a'.repeat(20)).body).toContain(
       encodeURIComponent(processor.answerChallenge('a'.repeat(20)) ?? ''),
     );
   });

@@ -9,7 +9,7 @@ import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts'
 import { useSandbox } from '../../support/processors/use-sandbox.ts';
 
 const inFolder = useTemporaryFolder();
-const { sandbox, control } = useSandbox();
+const { sandbox } = useSandbox();
 
 /** The status of a request to create a payment. */
 async function createWith(headers: Record<string, string>): Promise<number | undefined> {

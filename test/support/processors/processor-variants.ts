@@ -1,13 +1,16 @@
 import { newId } from '#shared/platform/ids.ts';
 import {
   allCapabilities,
+  type CallAnswer,
   type Processor,
   type ProcessorCapabilities,
+  type RefundSubmission,
 } from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import type { SandboxProcessor } from '../../sandbox/processor.ts';
 import { sandboxProcessors } from '../../sandbox/processors.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
+import { submissionFor } from '../refunds/refund-records.ts';
 import { type ReportedRefund, type SignedWebhook, type Signer, webhookAbout } from './signed-webhooks.ts';
 import { useSandbox } from './use-sandbox.ts';
 
@@ -65,7 +68,7 @@ const stripe: ProcessorVariant = {
     about: (reported, signer) => webhookAbout('stripe', reported, signer),
     reported: { externalRefundId: 're_1', refundId, transactionId: 'ch_1' },
     event: {
-      id: /^evt_[0-9a-f]{32}$/,
+      id: /^evt_[0-9a-z]{24}$/,
       type: 'refund.updated',
       environment: 'test',
       transactionIds: ['ch_1', 'pi_1'],
@@ -144,17 +147,42 @@ export function connect(name: string, credentials: Record<string, unknown>, url:
   return kind.connect(kind.parseCredentials({ ...credentials, apiBase: url }, 'test'));
 }
 
+/** Limits of a call that no fault delays. */
+export const options = { timeoutMs: 5_000 };
+
 /** Gives a `describe` block a sandbox in which refunds stay open, and the variant's adapter connected to it. */
-export function useProcessor({ name, credentials, sandbox: own }: ProcessorVariant) {
+export function useProcessor(variant: ProcessorVariant) {
+  const { name, credentials, sandbox: own, capabilities, cancellable, ids } = variant;
   const { sandbox, control } = useSandbox({ autoSettle: false, processors: own && [own] });
   const processor = madeBeforeTests('The processor', () => connect(name, credentials, sandbox.url));
+  /** A payment of 50.00 USD. */
+  const payment = (changes: Record<string, unknown> = {}) =>
+    control.transaction({ processor: name, amount: 5_000, currency: 'usd', ...changes });
   return {
     sandbox,
     control,
     processor,
-    /** A payment of 50.00 USD. */
-    payment: (changes: Record<string, unknown> = {}) =>
-      control.transaction({ processor: name, amount: 5_000, currency: 'usd', ...changes }),
+    payment,
+    /** A new payment with an accepted refund of 15.00 USD. */
+    async refunded(changes: Record<string, unknown> = {}, asked: Partial<RefundSubmission> = {}) {
+      const transactionId = await payment(changes);
+      const submission = submissionFor(transactionId, asked);
+      const answer = await processor.createRefund(submission, options);
+      if (answer.kind !== 'accepted') throw new Error(answer.kind);
+      return { transactionId, submission, refund: answer.refund };
+    },
+    /** What an adapter answers to each call that the processor can be asked. */
+    async everyCall(adapter: Processor, transactionId: string): Promise<CallAnswer[]> {
+      const submission = submissionFor(transactionId);
+      const answers: CallAnswer[] = [
+        await adapter.getPayment(transactionId, options),
+        await adapter.createRefund(submission, options),
+      ];
+      if (capabilities.findsRefunds) answers.push(await adapter.findRefund(submission, options));
+      if (capabilities.readsRefunds) answers.push(await adapter.getRefund(ids.refund, submission, options));
+      if (cancellable !== null) answers.push(await adapter.cancelRefund(ids.refund, submission, options));
+      return answers;
+    },
     /** The refunds that moved money of a payment. */
     moved: (transactionId: string) => control.refunds({ processor: name, transactionId }),
   };

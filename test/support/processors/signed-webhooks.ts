@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import Stripe from 'stripe';
 import type { Environment } from '#shared/platform/environment.ts';
-import { braintreeClient } from '../../sandbox/clients.ts';
+import { signedNotification } from '../../sandbox/braintree/webhooks.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
+import { eventObject, signedStripeEvent } from '../../sandbox/stripe/webhooks.ts';
+import type { WebhookRequest } from '../../sandbox/webhooks.ts';
 
-// Webhooks as the processors send them, signed by their own SDKs.
+// Webhooks as the processors send them, signed as the sandbox does it. The service verifies them with the SDKs.
 
-export interface SignedWebhook {
-  body: string;
-  headers: Record<string, string>;
-}
+export type SignedWebhook = WebhookRequest;
 
 /** The refund that a webhook is about, as its processor has it. */
 export interface ReportedRefund {
@@ -33,29 +30,12 @@ export function stripeEvent(
   { externalRefundId, refundId, transactionId, processorStatus = 'succeeded' }: ReportedRefund,
   changes: Record<string, unknown> = {},
 ): Record<string, unknown> {
-  return {
-    id: `evt_${randomUUID().replaceAll('-', '')}`,
-    object: 'event',
-    api_version: '2026-10-28.endive',
-    created: Math.floor(Date.now() / 1000),
-    data: {
-      object: {
-        id: externalRefundId,
-        object: 'refund',
-        amount: 1,
-        currency: 'usd',
-        status: processorStatus,
-        charge: transactionId,
-        payment_intent: `pi_${transactionId.slice(3)}`,
-        metadata: refundId === null ? {} : { refund_id: refundId },
-      },
-    },
-    livemode: false,
-    pending_webhooks: 1,
-    request: { id: null, idempotency_key: null },
-    type: 'refund.updated',
-    ...changes,
+  const refund = {
+    ...{ id: externalRefundId, object: 'refund', amount: 1, currency: 'usd', status: processorStatus },
+    ...{ charge: transactionId, payment_intent: `pi_${transactionId.slice(3)}` },
+    metadata: refundId === null ? {} : { refund_id: refundId },
   };
+  return { ...eventObject('refund.updated', refund, false), ...changes };
 }
 
 /** Signs a body for Stripe's endpoint of the sandbox's account, or with a secret of its own. */
@@ -63,25 +43,18 @@ export function signStripe(
   body: string,
   { environment = 'test', timestamp, secret }: Signer & { secret?: string } = {},
 ): SignedWebhook {
-  const header = Stripe.webhooks.generateTestHeaderString({
-    payload: body,
-    secret: secret ?? sandboxCredentials(environment, '').stripe.webhookSecret,
-    ...(timestamp === undefined ? {} : { timestamp }),
-  });
-  return {
-    body,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'stripe-signature': header },
-  };
+  const { webhookSecret } = sandboxCredentials(environment, '').stripe;
+  return signedStripeEvent(body, { secret: secret ?? webhookSecret }, timestamp);
 }
 
 /** A notification about a refund, as Braintree's gateway writes it. */
 export function braintreeNotification(
   { externalRefundId, refundId, transactionId, processorStatus = 'settled' }: ReportedRefund,
-  { kind = 'transaction_settled', type = 'credit', at = new Date() } = {},
+  { type = 'credit' } = {},
 ): string {
   return `<notification>
-    <timestamp type="datetime">${at.toISOString()}</timestamp>
-    <kind>${kind}</kind>
+    <timestamp type="datetime">${new Date().toISOString()}</timestamp>
+    <kind>transaction_settled</kind>
     <subject><transaction>
       <id>${externalRefundId}</id><type>${type}</type><status>${processorStatus}</status><amount>1.00</amount>
       <order-id>${refundId ?? 'order-1'}</order-id>
@@ -94,30 +67,18 @@ export function braintreeNotification(
 /** Signs XML, or what takes its place, with the keys of the sandbox's account, or with others. */
 export function signBraintree(
   xml: string,
-  { environment = 'test', keys }: Signer & { keys?: { publicKey: string; privateKey: string } } = {},
+  { environment = 'test', keys }: Signer & { keys?: Record<string, string> } = {},
 ): SignedWebhook {
-  return braintreeForm(`${Buffer.from(xml).toString('base64')}\n`, keys ?? braintreeKeys(environment));
+  const payload = `${Buffer.from(xml).toString('base64')}\n`;
+  return braintreeForm(payload, keys ?? sandboxCredentials(environment, '').braintree);
 }
 
 /** Signs a payload as it is. */
 export function braintreeForm(
   payload: string,
-  keys: { publicKey: string; privateKey: string },
+  keys: Record<string, string> = sandboxCredentials('test', '').braintree,
 ): SignedWebhook {
-  const { gateway } = braintreeClient('http://unused.example', keys);
-  const { sampleSignature } = gateway.webhookTesting as unknown as {
-    sampleSignature(signed: string): string;
-  };
-  const signature = sampleSignature.call(gateway.webhookTesting, payload);
-  return {
-    body: new URLSearchParams({ bt_signature: signature, bt_payload: payload }).toString(),
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  };
-}
-
-/** The keys that the sandbox's account has in an environment. */
-export function braintreeKeys(environment: Environment) {
-  return sandboxCredentials(environment, '').braintree;
+  return signedNotification(payload, keys);
 }
 
 /** A webhook about a refund, signed for the test organization's account. */

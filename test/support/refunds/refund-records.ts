@@ -1,6 +1,6 @@
 import type { DatabaseTransaction, Prisma, Refund, RefundWork } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
-import type { RefundReference, RefundSubmission } from '#shared/processors/contract/processor.ts';
+import type { RefundSubmission } from '#shared/processors/contract/processor.ts';
 import { type Attempt, attemptsOf } from '#shared/refunds/model/attempts.ts';
 import type { TestService } from '../service.ts';
 import { waitFor } from '../wait-for.ts';
@@ -112,13 +112,4 @@ export function submissionFor(
     idempotencyKey: `${refundId}-0`,
     ...changes,
   };
-}
-
-export function referenceOf({
-  refundId,
-  transactionId,
-  amount,
-  currency,
-}: RefundSubmission): RefundReference {
-  return { refundId, transactionId, amount, currency };
 }

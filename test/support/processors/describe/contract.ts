@@ -1,27 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import type { CallAnswer } from '#shared/processors/contract/processor.ts';
-import { referenceOf, submissionFor } from '../../refunds/refund-records.ts';
-import { connect, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
-
-const options = { timeoutMs: 5_000 };
+import { submissionFor } from '../../refunds/refund-records.ts';
+import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 
 /** What each call to an adapter answers. */
 export function describeContract(variant: ProcessorVariant): void {
   describe(`the contract of a processor: ${variant.title}`, () => {
     const { findsRefunds, readsRefunds } = variant.capabilities;
-
-    const { sandbox, control, processor, payment, moved } = useProcessor(variant);
+    const { ids, statuses, knowsKeys, cancellable } = variant;
+    const { sandbox, control, processor, payment, refunded, everyCall, moved } = useProcessor(variant);
 
     test('reads a payment with its amount, currency, time and refunds', async () => {
-      const id = await payment({ createdAt: '2026-01-31T12:00:00Z' });
-      const submission = submissionFor(id);
-      await processor.createRefund(submission, options);
-      const answer = await processor.getPayment(id, options);
-      const [refund] = await moved(id);
-      expect(answer).toEqual({
+      const { transactionId, submission } = await refunded({ createdAt: '2026-01-31T12:00:00Z' });
+      const [refund] = await moved(transactionId);
+      expect(await processor.getPayment(transactionId, options)).toEqual({
         kind: 'found',
         value: {
-          transactionIds: variant.transactionIds(id),
+          transactionIds: variant.transactionIds(transactionId),
           amount: 5_000n,
           currency: 'usd',
           chargedAt: new Date('2026-01-31T12:00:00Z'),
@@ -32,7 +26,7 @@ export function describeContract(variant: ProcessorVariant): void {
               currency: 'usd',
               state: 'open',
               processorStatus: refund?.status,
-              refundId: variant.capabilities.findsRefunds ? submission.refundId : null,
+              refundId: findsRefunds ? submission.refundId : null,
               failure: null,
             },
           ],
@@ -41,25 +35,16 @@ export function describeContract(variant: ProcessorVariant): void {
       });
     });
 
-    test('does not find an unknown or impossible id', async () => {
-      const unknownId = variant.ids.missingPayment;
-      expect(await processor.getPayment(unknownId, options)).toMatchObject({ kind: 'not-found' });
-      expect(await processor.getPayment('../v1/account?', options)).toMatchObject({ kind: 'not-found' });
-      expect(await processor.createRefund(submissionFor(unknownId), options)).toMatchObject({
-        kind: 'rejected',
-      });
-      expect(await processor.createRefund(submissionFor('../x'), options)).toMatchObject({
-        kind: 'rejected',
-      });
+    test('does not find an unknown or impossible payment, and takes that as no proof', async () => {
+      for (const id of [ids.missingPayment, '../v1/account?']) {
+        const rejected = { kind: 'rejected' };
+        expect(await processor.getPayment(id, options)).toMatchObject({ kind: 'not-found' });
+        expect(await processor.createRefund(submissionFor(id), options)).toMatchObject(rejected);
+      }
+      if (!findsRefunds) return;
+      const lookup = await processor.findRefund(submissionFor(ids.missingPayment), options);
+      expect(lookup).toMatchObject({ kind: 'payment-not-found' });
     });
-
-    if (findsRefunds) {
-      test('treats a lookup of an unknown payment as no proof', async () => {
-        const unknownId = variant.ids.missingPayment;
-        const answer = await processor.findRefund(referenceOf(submissionFor(unknownId)), options);
-        expect(answer).toMatchObject({ kind: 'payment-not-found' });
-      });
-    }
 
     test.each([
       ['usd', 1_501n],
@@ -70,167 +55,96 @@ export function describeContract(variant: ProcessorVariant): void {
       ['ugx', 15n],
       ['mga', 1_500n],
     ])('moves exactly the amount of a refund in %s', async (currency, amount) => {
-      const id = await payment({ currency, amount: 5_000 });
-      const submission = submissionFor(id, { amount, currency });
-      const answer = await processor.createRefund(submission, options);
-      expect(answer).toMatchObject({
-        kind: 'accepted',
-        refund: { amount, currency, refundId: submission.refundId, failure: null },
-      });
-      expect(await moved(id)).toMatchObject([{ amount: Number(amount), currency, key: submission.refundId }]);
-      expect(await processor.getPayment(id, options)).toMatchObject({
+      const { transactionId, submission, refund } = await refunded({ currency }, { amount, currency });
+      expect(refund).toMatchObject({ amount, currency, refundId: submission.refundId, failure: null });
+      const [key, minor] = [submission.refundId, Number(amount)];
+      expect(await moved(transactionId)).toMatchObject([{ amount: minor, currency, key }]);
+      expect(await processor.getPayment(transactionId, options)).toMatchObject({
         value: { amount: 5_000n, refunds: [{ amount }] },
       });
     });
 
     if (findsRefunds && readsRefunds) {
-      test('reads a refund in its current state by its id and by ours', async () => {
-        const id = await payment();
-        const submission = submissionFor(id);
-        const accepted = await processor.createRefund(submission, options);
-        if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-        const done = variant.statuses.completed;
-        await control.driveRefund(accepted.refund.id, { status: done });
-        const expected = { ...accepted.refund, state: 'completed', processorStatus: done };
-        const reference = referenceOf(submission);
-        expect(await processor.getRefund(accepted.refund.id, reference, options)).toEqual({
-          kind: 'found',
-          value: expected,
-        });
-        expect(await processor.findRefund(reference, options)).toEqual({ kind: 'found', value: expected });
-      });
-    }
+      test.each(['completed', 'failed'] as const)(
+        'reads a refund that has %s by its id and by ours',
+        async (state) => {
+          const { submission, refund } = await refunded();
+          const processorStatus = statuses[state];
+          await control.driveRefund(refund.id, { status: processorStatus });
+          const reason = { code: expect.any(String), message: expect.stringMatching(/\w/) };
+          const failure = state === 'failed' ? expect.objectContaining(reason) : null;
+          const found = { kind: 'found', value: { ...refund, state, processorStatus, failure } };
+          expect(await processor.getRefund(refund.id, submission, options)).toEqual(found);
+          expect(await processor.findRefund(submission, options)).toEqual(found);
+        },
+      );
 
-    if (readsRefunds) {
-      test('reads why a refund failed', async () => {
-        const id = await payment();
-        const submission = submissionFor(id);
-        const accepted = await processor.createRefund(submission, options);
-        if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-        const status = variant.statuses.failed;
-        await control.driveRefund(accepted.refund.id, { status });
-        const answer = await processor.getRefund(accepted.refund.id, referenceOf(submission), options);
-        expect(answer).toMatchObject({
-          kind: 'found',
-          value: {
-            state: 'failed',
-            failure: { code: expect.any(String), message: expect.stringMatching(/\w/) },
-          },
-        });
-      });
-    }
-
-    if (findsRefunds && readsRefunds) {
       test('does not find a missing refund among others', async () => {
-        const id = await payment();
-        await processor.createRefund(submissionFor(id), options);
-        expect(await processor.findRefund(referenceOf(submissionFor(id)), options)).toMatchObject({
-          kind: 'not-found',
-        });
-        const unknownRefund = variant.ids.missingRefund;
-        for (const refundId of [unknownRefund, '../account', '']) {
-          expect(await processor.getRefund(refundId, referenceOf(submissionFor(id)), options)).toMatchObject({
-            kind: 'not-found',
-          });
+        const { transactionId } = await refunded();
+        const missing = submissionFor(transactionId);
+        const notFound = { kind: 'not-found' };
+        expect(await processor.findRefund(missing, options)).toMatchObject(notFound);
+        for (const id of [ids.missingRefund, '../account', '']) {
+          expect(await processor.getRefund(id, missing, options)).toMatchObject(notFound);
         }
       });
     }
 
     test('moves money once for a repeated submission where the processor has idempotency keys', async () => {
-      const id = await payment();
-      const submission = submissionFor(id);
-      const first = await processor.createRefund(submission, options);
-      const second = await processor.createRefund(submission, options);
-      expect(first.kind).toBe('accepted');
-      expect(second.kind).toBe('accepted');
-      expect(await moved(id)).toHaveLength(variant.knowsKeys ? 1 : 2);
-    });
-
-    test('treats another request with the same key as unknown', async () => {
-      const id = await payment();
-      const submission = submissionFor(id);
-      await processor.createRefund(submission, options);
+      const { transactionId, submission } = await refunded();
+      expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
       const other = await processor.createRefund({ ...submission, amount: 700n }, options);
-      expect(other).toMatchObject(
-        variant.knowsKeys ? { kind: 'unknown', replied: true } : { kind: 'accepted' },
-      );
+      expect(other).toMatchObject(knowsKeys ? { kind: 'unknown', replied: true } : { kind: 'accepted' });
+      expect(await moved(transactionId)).toHaveLength(knowsKeys ? 1 : 3);
     });
 
     test('rejects refunds of a refunded payment, or of too much, with common codes', async () => {
-      const id = await payment();
-      await processor.createRefund(submissionFor(id, { amount: 4_000n }), options);
-      const tooMuch = await processor.createRefund(submissionFor(id, { amount: 1_001n }), options);
-      expect(tooMuch).toMatchObject({ kind: 'rejected', failure: { code: 'amount_too_large' } });
-      await processor.createRefund(submissionFor(id, { amount: 1_000n }), options);
-      const spent = await processor.createRefund(submissionFor(id, { amount: 1n }), options);
-      expect(spent).toMatchObject({ kind: 'rejected', failure: { code: 'already_refunded' } });
-      expect(await moved(id)).toHaveLength(2);
+      const { transactionId } = await refunded({}, { amount: 4_000n });
+      const refuse = async (amount: bigint, code: string) =>
+        expect(await processor.createRefund(submissionFor(transactionId, { amount }), options)).toMatchObject(
+          { kind: 'rejected', failure: { code } },
+        );
+      await refuse(1_001n, 'amount_too_large');
+      await processor.createRefund(submissionFor(transactionId, { amount: 1_000n }), options);
+      await refuse(1n, 'already_refunded');
+      expect(await moved(transactionId)).toHaveLength(2);
     });
 
     test('rejects a declined refund with the reason of the processor', async () => {
-      const id = variant.ids.declined;
-      const answer = await processor.createRefund(submissionFor(id), options);
-      expect(answer).toMatchObject({
-        kind: 'rejected',
-        failure: { message: expect.stringMatching(/declined/i) },
-      });
-      expect(await moved(id)).toEqual([]);
+      const failure = { message: expect.stringMatching(/declined/i) };
+      const answer = await processor.createRefund(submissionFor(ids.declined), options);
+      expect(answer).toMatchObject({ kind: 'rejected', failure });
+      expect(await moved(ids.declined)).toEqual([]);
     });
 
     test('reports wrong credentials in every call and moves nothing', async () => {
-      const wrong = connect(variant.name, variant.wrongCredentials, sandbox.url);
       const id = await payment();
-      const submission = submissionFor(id);
-      const reference = referenceOf(submission);
-      const refundId = variant.ids.refund;
-      const answers: CallAnswer[] = [
-        await wrong.getPayment(id, options),
-        await wrong.createRefund(submission, options),
-      ];
-      if (findsRefunds) answers.push(await wrong.findRefund(reference, options));
-      if (readsRefunds) answers.push(await wrong.getRefund(refundId, reference, options));
-      if (variant.cancellable !== null) answers.push(await wrong.cancelRefund(refundId, reference, options));
+      const answers = await everyCall(connect(variant.name, variant.wrongCredentials, sandbox.url), id);
       expect(answers.map(({ kind }) => kind)).toEqual(answers.map(() => 'misconfigured'));
-      expect(
-        JSON.stringify(answers, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
-      ).not.toMatch(/sk_test_(?!\[redacted\])|private/);
+      const text = JSON.stringify(answers, (_, value) => (typeof value === 'bigint' ? `${value}` : value));
+      expect(text).not.toMatch(/sk_test_(?!\[redacted\])|private/);
       expect(await moved(id)).toEqual([]);
     });
 
-    if (variant.cancellable !== null) {
-      test('cancels an open refund once and refuses a second time', async () => {
-        const id = await payment(variant.cancellable ?? {});
-        const submission = submissionFor(id);
-        const accepted = await processor.createRefund(submission, options);
-        if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-        const cancel = () => processor.cancelRefund(accepted.refund.id, referenceOf(submission), options);
-        expect(await cancel()).toMatchObject({ kind: 'cancelled', refund: { state: 'cancelled' } });
-        expect(await cancel()).toMatchObject({
-          kind: 'refused',
-          failure: { message: expect.stringMatching(/\w/) },
+    if (cancellable !== null) {
+      test('cancels an open refund once, and no settled or missing one', async () => {
+        const open = await refunded(cancellable);
+        const cancel = (id: string) => processor.cancelRefund(id, open.submission, options);
+        const refused = { kind: 'refused', failure: { message: expect.stringMatching(/\w/) } };
+        expect(await cancel(open.refund.id)).toMatchObject({
+          kind: 'cancelled',
+          refund: { state: 'cancelled' },
         });
-        expect(await processor.getRefund(accepted.refund.id, referenceOf(submission), options)).toMatchObject(
-          {
-            value: { state: 'cancelled' },
-          },
-        );
-      });
-    }
+        expect(await cancel(open.refund.id)).toMatchObject(refused);
+        const read = await processor.getRefund(open.refund.id, open.submission, options);
+        expect(read).toMatchObject({ value: { state: 'cancelled' } });
 
-    if (variant.cancellable !== null) {
-      test('does not cancel a settled refund', async () => {
-        const id = await payment(variant.cancellable ?? {});
-        const submission = submissionFor(id);
-        const accepted = await processor.createRefund(submission, options);
-        if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-        const done = variant.statuses.completed;
-        await control.driveRefund(accepted.refund.id, { status: done });
-        const answer = await processor.cancelRefund(accepted.refund.id, referenceOf(submission), options);
-        expect(answer).toMatchObject({ kind: 'refused' });
-        const missing = variant.ids.missingRefund;
-        expect(await processor.cancelRefund(missing, referenceOf(submission), options)).toMatchObject({
-          kind: 'refused',
-        });
+        const settled = await refunded(cancellable);
+        await control.driveRefund(settled.refund.id, { status: statuses.completed });
+        expect(await processor.cancelRefund(settled.refund.id, settled.submission, options)).toMatchObject(
+          refused,
+        );
+        expect(await cancel(ids.missingRefund)).toMatchObject(refused);
       });
     }
   });

@@ -19,10 +19,11 @@ export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorV
       return verdict.event;
     };
 
-    const genuine = about(reported);
+    const genuine = () => about(reported);
 
     test('read our refund id, the refund at the processor, the payment and the event id', async () => {
-      const event = await verified(genuine);
+      const webhook = genuine();
+      const event = await verified(webhook);
       expect(event).toMatchObject({
         externalEventId: expect.stringMatching(expected.id),
         type: expected.type,
@@ -34,7 +35,7 @@ export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorV
         },
       });
       expect(Math.abs(Date.now() - event.occurredAt.getTime())).toBeLessThan(60_000);
-      expect(await verified(genuine)).toEqual(event);
+      expect(await verified(webhook)).toEqual(event);
     });
 
     test('have no id of ours for a refund made elsewhere', async () => {
@@ -62,14 +63,14 @@ export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorV
     ] satisfies [string, (request: WebhookRequest) => WebhookRequest][])(
       '%s is not verified, and never an exception',
       async (_title, spoil) => {
-        const verdict = await connectAccount().verifyWebhook(spoil(requestOf(genuine)));
+        const verdict = await connectAccount().verifyWebhook(spoil(requestOf(genuine())));
         expect(verdict).toEqual({ kind: 'not-verified', reason: expect.stringMatching(/\w/) });
       },
     );
 
     test('quote nothing of the request in the reason', async () => {
-      const marked = { ...genuine, body: `${genuine.body}&marker{` };
-      expect(JSON.stringify(await verify(marked))).not.toContain('marker');
+      const { body, headers } = genuine();
+      expect(JSON.stringify(await verify({ headers, body: `${body}&marker{` }))).not.toContain('marker');
     });
 
     test('are not verified when signed for another account', async () => {
