@@ -61,61 +61,44 @@ export function sandboxControl(url: string): SandboxControl {
   };
 }
 
-export interface ClientOptions {
-  timeoutMs?: number;
-}
+const TIMEOUT_MS = 5_000;
 
 /** Uses the fetch client, because the default one repeats a request on a closed connection. */
-export function stripeClient(url: string, key = 'sk_test_sandbox', options: ClientOptions = {}): Stripe {
-  const { hostname, port } = new URL(url);
+export function stripeClient(url: string, key = 'sk_test_sandbox'): Stripe {
+  const { hostname: host, port } = new URL(url);
   return new Stripe(key, {
-    protocol: 'http',
-    host: hostname,
-    port: Number(port),
-    timeout: options.timeoutMs ?? 5000,
-    maxNetworkRetries: 0,
-    telemetry: false,
+    ...{ protocol: 'http', host, port: Number(port) },
+    ...{ timeout: TIMEOUT_MS, maxNetworkRetries: 0, telemetry: false },
     httpClient: Stripe.createFetchHttpClient(),
   });
 }
 
 /** The published types lag behind the SDK: refunds take options, voids an API request key. */
 export type BraintreeTransactions = Omit<braintree.BraintreeGateway['transaction'], 'refund' | 'void'> & {
-  refund(id: string, options?: BraintreeRefundOptions): Promise<BraintreeReply>;
+  refund(
+    id: string,
+    options?: { amount?: string; orderId?: string; apiRequestKey?: string },
+  ): Promise<BraintreeReply>;
   void(id: string, options?: { apiRequestKey?: string }): Promise<BraintreeReply>;
 };
 
-export interface BraintreeRefundOptions {
-  amount?: string;
-  orderId?: string;
-  apiRequestKey?: string;
-}
-
-export interface BraintreeReply {
+interface BraintreeReply {
   success: boolean;
   message: string;
   transaction: braintree.Transaction;
   errors: { deepErrors(): { code: string; attribute: string; message: string }[] };
 }
 
-export interface BraintreeKeys extends ClientOptions {
-  merchantId?: string;
-  publicKey?: string;
-  privateKey?: string;
-}
-
-export function braintreeClient(url: string, keys: BraintreeKeys = {}) {
+export function braintreeClient(url: string, publicKey = 'public'): { transactions: BraintreeTransactions } {
   const { hostname, port } = new URL(url);
   // The types know only the two hosted environments; the class takes any server.
   const Environment = braintree.Environment as unknown as new (...parts: unknown[]) => braintree.Environment;
   const gateway = new braintree.BraintreeGateway({
     environment: new Environment(hostname, port, 'http://unused', false, hostname, port),
-    merchantId: keys.merchantId ?? 'merchant',
-    publicKey: keys.publicKey ?? 'public',
-    privateKey: keys.privateKey ?? 'private',
+    ...{ merchantId: 'merchant', publicKey, privateKey: 'private' },
     customHttpAgent: new http.Agent({ keepAlive: false }),
   } as braintree.GatewayConfig);
   const { config } = gateway as unknown as { config: { timeout: number } };
-  config.timeout = keys.timeoutMs ?? 5000;
-  return { gateway, transactions: gateway.transaction as unknown as BraintreeTransactions };
+  config.timeout = TIMEOUT_MS;
+  return { transactions: gateway.transaction as unknown as BraintreeTransactions };
 }

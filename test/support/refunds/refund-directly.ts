@@ -32,7 +32,7 @@ export async function refundDirectly(
       return made.id;
     }
     case 'braintree': {
-      const { transactions } = braintreeClient(sandboxUrl, { publicKey: `${environment}_direct` });
+      const { transactions } = braintreeClient(sandboxUrl, `${environment}_direct`);
       const reply = await transactions.refund(transactionId, {
         amount: (amount / 100).toFixed(2),
         ...(refundId === undefined ? {} : { orderId: refundId }),
