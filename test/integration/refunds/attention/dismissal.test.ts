@@ -10,7 +10,6 @@ import {
   createdRefund,
   flaggedUnknown,
   resolve,
-  reviewed,
   useServiceThatFlags,
 } from '#test/support/refunds/flagged-refunds.ts';
 import { lastEventOf, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
@@ -59,16 +58,6 @@ describe('a dismissal', () => {
     const kinds = outcomes.map(({ kind }) => kind).toSorted();
     expect(kinds).toEqual(['done', 'not-flagged', 'not-flagged']);
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.flag_dismissed' }]);
-  });
-
-  test('is refused for a flag that was raised after the person looked', async () => {
-    const refund = await completedRefund(service, 'stripe');
-    await flagByHand(service, refund.id, { reason: 'missing_there', facts: { externalRefundId: 're_1' } });
-    const seen = await rowOf(service, refund.id);
-    const { db } = service.deps;
-    await db.refundWork.update({ where: { refundId: refund.id }, data: { flaggedAt: new Date(0) } });
-    expect((await dismissFlag(service.deps, seen, 'cli:ada', 'Known')).kind).toBe('changed');
-    expect((await rowOf(service, refund.id)).flaggedAt).not.toBeNull();
   });
 });
 
@@ -125,27 +114,6 @@ describe('a flag that changes while its resolution asks the processor', () => {
     expect(outcome.kind).toBe('changed');
     expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'extra_refund' });
   });
-
-  test('is not resolved once another person has dismissed it', async () => {
-    const id = await acceptedAndSettled();
-    const facts = { externalRefundId: 're_extra' };
-    const flagged = await flagByHand(service, id, { reason: 'extra_refund', facts });
-    const outcome = await resolveWhile(flagged, () => dismissFlag(service.deps, flagged, 'cli:bob', 'Known'));
-    expect(outcome.kind).toBe('not-flagged');
-    expect((await rowOf(service, id)).status).toBe('processing');
-  });
-});
-
-test('flags a refund again that the processor loses after a resolution it agreed with', async () => {
-  const { id } = await createdRefund(service, 'stripe');
-  await advanceRefund(service.deps, id);
-  const { externalRefundId } = await rowOf(service, id);
-  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
-  const flag = { reason: 'missing_there', facts: { externalRefundId: 're_gone' } } as const;
-  const flagged = await flagByHand(service, id, flag);
-  expect((await resolve(service, flagged, 'completed')).kind).toBe('done');
-  await service.deps.db.refund.update({ where: { id }, data: { externalRefundId: 're_gone' } });
-  expect((await reviewed(service, id)).flagReason).toBe('missing_there');
 });
 
 test('keeps the time of a flag that a retry raises again', async () => {
