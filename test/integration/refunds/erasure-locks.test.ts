@@ -85,20 +85,3 @@ test('an erasure waits for a refund that a worker holds without stopping other r
     expect.arrayContaining([held, ...others].map((id) => [id, 1])),
   );
 });
-
-test('two erasures of the same rows do not deadlock: the second begins when the first has ended', async () => {
-  const ids = await someRefunds(1);
-  await withClient(databaseUrl(), async (first) => {
-    await first.query('begin');
-    await first.query(`select pg_advisory_xact_lock(hashtextextended('erasure', 0))`);
-    const erased = erase(ids);
-    await waitFor('the second to wait', async () => {
-      const { rows } = await first.query(`select from pg_locks where locktype = 'advisory' and not granted`);
-      return rows.length === 1;
-    });
-    expect(await leftOf(ids)).toEqual(ids);
-    await first.query('commit');
-    await erased;
-  });
-  expect(await leftOf(ids)).toEqual([]);
-});
