@@ -25,27 +25,6 @@ async function allAtOnce(requests: readonly RefundRequest[]): Promise<string[]> 
 
 const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 
-describe('20 refunds of 20.00 at once on one payment', () => {
-  const expectTogether = async (asked: (transactionId: string) => RefundRequest, expected: string[]) => {
-    const transactionId = await payment();
-    const request = asked(transactionId);
-    expect(await allAtOnce(times(20, request))).toEqual(expected.toSorted());
-  };
-
-  test('are matched by the total that each comes to', async () => {
-    await storePolicies(
-      service,
-      { match: { amount: { max: 6_000 } } },
-      { match: { amount: { max: 14_000 } }, approvalAbove: { api: 0 } },
-      { finalSale: true, enforce: { api: true } },
-    );
-    await expectTogether(
-      (id) => refundRequest(service, id, { amount: 2_000n }),
-      [...times(3, 'processing'), ...times(4, 'pending'), ...times(13, 'policy_denied')],
-    );
-  });
-});
-
 test('20 refunds of one agent key at once on 20 payments pass its limit per day five times', async () => {
   await storePolicies(service, {});
   const apiKey = await agentKey(service, { maxPerDay: 10_000 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '#shared/platform/ids.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { flagExtraRefund } from '#shared/refunds/lifecycle/flag.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
@@ -12,9 +11,8 @@ import {
   resolve,
   useServiceThatFlags,
 } from '#test/support/refunds/flagged-refunds.ts';
-import { lastEventOf, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { lastEventOf, type RefundRecord, rowOf } from '#test/support/refunds/refund-records.ts';
 import { flagByHand, leaseByHand } from '#test/support/refunds/refund-work.ts';
-import { waitForLock, withClient } from '#test/support/stores/database-client.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useServiceThatFlags();
@@ -59,28 +57,6 @@ describe('a dismissal', () => {
     expect(kinds).toEqual(['done', 'not-flagged', 'not-flagged']);
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.flag_dismissed' }]);
   });
-});
-
-test('a flag for an extra refund waits for a move of the refund, and is left out once it has moved', async () => {
-  const { db } = service.deps;
-  const refund = await createdRefund(service, 'stripe');
-  const facts = { externalRefundId: 're_other' };
-  let flagged: Promise<boolean> | null = null;
-  await withClient(service.databaseUrl, async (client) => {
-    await client.query('begin');
-    await client.query('select from refund_work where refund_id = $1 for update', [refund.id]);
-    const move = { event_id: newId('evt'), type: 'refund.cancelled', to: 'cancelled', detail: {} };
-    await client.query(`select move_refunds($1, 'worker', service_time())`, [
-      JSON.stringify([{ refund_id: refund.id, expected: 'processing', entries: [move], change: {} }]),
-    ]);
-    flagged = db.$transaction((tx) => flagExtraRefund(tx, refund, facts, 'worker'));
-    await waitForLock(client);
-    await client.query('delete from refund_work where refund_id = $1', [refund.id]);
-    await client.query('commit');
-  });
-  expect(await flagged).toBe(false);
-  expect(await rowOf(service, refund.id)).toMatchObject({ status: 'cancelled', work: null });
-  expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.cancelled']);
 });
 
 describe('a flag that changes while its resolution asks the processor', () => {

@@ -1,8 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { readAttention } from '#api/cli/reports/refund-attention.ts';
 import { markPaymentStale } from '#shared/payments/payment.ts';
-import { markMisconfigured } from '#shared/processors/accounts/connections.ts';
-import { useStripeAccount } from '#test/support/processors/stripe-account.ts';
+import { loadAccount, markMisconfigured } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   createdRefund,
@@ -15,9 +16,24 @@ import { readPayment } from '#test/support/refunds/payments.ts';
 import { rowOf } from '#test/support/refunds/refund-records.ts';
 
 const service = useServiceThatFlags();
-const stripe = useStripeAccount(service);
 
-afterEach(() => expectInvariants(service));
+const account = () =>
+  ({ organizationId: service.organization.id, environment: 'test', processor: 'stripe' }) as const;
+const stripe = {
+  read: () => loadAccount(service.deps.db, account()),
+  async setKey(secretKey: string) {
+    const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
+    const credentials = { secretKey, apiBase };
+    await setProcessorAccount(service.deps, { ...account(), credentials, actor: 'test' });
+  },
+  /** Whether its credentials were refused. */
+  isMarked: async () => (await stripe.read()).misconfiguredAt !== null,
+};
+
+afterEach(async () => {
+  await stripe.setKey('sk_test_sandbox');
+  await expectInvariants(service);
+});
 
 test('flags what needs refused credentials at once, with the account, until new ones are set', async () => {
   const unknown = await flaggedUnknown(service, 'stripe', 'reset');

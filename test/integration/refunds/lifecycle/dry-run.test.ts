@@ -15,7 +15,10 @@ afterAll(() => recording.stop());
 
 const service = useService({ workers: 0, overrides: { clock: { now: () => new Date() } } });
 
-beforeEach(() => usePolicies());
+beforeEach(async () => {
+  await service.sandbox.settings({ autoSettleMs: null });
+  await usePolicies();
+});
 afterEach(async () => {
   vi.restoreAllMocks();
   await service.sandbox.clearFaults();

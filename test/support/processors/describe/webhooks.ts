@@ -22,7 +22,8 @@ export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorV
     const genuine = about(reported);
 
     test('read our refund id, the refund at the processor, the payment and the event id', async () => {
-      const event = await verified(genuine);
+      const fresh = about(reported);
+      const event = await verified(fresh);
       expect(event).toMatchObject({
         externalEventId: expect.stringMatching(expected.id),
         type: expected.type,
@@ -34,7 +35,7 @@ export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorV
         },
       });
       expect(Math.abs(Date.now() - event.occurredAt.getTime())).toBeLessThan(60_000);
-      expect(await verified(genuine)).toEqual(event);
+      expect(await verified(fresh)).toEqual(event);
     });
 
     test('have no id of ours for a refund made elsewhere, nor one that is not in our format', async () => {
