@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase } from '#shared/platform/database.ts';
-import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
+import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { withClient } from '../../support/stores/database-client.ts';
@@ -13,7 +13,7 @@ const now = new Date('2026-11-21T12:00:00Z');
 let db: Database;
 beforeAll(async () => {
   await withClient(databaseUrl(), async (client) => {
-    await fillRefunds(client, { ...owner, count: 300, now, days: 10 });
+    await fillRefunds(client, { ...owner, count: 1_100, now, days: 10 });
   });
   db = openDatabase(databaseUrl(), { poolSize: 1 });
 });
@@ -84,4 +84,12 @@ test('an erasure waits for a refund that a worker holds without stopping other r
   expect(entries.map(({ target, _count }) => [target, _count])).toEqual(
     expect.arrayContaining([held, ...others].map((id) => [id, 1])),
   );
+});
+
+test('all refunds of an organization are found and erased, in however many batches', async () => {
+  await db.refund.updateMany({ data: { metadata: { customer: 'Ada' } } });
+  const refundIds = await findErasable(db, owner, {});
+  expect(new Set(refundIds).size).toBe(1_100);
+  await erase(refundIds);
+  expect(await findErasable(db, owner, {})).toEqual([]);
 });
