@@ -41,7 +41,7 @@ describe('a deadline', () => {
     const startedAt = performance.now();
     for (const [processor, submission, payment] of calls) {
       const answers = await Promise.all([
-        processor.createRefund(submission, { timeoutMs: 600 }),
+        processor.createRefund(submission, { timeoutMs: 2_000 }),
         processor.getPayment(payment, { timeoutMs: 300 }),
         processor.getRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
         processor.cancelRefund('re_1', referenceOf(submission), { timeoutMs: 300 }),
