@@ -125,17 +125,6 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     expect(dueAt).not.toBeNull();
     expect(await timelineOf(service, second.id)).toEqual(['refund.created', 'lookup.inconclusive']);
   });
-
-  test('has nothing left when more than the payment was completed by hand', async () => {
-    const refunds = await unverified('stripe', 2);
-    for (const refund of refunds) await completeByHand(refund, null);
-    const transactionId = refunds[0]?.transactionId ?? '';
-    expect(await leftToRefund(service, transactionId)).toBe(0);
-    const { status, body } = await service.call('POST', '/v1/refunds', {
-      body: { transactionId, amount: 100, reason: 'other' },
-    });
-    expect([status, body.error.code]).toEqual([409, 'refund_already_processed']);
-  });
 });
 
 describe('a payment at Stripe is worth what was captured of it', () => {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
@@ -158,15 +157,6 @@ describe.each([
     expect(await check(unnamed)).toMatchObject({ maxAmount: 10_000 });
   });
 
-  test('counts in a dry run by an id that is not stored yet, which stores nothing', async () => {
-    const ids = await payment();
-    await createdId(ids[index], { amount: 7_000n });
-    await service.ownerDb.paymentName.deleteMany({ where: { name: ids[otherIndex] } });
-    expect(await dryRun(ids[otherIndex], 3_001)).toMatchObject({ wouldCreate: false, maxAmount: 3_000 });
-    expect(await service.deps.db.paymentName.count({ where: { name: { in: ids } } })).toBe(1);
-    expect(await check(ids[otherIndex], 3_001)).toMatchObject({ eligible: false, maxAmount: 3_000 });
-  });
-
   test('is not counted again as refunded outside when the payment is read by the other id', async () => {
     const ids = await payment();
     expect(await check(ids[otherIndex])).toMatchObject({ maxAmount: 10_000 });
@@ -223,24 +213,6 @@ describe.each([
   });
 });
 
-test('an idempotency key belongs to the id that its request named', async () => {
-  const [charge, intent] = await payment();
-  const headers = { 'idempotency-key': randomUUID(), prefer: 'respond-async' };
-  const create = async (transactionId: string) =>
-    await service.call('POST', '/v1/refunds', {
-      headers,
-      body: { transactionId, amount: 1_000, reason: 'other' },
-    });
-  const first = await create(charge);
-  const again = await create(charge);
-  expect([again.body.data.id, again.headers['idempotent-replayed']]).toEqual([first.body.data.id, 'true']);
-  expect(await create(intent)).toMatchObject({
-    status: 422,
-    body: { error: { code: 'idempotency_key_reused' } },
-  });
-  expect(await storedOnce([charge, intent])).toMatchObject({ reserved: 1_000n });
-});
-
 describe('refunds that were accepted while the processor was unreachable', () => {
   const advance = async (id: string) => {
     await makeDue(service, id);
@@ -268,26 +240,6 @@ describe('refunds that were accepted while the processor was unreachable', () =>
     expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: made[0] }]);
     expect(await storedOnce(ids)).toMatchObject({ amount: 10_000n, reserved: 6_000n });
     expect(await check(ids[1])).toMatchObject({ maxAmount: 4_000 });
-  });
-
-  test.each([
-    ['charge', 0],
-    ['intent', 1],
-  ] as const)('by the %s share the payment with refunds by the other id', async (_named, index) => {
-    const ids = await payment();
-    await cannotRead();
-    const unread = await createdId(ids[index], { amount: 6_000n });
-    await service.sandbox.clearFaults();
-    const known = await createdId(ids[index === 0 ? 1 : 0], { amount: 3_000n });
-    await advanceRefund(service.deps, known);
-    expect(
-      await outcomeOf(service, refundRequest(service, ids[index === 0 ? 1 : 0], { amount: 1_001n })),
-    ).toBe('validation_error');
-    await advance(unread);
-    expect(await rowOf(service, unread)).toMatchObject({ status: 'processing' });
-    const moved = await service.sandbox.refunds({ transactionId: ids[0] });
-    expect(moved.map(({ amount }) => amount).toSorted()).toEqual([3_000, 6_000]);
-    expect(await storedOnce(ids)).toMatchObject({ reserved: 9_000n });
   });
 });
 

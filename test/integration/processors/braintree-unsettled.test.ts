@@ -73,25 +73,6 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await moved(id)).toHaveLength(1);
   });
 
-  test.each([
-    ['timeout-after-apply', false],
-    ['reset-after-apply', false],
-    ['error-500-after-apply', true],
-    ['malformed', true],
-  ])('finds a void that ended in %s', async (kind, replied) => {
-    const id = await unsettledSale();
-    const submission = submissionFor(id, whole);
-    await control.fault({ processor: 'braintree', operation: 'refund.create', kind, delayMs: 2_000 });
-    expect(await processor.createRefund(submission, { timeoutMs: 1_000 })).toMatchObject({
-      kind: 'unknown',
-      replied,
-    });
-    expect(await processor.findRefund(submission, options)).toMatchObject({
-      kind: 'found',
-      value: { id, state: 'completed' },
-    });
-  });
-
   test.each(['timeout', 'reset', 'error-500', 'malformed'])(
     '%s while reading the payment before a refund is unavailable, because nothing was sent',
     async (kind) => {
@@ -103,38 +84,4 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       expect(await moved(id)).toEqual([]);
     },
   );
-
-  test('does not send a refund when the read has used half of the time', async () => {
-    const id = await unsettledSale('settled');
-    await control.fault({
-      processor: 'braintree',
-      operation: 'transaction.get',
-      kind: 'delay',
-      delayMs: 600,
-    });
-    expect(await processor.createRefund(submissionFor(id), { timeoutMs: 1_000 })).toMatchObject({
-      kind: 'unavailable',
-      failure: { code: 'timeout' },
-    });
-    expect(await moved(id)).toEqual([]);
-  });
-
-  test('does not treat a refund as a payment', async () => {
-    const accepted = await processor.createRefund(submissionFor(await unsettledSale('settled')), options);
-    if (accepted.kind !== 'accepted') throw new Error(accepted.kind);
-    const { id } = accepted.refund;
-    expect(await processor.getPayment(id, options)).toMatchObject({ kind: 'not-found' });
-    expect(await processor.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'rejected' });
-  });
-
-  test('reads all refunds of a payment', async () => {
-    const id = await unsettledSale('settled');
-    const submissions = Array.from({ length: 12 }, () => submissionFor(id, { amount: 100n }));
-    for (const submission of submissions) await processor.createRefund(submission, options);
-    const answer = await processor.getPayment(id, options);
-    if (answer.kind !== 'found') throw new Error(answer.kind);
-    expect(answer.value.refunds.map(({ refundId }) => refundId)).toEqual(
-      submissions.map(({ refundId }) => refundId),
-    );
-  });
 });

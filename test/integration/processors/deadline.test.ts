@@ -24,45 +24,31 @@ function drip(response: ServerResponse, contentType: string): void {
 }
 
 describe('a deadline', () => {
-  test('ends a call to Stripe whose answer never ends', async () => {
-    const { url } = await serve((_, response) => drip(response, 'application/json'));
-    const stripe = connect('stripe', stripeCredentials, url);
-    const startedAt = performance.now();
-    const submission = submissionFor('ch_1');
-    const answers = await Promise.all([
-      stripe.createRefund(submission, { timeoutMs: 300 }),
-      stripe.getPayment('pi_1', { timeoutMs: 300 }),
-      stripe.findRefund(submission, { timeoutMs: 300 }),
-      stripe.cancelRefund('re_1', submission, { timeoutMs: 300 }),
-    ]);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
-    expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
-  });
-
-  test('ends a call to Braintree whose answer never ends, with its connection', async () => {
+  test('ends a call whose answer never ends, with its connection', async () => {
     let open = 0;
-    const { url } = await serve((seen, response) => {
-      if (seen.method === 'GET' && seen.path.endsWith('/sale1')) {
-        xml(response, 200, transactionXml({}));
-        return;
-      }
+    const { url } = await serve(({ method, path }, response) => {
+      if (method === 'GET' && path.endsWith('/sale1')) return xml(response, 200, transactionXml({}));
       open += 1;
       response.on('close', () => {
         open -= 1;
       });
-      drip(response, 'application/xml');
+      drip(response, path.startsWith('/merchants/') ? 'application/xml' : 'application/json');
     });
-    const braintree = connect('braintree', braintreeCredentials, url);
+    const calls = [
+      [connect('stripe', stripeCredentials, url), submissionFor('ch_1'), 'pi_1'],
+      [connect('braintree', braintreeCredentials, url), submissionFor('sale1'), 'sale2'],
+    ] as const;
     const startedAt = performance.now();
-    const submission = submissionFor('sale1');
-    const answers = await Promise.all([
-      braintree.createRefund(submission, { timeoutMs: 600 }),
-      braintree.getPayment('sale2', { timeoutMs: 300 }),
-      braintree.getRefund('credit1', submission, { timeoutMs: 300 }),
-      braintree.cancelRefund('credit1', submission, { timeoutMs: 300 }),
-    ]);
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
-    expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
+    for (const [processor, submission, payment] of calls) {
+      const answers = await Promise.all([
+        processor.createRefund(submission, { timeoutMs: 2_000 }),
+        processor.getPayment(payment, { timeoutMs: 300 }),
+        processor.getRefund('re_1', submission, { timeoutMs: 300 }),
+        processor.cancelRefund('re_1', submission, { timeoutMs: 300 }),
+      ]);
+      expect(answers.map(({ kind }) => kind)).toEqual(['unknown', 'unavailable', 'unavailable', 'unknown']);
+    }
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
     await expect.poll(() => open).toBe(0);
   });
 

@@ -5,12 +5,10 @@ import { testConnection } from '#shared/processors/accounts/test-connection.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
 import { eventpay } from '../../sandbox/eventpay/processor.ts';
-import { webhookEndpoint } from '../../sandbox/processors.ts';
 import { useEventpay } from '../../support/processors/eventpay/use-eventpay.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 // A processor that can only be settled by verified events: it neither finds, reads, lists nor cancels refunds.
 useEventpay();
@@ -78,20 +76,6 @@ test('a refund is settled by a verified event and by nothing else', async () => 
   await send({ ...refund, status: 'pending' });
   expect(await work(id)).toMatchObject({ status: 'failed', failureCode: 'bounced' });
   expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
-});
-
-test('the events of the processor itself settle a refund', async () => {
-  await service.app.listen({ host: '127.0.0.1', port: 0 });
-  const address = service.app.server.address();
-  const port = typeof address === 'object' ? address?.port : null;
-  const url = `http://127.0.0.1:${port}/webhooks/eventpay/${(await account()).id}`;
-  await service.sandbox.settings({ webhooks: [webhookEndpoint(eventpay, 'test', url)] });
-  const { id } = await createdRefund();
-  const { externalRefundId } = await work(id);
-  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'paid_out' });
-  await waitFor('the event', () => service.deps.db.processorEvent.findFirst({ where: { refundId: id } }));
-  expect(await work(id)).toMatchObject({ status: 'completed' });
-  await service.sandbox.settings({ webhooks: [] });
 });
 
 test.each(['timeout-after-apply', 'reset', 'error-500'])(

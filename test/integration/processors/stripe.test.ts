@@ -31,58 +31,57 @@ describe('Stripe on the wire', () => {
     ]);
   });
 
-  test.each([
-    ['another amount', refundJson({ amount: 1_499 }), 'mismatched'],
-    ['another currency', refundJson({ currency: 'eur' }), 'mismatched'],
-    ['no refund at all', { id: 're_1' }, 'unknown'],
-    ['a payment', chargeJson(), 'unknown'],
-    ['a refund without an amount', refundJson({ amount: null }), 'unknown'],
-    ['a currency nobody knows', refundJson({ currency: 'zzz' }), 'unknown'],
-    ['an empty object', {}, 'unknown'],
-    ['null', null, 'unknown'],
-  ])('does not accept a submission with %s', async (_, reply, kind) => {
-    const { url } = await serve((_seen, response) => json(response, 200, reply));
-    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
-      kind,
-    });
-  });
+  const replied = (reply: unknown) => ({ body: JSON.stringify(reply), status: 200 });
+  const unreadable = { kind: 'unknown', replied: false };
 
-  test.each([
-    ['a broken body', 200, '{"object":"ref'],
-    ['a page in HTML', 200, '<html></html>'],
-    ['a gateway in HTML', 502, '<html></html>'],
-    ['nothing', 200, ''],
-    ['a redirect', 307, ''],
-  ])('classifies a submission with %s as unknown and does not repeat it', async (_, status, body) => {
-    const { url, seen } = await serve((_seen, response) => {
-      response.writeHead(status, { location: '/v1/elsewhere' });
-      response.end(body);
-    });
-    expect(await connect('stripe', stripeCredentials, url).createRefund(submission, options)).toMatchObject({
-      kind: 'unknown',
-      replied: false,
-    });
-    expect(seen).toHaveLength(1);
-  });
-
-  test.each([
-    ['a status that is no text', 200, { status: 'x\ud800' }],
-    ['an id with a NUL', 200, { id: 're_a\0b' }],
-    ['an id that fits no index', 200, { id: `re_${'a'.repeat(9_000)}` }],
-    ['the refund of another submission', 200, { metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } }],
-    ['a refund under the status of a redirect', 307, {}],
-    ['a refund under the status of a failure', 500, {}],
-    ['more than any answer holds', 200, { description: 'x'.repeat(9_000_000) }],
-  ])('classifies a submission with %s as unknown', async (_, status, change) => {
-    const { url, seen } = await serve((_seen, response) => {
-      const body = JSON.stringify(refundJson(change));
-      response.writeHead(status, { 'content-type': 'application/json', location: '/v1/elsewhere' });
-      response.end(body);
-    });
-    const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
-    expect(answer).toMatchObject({ kind: 'unknown' });
-    expect(seen).toHaveLength(1);
-  });
+  test.each<[string, { status: number; body: string }, object]>([
+    ['another amount', replied(refundJson({ amount: 1_499 })), { kind: 'mismatched' }],
+    ['another currency', replied(refundJson({ currency: 'eur' })), { kind: 'mismatched' }],
+    ['no refund at all', replied({ id: 're_1' }), { kind: 'unknown' }],
+    ['a payment', replied(chargeJson()), { kind: 'unknown' }],
+    ['a refund without an amount', replied(refundJson({ amount: null })), { kind: 'unknown' }],
+    ['a currency nobody knows', replied(refundJson({ currency: 'zzz' })), { kind: 'unknown' }],
+    ['null', replied(null), { kind: 'unknown' }],
+    ['a status that is no text', replied(refundJson({ status: 'x\ud800' })), { kind: 'unknown' }],
+    ['an id with a NUL', replied(refundJson({ id: 're_a\0b' })), { kind: 'unknown' }],
+    ['an id that fits no index', replied(refundJson({ id: `re_${'a'.repeat(9_000)}` })), { kind: 'unknown' }],
+    [
+      'the refund of another submission',
+      replied(refundJson({ metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } })),
+      { kind: 'unknown' },
+    ],
+    [
+      'a refund under the status of a redirect',
+      { ...replied(refundJson()), status: 307 },
+      { kind: 'unknown' },
+    ],
+    [
+      'a refund under the status of a failure',
+      { ...replied(refundJson()), status: 500 },
+      { kind: 'unknown' },
+    ],
+    [
+      'more than any answer holds',
+      replied(refundJson({ description: 'x'.repeat(9_000_000) })),
+      { kind: 'unknown' },
+    ],
+    ['a broken body', { status: 200, body: '{"object":"ref' }, unreadable],
+    ['a page in HTML', { status: 200, body: '<html></html>' }, unreadable],
+    ['a gateway in HTML', { status: 502, body: '<html></html>' }, unreadable],
+    ['nothing', { status: 200, body: '' }, unreadable],
+    ['a redirect', { status: 307, body: '' }, unreadable],
+  ])(
+    'does not accept a submission with %s, and does not repeat it',
+    async (_, { status, body }, expected) => {
+      const { url, seen } = await serve((_seen, response) => {
+        response.writeHead(status, { 'content-type': 'application/json', location: '/v1/elsewhere' });
+        response.end(body);
+      });
+      const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
+      expect(answer).toMatchObject(expected);
+      expect(seen).toHaveLength(1);
+    },
+  );
 
   test('classifies a protocol switch as unknown at once', async () => {
     const { url } = await serve((_, response) => {
@@ -141,23 +140,38 @@ describe('Stripe on the wire', () => {
   });
 
   test.each([
-    ['as an object', chargeJson(), 'found'],
-    ['as an id', 'ch_1', 'found'],
-    ['not at all', null, 'not-found'],
-  ])('reads a payment intent with its charge given %s', async (_, latest, kind) => {
-    const { url } = await serve((call, response) =>
-      json(
-        response,
-        200,
-        call.path.startsWith('/v1/charges/ch_1')
-          ? chargeJson()
-          : { object: 'payment_intent', latest_charge: latest },
-      ),
+    ['that succeeded', {}, ['pi_1', 'ch_1'], ['pi_1', 'ch_1']],
+    ['whose intent is an object', { payment_intent: { id: 'pi_1' } }, ['pi_1', 'ch_1'], ['pi_1', 'ch_1']],
+    ['without an intent', { payment_intent: null }, ['ch_1'], ['ch_1']],
+    // The customer may pay the same intent with another charge.
+    ['that failed', { status: 'failed' }, ['ch_1'], ['pi_1']],
+  ])('tells the ids of a charge %s, however it was read', async (_what, charge, byCharge, byIntent) => {
+    const latest: unknown[] = [chargeJson(charge), 'ch_1'];
+    for (const latest_charge of latest) {
+      const { url } = await serve(({ path }, response) =>
+        json(
+          response,
+          200,
+          path.startsWith('/v1/charges') ? chargeJson(charge) : { object: 'payment_intent', latest_charge },
+        ),
+      );
+      const stripe = connect('stripe', stripeCredentials, url);
+      const value = { amount: 5_000n };
+      expect(await stripe.getPayment('ch_1', options)).toMatchObject({
+        value: { ...value, transactionIds: byCharge },
+      });
+      expect(await stripe.getPayment('pi_1', options)).toMatchObject({
+        value: { ...value, transactionIds: byIntent },
+      });
+    }
+  });
+
+  test('does not find a payment intent without a charge', async () => {
+    const { url } = await serve((_seen, response) =>
+      json(response, 200, { object: 'payment_intent', latest_charge: null }),
     );
-    const answer = await connect('stripe', stripeCredentials, url).getPayment('pi_1', options);
-    expect(answer).toMatchObject(
-      kind === 'found' ? { kind, value: { transactionIds: ['pi_1', 'ch_1'], amount: 5_000n } } : { kind },
-    );
+    const stripe = connect('stripe', stripeCredentials, url);
+    expect(await stripe.getPayment('pi_1', options)).toMatchObject({ kind: 'not-found' });
   });
 
   test.each([

@@ -1,10 +1,10 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase, type Refund } from '#shared/platform/database.ts';
+import { beforeAll, expect, test } from 'vitest';
+import type { Refund } from '#shared/platform/database.ts';
 import { beginErasure } from '#shared/platform/erasure.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';
-import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
+import { findErasable } from '#shared/refunds/decisions/erase.ts';
 import { auditedExport } from '#shared/refunds/queries/export-refunds.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { auditOf } from '../../support/audit-log.ts';
@@ -12,11 +12,8 @@ import { findCanaries, newCanary } from '../../support/http/canaries.ts';
 import { parseCsv, wholeText } from '../../support/http/csv.ts';
 import { adminCliOf, onlyLine, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
-import { useDatabase } from '../../support/stores/database.ts';
-import { withClient } from '../../support/stores/database-client.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -289,25 +286,4 @@ test("keeps refunds of another organization with the same customer and payment's
   expect((await db.refund.findUniqueOrThrow({ where: { id } })).metadata).toBeNull();
   expect((await db.refund.findUniqueOrThrow({ where: { id: theirs.id } })).metadata).toEqual(body.metadata);
   expect(await auditOf(service, theirs.id)).toEqual([]);
-});
-
-describe('the refunds of an organization', () => {
-  const databaseUrl = useDatabase();
-
-  test('are all found and erased, however many there are', async () => {
-    const many = { organizationId: 'org_many', environment: 'live' } as const;
-    const now = new Date('2026-11-21T12:00:00Z');
-    await withClient(databaseUrl(), (client) =>
-      fillRefunds(client, { ...many, count: 2_300, now, days: 10 }),
-    );
-    const db = openDatabase(databaseUrl(), { poolSize: 2 });
-    await db.refund.updateMany({ data: { metadata: { customer: customer.text } } });
-    const refundIds = await findErasable(db, many, {});
-    expect(new Set(refundIds).size).toBe(2_300);
-    const deps = { db, clock: { now: () => now } };
-    await eraseRefunds(deps, { organizationId: many.organizationId, refundIds, actor: 'cli:test' });
-    expect(await findErasable(db, many, {})).toEqual([]);
-    expect(await db.auditLog.count({ where: { action: 'refund.erased' } })).toBe(2_300);
-    await db.$disconnect();
-  });
 });

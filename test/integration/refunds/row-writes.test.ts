@@ -97,39 +97,3 @@ test('a refund that settles in the answer costs twelve row writes, and one per b
   });
   expect(walBytes).toBeLessThan(9_000);
 });
-
-test('no more indexes take part than have a query to serve', async () => {
-  const rows = await service.deps.db.$queryRaw<{ table: string; indexes: string[] }[]>`
-    SELECT tablename AS "table", array_agg(indexname::text ORDER BY indexname) AS indexes FROM pg_indexes
-    WHERE tablename IN ('payment', 'refund', 'refund_work', 'refund_event', 'webhook_delivery') GROUP BY tablename`;
-  // What each serves stands in prisma/schema.prisma and the migration.
-  expect(Object.fromEntries(rows.map(({ table, indexes }) => [table, indexes]))).toEqual({
-    payment: ['payment_id_organization_id_environment_processor_key', 'payment_pkey'],
-    refund: [
-      'refund_by_metadata',
-      'refund_by_payment',
-      'refund_by_processor_refund',
-      'refund_by_requester',
-      'refund_cancel_key',
-      'refund_idempotency_key',
-      'refund_list',
-      'refund_list_by_status',
-      'refund_pkey',
-    ],
-    refund_work: ['refund_work_due', 'refund_work_flagged', 'refund_work_pkey'],
-    refund_event: [
-      'refund_event_all_feeds',
-      'refund_event_feed',
-      'refund_event_feed_of_rare_types',
-      'refund_event_pkey',
-      'refund_event_public_id',
-    ],
-    webhook_delivery: [
-      'webhook_delivery_due',
-      'webhook_delivery_endpoint_id_created_at_id_idx',
-      'webhook_delivery_open',
-      'webhook_delivery_pkey',
-      'webhook_delivery_refund_id_endpoint_id_position_key',
-    ],
-  });
-});

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { isDatabaseUnavailable, isNothingDone } from '#shared/platform/database.ts';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { shareStatement } from '#shared/platform/shared-statement.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
@@ -12,7 +11,6 @@ import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { creationOf } from '../../support/refunds/statement-items.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 describe('a statement that concurrent requests share', () => {
   const service = useService({ workers: 0 });
@@ -74,35 +72,5 @@ describe('a statement that PostgreSQL rolls back as a deadlock', () => {
       return items;
     });
     expect(await Promise.all([1, 2, 3].map(statement))).toEqual([1, 2, 3]);
-  });
-});
-
-describe('a statement that finds the database hanging', () => {
-  test('fails the items that wait for it and none that come later', async () => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const asked: (readonly string[])[] = [];
-    const hang = { now: true };
-    let giveUp = () => {};
-    const givenUp = new Promise<void>((resolve) => {
-      giveUp = resolve;
-    });
-    const statement = shareStatement<string, string>(async (items) => {
-      asked.push(items);
-      if (!hang.now) return items;
-      await givenUp;
-      throw Object.assign(new Error('Query read timeout'), { code: 'ETIMEDOUT' });
-    });
-    const first = statement('sent').catch((error: unknown) => error);
-    await waitFor('the first to be sent', () => asked.length > 0);
-    const second = statement('waiting').catch((error: unknown) => error);
-    vi.advanceTimersByTime(5_100);
-    giveUp();
-    expect(isNothingDone(await first)).toBe(false);
-    hang.now = false;
-    const told = await second;
-    expect([isDatabaseUnavailable(told), isNothingDone(told)]).toEqual([true, true]);
-    expect(await statement('later')).toBe('later');
-    expect(asked).toEqual([['sent'], ['later']]);
   });
 });

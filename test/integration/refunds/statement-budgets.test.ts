@@ -194,25 +194,6 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
     expectAtMost(await report(processor, refund), 1);
     expect([calls, woken]).toEqual([[], []]);
   });
-
-  test('a refund from creation to completion, with its webhooks: 12', async () => {
-    const transactionId = await newPayment(service, { processor });
-    let id = '';
-    const statements = await recording.during(async () => {
-      id = await create({ processor, transactionId });
-      await advanceRefund(service.deps, id);
-    });
-    woken.length = 0;
-    statements.push(...(await report(processor, await rowOf(service, id))));
-    const { externalRefundId } = await rowOf(service, id);
-    await service.sandbox.driveRefund(externalRefundId ?? '', { status: settled[processor] });
-    const processorStatus = settled[processor];
-    statements.push(...(await report(processor, { ...(await rowOf(service, id)), processorStatus })));
-    expect(woken).toEqual([processor]);
-    statements.push(...(await recording.during(() => advanceRefund(service.deps, id))));
-    expect((await rowOf(service, id)).status).toBe('completed');
-    expectAtMost(statements, 12);
-  });
 });
 
 /** The statements of a webhook about a refund as it is given. */

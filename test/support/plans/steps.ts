@@ -25,12 +25,9 @@ import type { TestService } from '../service.ts';
 /** Refunds, payments, due work and deliveries. */
 export const count = 20_000;
 
-/** Something that the service does, and what it may read at most if that is more than usual. */
-export interface Step {
-  rows?: number;
-  pages?: number;
-  run: () => Promise<unknown>;
-}
+/** Something that the service does, with what it may read at most if that is more than usual. */
+export type Step = Run | { rows?: number; pages?: number; run: Run };
+type Run = () => Promise<unknown>;
 
 const listFilters = [
   ...' status=completed status=failed status=pending processor=braintree initiatedBy=mcp reason=other'.split(
@@ -82,39 +79,29 @@ export function stepsOf(
     await setPolicies(deps, { organizationId: owner.organizationId, file, actor: 'test' });
   };
   return {
-    'a payment that is not known': {
-      run: async () => {
-        [transactionId, key] = [await newPayment(service, { amount: 100_000 }), randomUUID()];
-        ({ id } = await create());
-      },
+    'a payment that is not known': async () => {
+      [transactionId, key] = [await newPayment(service, { amount: 100_000 }), randomUUID()];
+      ({ id } = await create());
     },
     'a key again': { run: () => create() },
-    'a key that is not known': {
-      run: () =>
-        findByKey(
-          deps,
-          refundRequest(service, 'ch_none', {
-            idempotency: { key: randomUUID(), fingerprint: Buffer.alloc(32) },
-          }),
-        ),
-    },
-    'a payment that is known': {
-      run: async () => {
-        key = randomUUID();
-        ({ id } = await create());
-      },
-    },
-    'a dry run': {
-      run: () =>
-        service.call('POST', '/v1/refunds', {
-          body: { transactionId, amount: 1, reason: 'other', dryRun: true },
+    'a key that is not known': () =>
+      findByKey(
+        deps,
+        refundRequest(service, 'ch_none', {
+          idempotency: { key: randomUUID(), fingerprint: Buffer.alloc(32) },
         }),
+      ),
+    'a payment that is known': async () => {
+      key = randomUUID();
+      ({ id } = await create());
     },
-    'a refund of an agent': {
-      run: async () => {
-        key = randomUUID();
-        await create({}, { key: agentKey });
-      },
+    'a dry run': () =>
+      service.call('POST', '/v1/refunds', {
+        body: { transactionId, amount: 1, reason: 'other', dryRun: true },
+      }),
+    'a refund of an agent': async () => {
+      key = randomUUID();
+      await create({}, { key: agentKey });
     },
     'a refund from the first attempt to the last': { run: () => advanceRefund(deps, id) },
     'a refund under limits': {
@@ -137,52 +124,42 @@ export function stepsOf(
       rows: 2_000,
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
     },
-    'a preview': {
-      run: async () => {
-        const current = await listPolicies(db, owner.organizationId);
-        await previewPolicies(db, owner, { current, edited: current });
-      },
+    'a preview': async () => {
+      const current = await listPolicies(db, owner.organizationId);
+      await previewPolicies(db, owner, { current, edited: current });
     },
-    'an approval and a rejection': {
-      run: async () => {
-        await usePolicy({ approvalAbove: { api: 0 } });
-        for (const decide of [approveRefund, rejectRefund]) {
-          key = randomUUID();
-          const pending = { ...owner, id: (await create()).id, processor: 'stripe', transactionId };
-          expect((await decide(deps, pending, 'cli:someone', null)).kind).toBe('done');
-        }
-        await usePolicy({});
-      },
-    },
-    'a cancellation with a key, twice, and with another refund': {
-      run: async () => {
+    'an approval and a rejection': async () => {
+      await usePolicy({ approvalAbove: { api: 0 } });
+      for (const decide of [approveRefund, rejectRefund]) {
         key = randomUUID();
-        const made = await create();
-        const headers = { 'idempotency-key': randomUUID() };
-        for (const [refund, status] of [
-          [made.id, 200],
-          [made.id, 200],
-          [id, 422],
-        ]) {
-          expect((await service.call('POST', `/v1/refunds/${refund}/cancel`, { headers })).status).toBe(
-            status,
-          );
-        }
-      },
+        const pending = { ...owner, id: (await create()).id, processor: 'stripe', transactionId };
+        expect((await decide(deps, pending, 'cli:someone', null)).kind).toBe('done');
+      }
+      await usePolicy({});
     },
-    'an event of a processor': {
-      run: async () => {
-        const { id: accountId } = await db.processorAccount.findFirstOrThrow({
-          where: { ...owner, processor: 'stripe' },
-        });
-        const about = { accountId, type: 'refund.updated' };
-        for (const subject of [
-          { refundId: id, externalRefundId: `re_${randomUUID()}` },
-          { externalRefundId: 're_none', transactionIds: [transactionId] },
-        ]) {
-          await deps.statements.receive({ ...about, ...subject, externalEventId: randomUUID() });
-        }
-      },
+    'a cancellation with a key, twice, and with another refund': async () => {
+      key = randomUUID();
+      const made = await create();
+      const headers = { 'idempotency-key': randomUUID() };
+      for (const [refund, status] of [
+        [made.id, 200],
+        [made.id, 200],
+        [id, 422],
+      ]) {
+        expect((await service.call('POST', `/v1/refunds/${refund}/cancel`, { headers })).status).toBe(status);
+      }
+    },
+    'an event of a processor': async () => {
+      const { id: accountId } = await db.processorAccount.findFirstOrThrow({
+        where: { ...owner, processor: 'stripe' },
+      });
+      const about = { accountId, type: 'refund.updated' };
+      for (const subject of [
+        { refundId: id, externalRefundId: `re_${randomUUID()}` },
+        { externalRefundId: 're_none', transactionIds: [transactionId] },
+      ]) {
+        await deps.statements.receive({ ...about, ...subject, externalEventId: randomUUID() });
+      }
     },
     'payments that are one': {
       // Without statistics, PostgreSQL checks all refunds and names of the account for references to the payment that is deleted. Its
@@ -200,18 +177,16 @@ export function stepsOf(
         }
       },
     },
-    'a payment that is read after it became one': {
-      run: async () => {
-        const facts = {
-          ...{ transactionIds: [transactionId], amount: 100_000n, currency: 'usd', chargedAt: new Date() },
-          ...{ refunds: [], unrefundable: null },
-        };
-        const of = { ...owner, processor: 'stripe', transactionId };
-        expect((await recordPayment(db, of, facts, new Date())).amount).toBe(100_000n);
-      },
+    'a payment that is read after it became one': async () => {
+      const facts = {
+        ...{ transactionIds: [transactionId], amount: 100_000n, currency: 'usd', chargedAt: new Date() },
+        ...{ refunds: [], unrefundable: null },
+      };
+      const of = { ...owner, processor: 'stripe', transactionId };
+      expect((await recordPayment(db, of, facts, new Date())).amount).toBe(100_000n);
     },
-    'a refund': { run: get('/v1/refunds/:id') },
-    'its events': { run: get('/v1/refunds/:id/events') },
+    'a refund': get('/v1/refunds/:id'),
+    'its events': get('/v1/refunds/:id/events'),
     ...Object.fromEntries(
       listFilters.map((filter) => [
         `a list: ${filter}`,
@@ -222,8 +197,8 @@ export function stepsOf(
         },
       ]),
     ),
-    'the feed': { run: get('/v1/events') },
-    'a feed of a rare type': { run: get('/v1/events?type=refund.cancelled') },
+    'the feed': get('/v1/events'),
+    'a feed of a rare type': get('/v1/events?type=refund.cancelled'),
     ...Object.fromEntries(
       filters.map((filter) => [
         `a page of the dashboard: ${JSON.stringify(filter)}`,
@@ -237,11 +212,9 @@ export function stepsOf(
         },
       ]),
     ),
-    'a refund by each kind of its ids': {
-      run: async () => {
-        for (const q of [id, transactionId, 're_none'])
-          await searchRefunds(db, owner, { q }, { cursor: null, limit: 50 });
-      },
+    'a refund by each kind of its ids': async () => {
+      for (const q of [id, transactionId, 're_none'])
+        await searchRefunds(db, owner, { q }, { cursor: null, limit: 50 });
     },
     'an overview': {
       rows: 6_000,
@@ -266,24 +239,22 @@ export function stepsOf(
         await setProcessorAccount(deps, { ...owner, processor: 'stripe', credentials, actor: 'test' });
       },
     },
-    'a comparison with a page of a processor': {
-      run: async () => {
-        const account = { ...owner, processor: 'stripe' };
-        const theirs = {
-          refundId: id,
-          transactionIds: [transactionId],
-          amount: 1n,
-          currency: 'usd',
-          status: 'completed',
-          processorStatus: 'succeeded',
-          failure: null,
-          createdAt: new Date(),
-        };
-        await findCandidates(db, account, [
-          { ...theirs, id: 're_1' },
-          { ...theirs, id: transactionId },
-        ] as never);
-      },
+    'a comparison with a page of a processor': async () => {
+      const account = { ...owner, processor: 'stripe' };
+      const theirs = {
+        refundId: id,
+        transactionIds: [transactionId],
+        amount: 1n,
+        currency: 'usd',
+        status: 'completed',
+        processorStatus: 'succeeded',
+        failure: null,
+        createdAt: new Date(),
+      };
+      await findCandidates(db, account, [
+        { ...theirs, id: 're_1' },
+        { ...theirs, id: transactionId },
+      ] as never);
     },
     'what a processor should have': {
       // Refunds have no index by the time at which they were accepted.
@@ -294,42 +265,34 @@ export function stepsOf(
         for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
       },
     },
-    'deliveries of new events': {
-      run: async () => {
-        key = randomUUID();
-        await create();
-        const startUpTo: WebhookSender['startUpTo'] = async (claim) =>
-          void leased.push(...(await claim(5)).flat());
-        await createDeliveries(deps, { startUpTo }, new AbortController().signal);
-        expect(leased).not.toEqual([]);
-      },
+    'deliveries of new events': async () => {
+      key = randomUUID();
+      await create();
+      const startUpTo: WebhookSender['startUpTo'] = async (claim) =>
+        void leased.push(...(await claim(5)).flat());
+      await createDeliveries(deps, { startUpTo }, new AbortController().signal);
+      expect(leased).not.toEqual([]);
     },
-    'due deliveries': {
-      run: async () => {
-        const due = await claimDue(db, null, 500);
-        expect(due).not.toEqual([]);
-        leased.push(...due);
-      },
+    'due deliveries': async () => {
+      const due = await claimDue(db, null, 500);
+      expect(due).not.toEqual([]);
+      leased.push(...due);
     },
-    'the ends of their attempts': {
-      run: async () => {
-        const results = leased.splice(0).map(({ deliveryId, attemptNumber }, index) => ({
-          ...{ deliveryId, attemptNumber, waitedMs: 0, durationMs: 1, isGone: false, responseBody: null },
-          ...(index === 0
-            ? { responseStatus: null, error: 'timeout' as const, retryInMs: 5_000 }
-            : { responseStatus: 200, error: null, retryInMs: null }),
-        }));
-        expect(await recordAttempts(db, results)).toHaveLength(results.length);
-      },
+    'the ends of their attempts': async () => {
+      const results = leased.splice(0).map(({ deliveryId, attemptNumber }, index) => ({
+        ...{ deliveryId, attemptNumber, waitedMs: 0, durationMs: 1, isGone: false, responseBody: null },
+        ...(index === 0
+          ? { responseStatus: null, error: 'timeout' as const, retryInMs: 5_000 }
+          : { responseStatus: 200, error: null, retryInMs: null }),
+      }));
+      expect(await recordAttempts(db, results)).toHaveLength(results.length);
     },
-    'lists of deliveries': {
-      run: async () => {
-        for (const status of ['', '?status=pending', '?status=failed'])
-          await get(`/v1/webhook-endpoints/${endpointId}/deliveries${status}`)();
-      },
+    'lists of deliveries': async () => {
+      for (const status of ['', '?status=pending', '?status=failed'])
+        await get(`/v1/webhook-endpoints/${endpointId}/deliveries${status}`)();
     },
     ...Object.fromEntries(
-      Object.entries(retention).map(([name, expire]) => [`retention: ${name}`, { run: () => expire(deps) }]),
+      Object.entries(retention).map(([name, expire]) => [`retention: ${name}`, () => expire(deps)]),
     ),
   };
 }

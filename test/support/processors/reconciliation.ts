@@ -7,6 +7,7 @@ import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '#shared/reconciliation/runs.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
+import { createdRefund } from '../refunds/flagged-refunds.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
@@ -68,12 +69,7 @@ export async function createRefund(
   payment: Record<string, unknown> = {},
 ): Promise<RefundRecord> {
   const transactionId = await newPayment(service, { processor, ...payment });
-  const { status, body } = await service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount: 2_500, reason: 'other', processor },
-    headers: { prefer: 'respond-async' },
-  });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return await rowOf(service, body.data.id);
+  return await createdRefund(service, processor, { transactionId });
 }
 
 /** Makes the refund due, and takes every step that is due. */

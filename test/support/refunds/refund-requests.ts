@@ -32,17 +32,11 @@ export async function agentKey(
   return { ...made, agentLimits };
 }
 
-/** Decisions that have read their payment and are held. */
-export interface HeldDecisions {
-  count(): number;
-  release(): void;
-}
-
 /**
  * Holds decisions once they have read their payment, and releases all of them when a number is held, so that they decide on the
  * same state. Later ones are not held.
  */
-export function holdDecisions(processes: readonly Dependencies[], releasedAt: number): HeldDecisions {
+export function holdDecisions(processes: readonly Dependencies[], releasedAt: number): void {
   let held = 0;
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -58,5 +52,4 @@ export function holdDecisions(processes: readonly Dependencies[], releasedAt: nu
       return stored;
     });
   }
-  return { count: () => held, release };
 }

@@ -33,27 +33,3 @@ test('does not delay a task by another one that hangs, and does not start that o
   release();
   await close();
 });
-
-test('aborts a running task when it closes, waits for it, and starts no other', async () => {
-  let stop = () => {};
-  const stopped = new Promise<void>((resolve) => {
-    stop = resolve;
-  });
-  let closingSignal: AbortSignal | undefined;
-  const run = vi.fn((signal: AbortSignal) => {
-    closingSignal = signal;
-    return stopped;
-  });
-  const { close } = schedule({ run });
-  await vi.waitUntil(() => closingSignal !== undefined);
-  let isClosed = false;
-  const closing = close().then(() => {
-    isClosed = true;
-  });
-  expect(closingSignal?.aborted).toBe(true);
-  await Promise.resolve();
-  expect(isClosed).toBe(false);
-  stop();
-  await closing;
-  expect(run).toHaveBeenCalledOnce();
-});

@@ -75,97 +75,58 @@ const numbered = (text: (unit: string) => string, unit: (count: number) => strin
     '',
   );
 
+/** One input for each unit that is repeated. */
+const each = (
+  what: string,
+  units: readonly string[],
+  request: (repeatedUnit: string) => InjectOptions,
+): Input[] =>
+  units.map((unit) => [`${what}: ${JSON.stringify(unit)} again and again`, (text) => request(text(unit))]);
+
+const cancelWith = (name: string) => (value: string) =>
+  post(`/v1/refunds/${unknownRefundId}/cancel`, '{}', { [name]: value });
+
 const inHeader: Input[] = [
-  ...['a', '%41', '%2f', '/', '../', ';a', '.', '%E2%82%AC', 'ref_'].map(
-    (unit): Input => [`the id ${unit} again and again`, (text) => get(`/v1/refunds/${text(unit)}`)],
-  ),
-  ...['/', '/..', '//x', '%2e/', '/*', '/:a'].map(
-    (unit): Input => [`the path ${unit} again and again`, (text) => get(`/v1${text(unit)}x`)],
-  ),
-  ...['&', '=', '+', '%41', 'a=1&', 'limit=1&', 'metadata[a]=1&', 'metadata[', ']', '[a]', 'a[]=1&'].map(
-    (unit): Input => [`the query ${unit} again and again`, (text) => get(`/v1/refunds?${text(unit)}`)],
+  ...each('the id', ['a', '../', 'ref_'], (id) => get(`/v1/refunds/${id}`)),
+  ...each('the path', ['/', '/..', '%2e/'], (path) => get(`/v1${path}x`)),
+  ...each('the query', ['&', '%41', 'a=1&', 'metadata[a]=1&', 'metadata[', ']'], (query) =>
+    get(`/v1/refunds?${query}`),
   ),
   ['many query parameters', (text) => get(`/v1/refunds?${numbered(text, (count) => `a${count}=1&`)}`)],
   [
     'many metadata parameters',
     (text) => get(`/v1/refunds?${numbered(text, (count) => `metadata[${count}]=1&`)}`),
   ],
-  ...['status', 'processor', 'transactionId', 'currency', 'createdAfter', 'amountMin', 'limit', 'after'].map(
+  ...['processor', 'transactionId', 'createdAfter', 'amountMin', 'after'].map(
     (name): Input => [`a long ${name}`, (text) => get(`/v1/refunds?${name}=${text('1')}`)],
   ),
   ['a time of many digits', (text) => get(`/v1/refunds?createdAfter=2026-11-20T09:30:00.${text('0')}Z`)],
   ['a long event id', (text) => get(`/v1/events?after=${text('evt_')}`)],
-  ...['Bearer ', ' ', 'svc_test_', 'a', '\t'].map(
-    (unit): Input => [
-      `the credentials ${JSON.stringify(unit)} again and again`,
-      (text) => get('/v1/refunds', { authorization: `Bearer ${text(unit)} a` }),
-    ],
+  ...each('the credentials', ['Bearer ', ' ', 'svc_test_'], (key) =>
+    get('/v1/refunds', { authorization: `Bearer ${key} a` }),
   ),
-  ...[
-    ['prefer', ['wait=1,', 'wait ', ',', ' ', '"', '=', 'respond-async;']],
-    ['idempotency-key', ['a', '\t']],
-    ['accept', ['a/b,', ';q=1', '*/*;', ',', ' ']],
-    ['accept-encoding', ['gzip,', ';', ' ']],
-    ['cookie', ['a=1; ', ';', '=', '"', '%41', ' ', 'refunds_session=']],
-    ['x-forwarded-for', ['1.1.1.1,', ',', ' ', '::', '[', '127.0.0.1, ']],
-    ['x-forwarded-host', ['a,', ':', '[']],
-    ['x-forwarded-proto', ['https,', ' ']],
-    ['host', ['a', '.', ':', '[']],
-    ['content-type', [';a=b', ';', ' ', '/', '"', ';a="\\', 'application/json']],
-    ['user-agent', ['Mozilla/5.0 (', 'Chrome/1 ', ' ']],
-  ].flatMap(([name, units]) =>
-    (units as string[]).map(
-      (unit): Input => [
-        `the header ${name}: ${JSON.stringify(unit)} again and again`,
-        (text) => post(`/v1/refunds/${unknownRefundId}/cancel`, '{}', { [name as string]: text(unit) }),
-      ],
-    ),
+  ...each('prefer', ['wait=1,', ',', ' ', '"', 'respond-async;'], cancelWith('prefer')),
+  ...each('idempotency-key', ['a', '\t'], cancelWith('idempotency-key')),
+  ...each('x-forwarded-for', ['1.1.1.1,', ',', '::', '[', '127.0.0.1, '], cancelWith('x-forwarded-for')),
+  ...each('content-type', [';a=b', ' ', '"', ';a="\\'], cancelWith('content-type')),
+  ...each('cookie', ['a=1; ', ';', '"', '%41', 'refunds_session='], (cookie) =>
+    page('/dashboard', { cookie }),
   ),
-  [
-    'many headers',
-    (text) => ({
-      ...get('/v1/refunds'),
-      headers: {
-        ...bearer(),
-        ...Object.fromEntries(
-          numbered(text, (count) => `x-${count} `)
-            .trim()
-            .split(' ')
-            .map((name) => [name, '1']),
-        ),
-      },
-    }),
-  ],
-  ['many headers with a message for agents', (text) => post('/mcp', '{}', { accept: text('a/b,') })],
-  [
-    'many addresses to a page',
-    (text) => page('/dashboard/sign-in', { 'x-forwarded-for': text('127.0.0.1,') }),
-  ],
-  ...['a=1; ', ';', '=', '"', '%41', 'refunds_session='].map(
-    (unit): Input => [
-      `the cookie of a page ${unit} again and again`,
-      (text) => page('/dashboard', { cookie: text(unit) }),
-    ],
-  ),
-  ...['/', '//', '\\', '%5c', '?', 'http://', '..', 'dashboard/'].map(
-    (unit): Input => [
-      `the way back ${unit} again and again`,
-      (text) => page(`/dashboard/sign-in?next=/dashboard${encodeURIComponent(text(unit)).slice(0, 15_000)}`),
-    ],
+  ...each('accept of an agent', ['a/b,', ';q=1'], (accept) => post('/mcp', '{}', { accept })),
+  ...each('the way back', ['/', '\\', '%5c', 'http://', '..'], (way) =>
+    page(`/dashboard/sign-in?next=/dashboard${encodeURIComponent(way).slice(0, 15_000)}`),
   ),
   [
     'the page that htmx names',
     (text) => page('/dashboard', { cookie: '', 'hx-request': 'true', 'hx-current-url': text('http://a/') }),
   ],
-  ...['q', 'from', 'status', 'currency', 'amountFrom', 'metadata'].map(
+  ...['q', 'from', 'amountFrom', 'metadata'].map(
     (name): Input => [
       `the filter ${name}`,
       (text) => page(`/dashboard/${service.organization.id}/test/refunds?${name}=${text('a.')}`),
     ],
   ),
   ['an invitation token', (text) => page(`/dashboard/invitation/${text('invite_')}`)],
-  ['ranges of a file', (text) => get('/docs/static/index.html', { range: `bytes=${text('0-1,')}` })],
-  ['versions of a file', (text) => get('/docs/static/index.html', { 'if-none-match': text('"a", ') })],
   [
     'a Stripe signature',
     (text) => ({
@@ -177,82 +138,40 @@ const inHeader: Input[] = [
 ];
 
 const creation = (more: string) => `{"transactionId":"ch_missing","amount":1,"reason":"other",${more}}`;
-const call = (more: string) => `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${more}}`;
 
 /** JSON of one kind, within a longer text and as a text of its own. */
 const jsonParts: [what: string, make: (text: (unit: string) => string) => string][] = [
   ['open brackets', (text) => text('[')],
   ['nested lists', (text) => `${text('[')}${text(']')}`.slice(0, 60_000)],
   ['open objects', (text) => text('{"a":')],
-  [
-    'nested objects',
-    (text) => `${text('{"a":').slice(0, -1)}:1${text('}').slice(0, text('{"a":').length / 5)}`,
-  ],
   ['many keys', (text) => `{${numbered(text, (count) => `"k${count}":1,`)}"last":1}`],
-  ['one key many times', (text) => `{${text('"a":1,')}"a":1}`],
-  ['one key with lists many times', (text) => `{${text('"a":[1],')}"a":[1]}`],
+  ['one key many times', (text) => `{${text('"a":[1],')}"a":[1]}`],
   ['many list items', (text) => `[${text('1,')}1]`],
-  ['a long text', (text) => `"${text('a')}"`],
   ['many escapes', (text) => `"${text('\\u0041')}"`],
-  ['many surrogates', (text) => `"${text('\\ud83d')}"`],
   ['many backslashes', (text) => `"${text('\\\\')}"`],
   ['a number of many digits', (text) => text('9')],
   ['a fraction of many zeros', (text) => `0.${text('0')}1`],
-  ['an exponent of many digits', (text) => `1e${text('1')}`],
-  ['many minus signs', (text) => text('-')],
   ['white space', (text) => `${text(' \n')}1`],
-  ['prototype keys', (text) => `{${numbered(text, (count) => `"constructor${count}":{},`)}"a":1}`],
 ];
 
 const inBody: Input[] = [
   ...jsonParts.flatMap(([what, make]): Input[] => [
     [`${what} as a body`, (text) => post('/v1/refunds', make(text))],
     [`${what} as metadata`, (text) => post('/v1/refunds', creation(`"metadata":${make(text)}`))],
-    [`${what} as a field`, (text) => post('/v1/policies/check', `{"transactionId":${make(text)}}`)],
     [`${what} as a message for agents`, (text) => post('/mcp', make(text))],
-    [`${what} as arguments`, (text) => post('/mcp', call(`{"name":"get_refund","arguments":${make(text)}}`))],
-    [
-      `${what} as events of an endpoint`,
-      (text) => post('/v1/webhook-endpoints', `{"url":"https://a.example","events":${make(text)}}`),
-    ],
-    [`${what} as limits of a key`, (text) => post('/v1/agent-keys', `{"name":"a","limits":${make(text)}}`)],
   ]),
-  ...['transactionId', 'reason', 'currency', 'processor'].map(
-    (field): Input => [
-      `a long ${field}`,
-      (text) => post('/v1/refunds', creation(`"${field}":"${text('ab-')}"`)),
-    ],
+  ...each('the transaction id', ['ab-'], (id) => post('/v1/refunds', creation(`"transactionId":"${id}"`))),
+  ...each('the address of an endpoint', ['https://a', '@', '.', '%41', '/../'], (address) =>
+    post('/v1/webhook-endpoints', `{"url":"https://${address}"}`),
   ),
-  ...['https://a', 'http://', '@', ':', '.', '%41', '[', '\\\\', '/../'].map(
-    (unit): Input => [
-      `the address ${unit} again and again`,
-      (text) => post('/v1/webhook-endpoints', `{"url":"https://${text(unit)}"}`),
-    ],
+  ...each('the email', ['a@', '.', 'a.', ' ', '+'], (email) =>
+    form('/dashboard/sign-in', new URLSearchParams({ email: `${email}a`, password: 'a' }).toString(), {
+      'x-forwarded-for': `10.${Math.floor(Math.random() * 250)}.1.${Math.floor(Math.random() * 250)}`,
+    }),
   ),
-  ...['a@', '@', '.', 'a.', ' ', '+', 'a'].map(
-    (unit): Input => [
-      `the email ${JSON.stringify(unit)} again and again`,
-      (text) =>
-        form(
-          '/dashboard/sign-in',
-          new URLSearchParams({ email: `${text(unit)}a`, password: 'a' }).toString(),
-          {
-            'x-forwarded-for': `10.${Math.floor(Math.random() * 2 ** 24) >> 16}.1.${Math.floor(Math.random() * 250)}`,
-          },
-        ),
-    ],
+  ...each('the form', ['&', '%', 'a=1&', '_csrf=a&', 'a[b]=1&'], (fields) =>
+    form('/dashboard/sign-out', fields),
   ),
-  ...['&', '=', '+', '%41', '%', 'a=1&', '_csrf=a&', 'a[b]=1&', '__proto__=1&'].map(
-    (unit): Input => [`the form ${unit} again and again`, (text) => form('/dashboard/sign-out', text(unit))],
-  ),
-  [
-    'many fields',
-    (text) =>
-      form(
-        '/dashboard/sign-out',
-        numbered(text, (count) => `a${count}=1&`),
-      ),
-  ],
 ];
 
 const webhook = (processor: string, { body, headers }: SignedWebhook): InjectOptions => ({
@@ -262,74 +181,47 @@ const webhook = (processor: string, { body, headers }: SignedWebhook): InjectOpt
   payload: body,
 });
 
+/** A form of Braintree's, whatever it says. */
+const braintreePost = (payload: string) => ({ ...webhook('braintree', signBraintree('')), payload });
+
+const xmlParts: [what: string, make: (text: (unit: string) => string) => string][] = [
+  ['open tags', (text) => text('<a>')],
+  ['nested tags', (text) => `${text('<a>')}${text('</a>')}`],
+  ['many different tags', (text) => numbered(text, (count) => `<a${count}/>`)],
+  ['attributes', (text) => `<a ${numbered(text, (count) => `b${count}="" `)}/>`],
+  ['entities', (text) => `<a>${text('&amp;')}</a>`],
+  ['open brackets', (text) => text('<')],
+  ['a comment', (text) => `<!--${text('-')}-->`],
+  ['a section', (text) => `<![CDATA[${text(']')}]]>`],
+  ['a list', (text) => `<a type="array">${text('<b>1</b>')}</a>`],
+];
+
 const notification = (more: string) =>
   `<notification><kind>check</kind><timestamp type="datetime">2026-11-20T09:30:00Z</timestamp>${more}</notification>`;
 
 const inWebhook: Input[] = [
-  ...jsonParts.flatMap(([what, make]): Input[] => [
-    [`${what} as an event`, (text) => webhook('stripe', signStripe(make(text)))],
-    [
-      `${what} within an event`,
-      (text) =>
-        webhook(
-          'stripe',
-          signStripe(
-            `{"id":"evt_1","type":"a","created":1,"livemode":false,"data":{"object":${make(text)}}}`,
-          ),
-        ),
-    ],
-  ]),
-  ...['bt_payload=a&', 'bt_signature=a&', '&', '%41', '=', 'a'].map(
-    (unit): Input => [
-      `the notification ${unit} again and again`,
-      (text) => ({
-        ...webhook('braintree', signBraintree('')),
-        payload: `bt_signature=a%7Cb&bt_payload=${text(unit)}`,
-      }),
-    ],
+  ...jsonParts.map(
+    ([what, make]): Input => [`${what} as an event`, (text) => webhook('stripe', signStripe(make(text)))],
   ),
-  ...['public|a&', '|', '&', 'test_public|'].map(
-    (unit): Input => [
-      `the signature ${unit} again and again`,
-      (text) => ({
-        ...webhook('braintree', signBraintree('')),
-        payload: new URLSearchParams({
-          bt_signature: text(unit).slice(0, 16_000),
-          bt_payload: 'YQ==',
-        }).toString(),
-      }),
-    ],
+  ...each('the notification', ['bt_payload=a&', '&', '%41', 'a'], (payload) =>
+    braintreePost(`bt_signature=a%7Cb&bt_payload=${payload}`),
   ),
-  ...['A', 'A\n', '\n', '=', '+/', ' '].map(
-    (unit): Input => [
-      `the payload ${JSON.stringify(unit)} again and again`,
-      (text) => webhook('braintree', braintreeForm(text(unit).slice(0, 180_000))),
-    ],
+  ...each('the signature', ['public|a&', '|', 'test_public|'], (signature) =>
+    braintreePost(
+      new URLSearchParams({ bt_signature: signature.slice(0, 16_000), bt_payload: 'YQ==' }).toString(),
+    ),
   ),
-  ...(
-    [
-      ['open tags', (text) => text('<a>')],
-      ['nested tags', (text) => `${text('<a>')}${text('</a>')}`],
-      ['many tags', (text) => text('<a/>')],
-      ['many different tags', (text) => numbered(text, (count) => `<a${count}/>`)],
-      ['attributes', (text) => `<a ${numbered(text, (count) => `b${count}="" `)}/>`],
-      ['a long text', (text) => `<a>${text('b')}</a>`],
-      ['entities', (text) => `<a>${text('&amp;')}</a>`],
-      ['open brackets', (text) => text('<')],
-      ['a comment', (text) => `<!--${text('-')}-->`],
-      ['a section', (text) => `<![CDATA[${text(']')}]]>`],
-      ['a list', (text) => `<a type="array">${text('<b>1</b>')}</a>`],
-    ] as [string, (text: (unit: string) => string) => string][]
-  ).map(
-    ([what, make]): Input => [
+  ...each('the payload', ['A', 'A\n', '='], (payload) =>
+    webhook('braintree', braintreeForm(payload.slice(0, 180_000))),
+  ),
+  ...xmlParts.map(([what, make]): Input => {
+    const third = (text: (unit: string) => string) => (unit: string) =>
+      text(unit).slice(0, text(unit).length / 3);
+    return [
       `a signed notification with ${what}`,
-      (text) =>
-        webhook(
-          'braintree',
-          signBraintree(notification(make((unit) => text(unit).slice(0, text(unit).length / 3)))),
-        ),
-    ],
-  ),
+      (text) => webhook('braintree', signBraintree(notification(make(third(text))))),
+    ];
+  }),
 ];
 
 describe.each([

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { newId } from '#shared/platform/ids.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { flagExtraRefund } from '#shared/refunds/lifecycle/flag.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
@@ -10,12 +9,10 @@ import {
   createdRefund,
   flaggedUnknown,
   resolve,
-  reviewed,
   useServiceThatFlags,
 } from '#test/support/refunds/flagged-refunds.ts';
-import { lastEventOf, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { lastEventOf, type RefundRecord, rowOf } from '#test/support/refunds/refund-records.ts';
 import { flagByHand, leaseByHand } from '#test/support/refunds/refund-work.ts';
-import { waitForLock, withClient } from '#test/support/stores/database-client.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useServiceThatFlags();
@@ -60,38 +57,6 @@ describe('a dismissal', () => {
     expect(kinds).toEqual(['done', 'not-flagged', 'not-flagged']);
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.flag_dismissed' }]);
   });
-
-  test('is refused for a flag that was raised after the person looked', async () => {
-    const refund = await completedRefund(service, 'stripe');
-    await flagByHand(service, refund.id, { reason: 'missing_there', facts: { externalRefundId: 're_1' } });
-    const seen = await rowOf(service, refund.id);
-    const { db } = service.deps;
-    await db.refundWork.update({ where: { refundId: refund.id }, data: { flaggedAt: new Date(0) } });
-    expect((await dismissFlag(service.deps, seen, 'cli:ada', 'Known')).kind).toBe('changed');
-    expect((await rowOf(service, refund.id)).flaggedAt).not.toBeNull();
-  });
-});
-
-test('a flag for an extra refund waits for a move of the refund, and is left out once it has moved', async () => {
-  const { db } = service.deps;
-  const refund = await createdRefund(service, 'stripe');
-  const facts = { externalRefundId: 're_other' };
-  let flagged: Promise<boolean> | null = null;
-  await withClient(service.databaseUrl, async (client) => {
-    await client.query('begin');
-    await client.query('select from refund_work where refund_id = $1 for update', [refund.id]);
-    const move = { event_id: newId('evt'), type: 'refund.cancelled', to: 'cancelled', detail: {} };
-    await client.query(`select move_refunds($1, 'worker', service_time())`, [
-      JSON.stringify([{ refund_id: refund.id, expected: 'processing', entries: [move], change: {} }]),
-    ]);
-    flagged = db.$transaction((tx) => flagExtraRefund(tx, refund, facts, 'worker'));
-    await waitForLock(client);
-    await client.query('delete from refund_work where refund_id = $1', [refund.id]);
-    await client.query('commit');
-  });
-  expect(await flagged).toBe(false);
-  expect(await rowOf(service, refund.id)).toMatchObject({ status: 'cancelled', work: null });
-  expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.cancelled']);
 });
 
 describe('a flag that changes while its resolution asks the processor', () => {
@@ -125,27 +90,6 @@ describe('a flag that changes while its resolution asks the processor', () => {
     expect(outcome.kind).toBe('changed');
     expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'extra_refund' });
   });
-
-  test('is not resolved once another person has dismissed it', async () => {
-    const id = await acceptedAndSettled();
-    const facts = { externalRefundId: 're_extra' };
-    const flagged = await flagByHand(service, id, { reason: 'extra_refund', facts });
-    const outcome = await resolveWhile(flagged, () => dismissFlag(service.deps, flagged, 'cli:bob', 'Known'));
-    expect(outcome.kind).toBe('not-flagged');
-    expect((await rowOf(service, id)).status).toBe('processing');
-  });
-});
-
-test('flags a refund again that the processor loses after a resolution it agreed with', async () => {
-  const { id } = await createdRefund(service, 'stripe');
-  await advanceRefund(service.deps, id);
-  const { externalRefundId } = await rowOf(service, id);
-  await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
-  const flag = { reason: 'missing_there', facts: { externalRefundId: 're_gone' } } as const;
-  const flagged = await flagByHand(service, id, flag);
-  expect((await resolve(service, flagged, 'completed')).kind).toBe('done');
-  await service.deps.db.refund.update({ where: { id }, data: { externalRefundId: 're_gone' } });
-  expect((await reviewed(service, id)).flagReason).toBe('missing_there');
 });
 
 test('keeps the time of a flag that a retry raises again', async () => {

@@ -1,9 +1,7 @@
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { readAttention } from '#api/cli/reports/refund-attention.ts';
-import { processorKind } from '#shared/processors/registry.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { adminCliOf, onlyLine } from '#test/support/processes/admin-cli.ts';
-import { useStripeAccount } from '#test/support/processors/stripe-account.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
@@ -14,12 +12,10 @@ import {
 } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
-import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
-import { makeDue, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
+import { type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
 import { askToCancel } from '#test/support/refunds/refund-work.ts';
 
 const service = useServiceThatFlags();
-const stripe = useStripeAccount(service);
 const admin = adminCliOf(service);
 
 afterEach(() => expectInvariants(service));
@@ -61,7 +57,7 @@ test('flags a refund whose settlement cannot be read, until the processor answer
   expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
 });
 
-test('lists a discrepancy of an ended refund until the processor agrees again', async () => {
+test('lists a discrepancy of an ended refund until the processor agrees again, or a person dismisses it', async () => {
   const refund = await completedRefund(service, 'stripe');
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
   await reviewed(service, refund.id);
@@ -74,6 +70,13 @@ test('lists a discrepancy of an ended refund until the processor agrees again', 
     .$executeRaw`UPDATE refund SET external_refund_id = ${externalRefundId} WHERE id = ${refund.id}`;
   expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
   expect((await timelineOf(service, refund.id)).at(-1)).toBe('review.agreed');
+
+  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
+  await reviewed(service, refund.id);
+  const kept = await admin(['refund', 'resolve', refund.id, '--dismiss', '--reason', 'They archived it']);
+  const stderr = `Dismissed the flag of ${refund.id}, which stays completed.\n`;
+  expect(kept).toMatchObject({ code: 0, stderr });
+  expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
 });
 
 test('resolves a refund on the command line, or says why not', async () => {
@@ -91,18 +94,6 @@ test('resolves a refund on the command line, or says why not', async () => {
   expect(resolved).toMatchObject({ code: 0, stderr: `${flagged.id} is failed.\n` });
 });
 
-test('dismisses a flag on the command line, for good', async () => {
-  const refund = await completedRefund(service, 'stripe');
-  await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;
-  await reviewed(service, refund.id);
-  const kept = await admin(['refund', 'resolve', refund.id, '--dismiss', '--reason', 'They archived it']);
-  expect(kept).toMatchObject({
-    code: 0,
-    stderr: `Dismissed the flag of ${refund.id}, which stays completed.\n`,
-  });
-  expect((await reviewed(service, refund.id)).flaggedAt).toBeNull();
-});
-
 test('rechecks a refund on request, with an entry in the audit log', async () => {
   const { id } = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, id);
@@ -118,72 +109,7 @@ test('rechecks a refund on request, with an entry in the audit log', async () =>
   ]);
 });
 
-describe.each([
-  {
-    kind: 'unavailable',
-    failure: { code: '429', message: 'Slower' },
-    retryAfterMs: 60_000,
-    rateLimited: true,
-  },
-  { kind: 'misconfigured', failure: { code: '401', message: 'Who?' } },
-] as const)('a second reading that is $kind', (answer) => {
-  const noted = [answer.kind === 'unavailable', answer.kind === 'misconfigured'];
-  const isThrottled = async () => {
-    const { throttledUntil } = await stripe.read();
-    return throttledUntil !== null && throttledUntil > new Date();
-  };
-  const unthrottle = () => service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
-
-  /** The processor answers this to reads of refunds, and everything else as usual. */
-  async function answerReadings(): Promise<void> {
-    const kind = processorKind('stripe');
-    const connect = kind.connect.bind(kind);
-    const reading = async () => answer;
-    vi.spyOn(kind, 'connect').mockImplementation((credentials) =>
-      Object.assign(connect(credentials), { findRefund: reading, getRefund: reading }),
-    );
-    // Connected anew.
-    await stripe.setKey('sk_test_sandbox');
-  }
-
-  afterEach(async () => {
-    vi.restoreAllMocks();
-    await unthrottle();
-  });
-
-  test('is recorded on the account when it follows a rejection', async () => {
-    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
-    const { id, transactionId } = await createdRefund(service, 'stripe');
-    await advanceRefund(service.deps, id);
-    await unthrottle();
-    await makeDue(service, id);
-    const all = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 10_000 });
-    await answerReadings();
-    await advanceRefund(service.deps, id);
-    expect(await timelineOf(service, id)).toContain('attempt.unknown');
-    expect([await isThrottled(), await stripe.isMarked()]).toEqual(noted);
-    await service.sandbox.driveRefund(all, { status: 'failed' });
-  });
-});
-
-test('does not take the void of one refund for that of another, which was cancelled before', async () => {
-  const transactionId = await newPayment(service, {
-    processor: 'braintree',
-    status: 'submitted_for_settlement',
-  });
-  const whole = { transactionId, amount: 10_000 };
-  const cancelled = await createdRefund(service, 'braintree', whole);
-  await askToCancel(service, cancelled);
-  const voiding = await createdRefund(service, 'braintree', whole);
-  await advanceRefund(service.deps, voiding.id);
-  expect(await rowOf(service, voiding.id)).toMatchObject({
-    status: 'completed',
-    externalRefundId: transactionId,
-  });
-  expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
-});
-
-test('does not take a void for that of a cancelled refund while it may be that of one of unknown outcome', async () => {
+test('does not take a void for that of a cancelled refund while it is, or may be, that of another one', async () => {
   const transactionId = await newPayment(service, {
     processor: 'braintree',
     status: 'submitted_for_settlement',
@@ -201,4 +127,5 @@ test('does not take a void for that of a cancelled refund while it may be that o
   expect((await rowOf(service, voiding.id)).unknownSince).not.toBeNull();
   expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
   expect(await reviewed(service, voiding.id)).toMatchObject({ status: 'completed' });
+  expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
 });

@@ -1,24 +1,39 @@
 import { afterEach, expect, test } from 'vitest';
 import { readAttention } from '#api/cli/reports/refund-attention.ts';
 import { markPaymentStale } from '#shared/payments/payment.ts';
-import { markMisconfigured } from '#shared/processors/accounts/connections.ts';
-import { useStripeAccount } from '#test/support/processors/stripe-account.ts';
+import { loadAccount, markMisconfigured } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
-  completedRefund,
   createdRefund,
   flaggedUnknown,
   reviewed,
   useServiceThatFlags,
 } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
-import { newPayment, readPayment } from '#test/support/refunds/payments.ts';
+import { readPayment } from '#test/support/refunds/payments.ts';
 import { rowOf } from '#test/support/refunds/refund-records.ts';
 
 const service = useServiceThatFlags();
-const stripe = useStripeAccount(service);
 
-afterEach(() => expectInvariants(service));
+const account = () =>
+  ({ organizationId: service.organization.id, environment: 'test', processor: 'stripe' }) as const;
+const stripe = {
+  read: () => loadAccount(service.deps.db, account()),
+  async setKey(secretKey: string) {
+    const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
+    const credentials = { secretKey, apiBase };
+    await setProcessorAccount(service.deps, { ...account(), credentials, actor: 'test' });
+  },
+  /** Whether its credentials were refused. */
+  isMarked: async () => (await stripe.read()).misconfiguredAt !== null,
+};
+
+afterEach(async () => {
+  await stripe.setKey('sk_test_sandbox');
+  await expectInvariants(service);
+});
 
 test('flags what needs refused credentials at once, with the account, until new ones are set', async () => {
   const unknown = await flaggedUnknown(service, 'stripe', 'reset');
@@ -44,20 +59,6 @@ test('flags what needs refused credentials at once, with the account, until new 
   for (const { id } of [unknown, accepted, fresh]) expect((await rowOf(service, id)).flaggedAt).toBeNull();
 });
 
-test('lists refused credentials also when they were only used to read payments', async () => {
-  await stripe.setKey('sk_test_invalid');
-  const body = { transactionId: await newPayment(service), amount: 100, reason: 'other' };
-  expect((await service.call('POST', '/v1/refunds', { body })).status).toBe(502);
-  expect((await readAttention(service.deps.db, undefined)).accounts).toHaveLength(1);
-});
-
-test('marks the account when a review is refused for its credentials', async () => {
-  const refund = await completedRefund(service, 'stripe');
-  await stripe.setKey('sk_test_invalid');
-  await reviewed(service, refund.id);
-  expect(await stripe.isMarked()).toBe(true);
-});
-
 test('does not mark new credentials for a refusal of the old ones', async () => {
   const old = await stripe.read();
   await stripe.setKey('sk_test_sandbox');
@@ -65,33 +66,20 @@ test('does not mark new credentials for a refusal of the old ones', async () => 
   expect(await stripe.isMarked()).toBe(false);
 });
 
-test.each(['check', 'review', 'send', 'read'] as const)(
-  'clears the mark of an account after an answered %s',
-  async (call) => {
-    const { db } = service.deps;
-    const refund =
-      call === 'review' ? await completedRefund(service, 'stripe') : await createdRefund(service, 'stripe');
-    if (call === 'check') await advanceRefund(service.deps, refund.id);
-    if (call === 'read') await markPaymentStale(db, refund.paymentId);
-    await markMisconfigured(service.deps, await stripe.read(), {
-      code: 'x',
-      message: 'x',
-    });
+test('clears the mark of an account with any answer', async () => {
+  const refund = await createdRefund(service, 'stripe');
+  const calls = {
+    read: async () => {
+      await markPaymentStale(service.deps.db, refund.paymentId);
+      await readPayment(service.deps, refund);
+    },
+    send: () => advanceRefund(service.deps, refund.id),
+    check: () => reviewed(service, refund.id),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    await markMisconfigured(service.deps, await stripe.read(), { code: 'x', message: 'x' });
     expect(await stripe.isMarked()).toBe(true);
-    if (call === 'read') await readPayment(service.deps, refund);
-    else if (call === 'send') await advanceRefund(service.deps, refund.id);
-    else await reviewed(service, refund.id);
-    expect(await stripe.isMarked()).toBe(false);
-  },
-);
-
-test('keeps the mark after an unanswered or refused call', async () => {
-  const { id } = await createdRefund(service, 'stripe');
-  await markMisconfigured(service.deps, await stripe.read(), {
-    code: 'x',
-    message: 'x',
-  });
-  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'reset' });
-  await advanceRefund(service.deps, id);
-  expect(await stripe.isMarked()).toBe(true);
+    await call();
+    expect(await stripe.isMarked(), name).toBe(false);
+  }
 });

@@ -40,38 +40,29 @@ async function onlyRow(data: Prisma.RefundUpdateManyMutationInput): Promise<Reco
 
 test('writes one line per refund with all fields, amounts in minor units and decimals, times in UTC', async () => {
   const { id, transactionId } = await db.refund.findFirstOrThrow({ where: one });
+  const texts = { failureCode: 'declined', failureMessage: 'No.', processorStatus: 'failed' } as const;
+  const kept = { currency: 'kwd', reason: 'other', status: 'failed', ...texts } as const;
   const row = await onlyRow({
-    status: 'failed',
+    ...kept,
     externalRefundId: null,
-    failureCode: 'declined',
-    failureMessage: 'No.',
-    processorStatus: 'failed',
     amount: 1_050n,
-    currency: 'kwd',
-    reason: 'other',
     metadata: { order: 'A "1", B' },
     createdAt: new Date('2026-11-20T23:59:59.999Z'),
     updatedAt: new Date('2026-11-21T00:00:00Z'),
   });
   expect(row).toMatchObject({
-    id,
-    organizationId: 'org_one',
-    environment: 'test',
-    externalRefundId: '',
-    transactionId,
+    ...{ id, organizationId: 'org_one', environment: 'test', externalRefundId: '', transactionId },
+    ...kept,
     amount: '1050',
     amountDecimal: '1.050',
-    currency: 'kwd',
-    reason: 'other',
-    status: 'failed',
-    processorStatus: 'failed',
-    failureCode: 'declined',
-    failureMessage: 'No.',
     metadata: '{"order":"A \\"1\\", B"}',
     createdAt: '2026-11-20T23:59:59.999Z',
     updatedAt: '2026-11-21T00:00:00.000Z',
   });
   expect(Object.keys(row).join(',')).toBe(header);
+  expect(await onlyRow({ metadata: Prisma.DbNull })).toMatchObject({ metadata: '' });
+  const nothing = exportRefunds(db, { ...one, environment: 'live' }, {});
+  expect(await wholeText(nothing)).toBe(`${header}\r\n`);
 });
 
 test.each(['a, b', 'a "b" c', 'a\r\nb', 'a\nb', '"', ''])(
@@ -105,15 +96,6 @@ test.each([
 test('metadata is no formula to a spreadsheet, and stays JSON', async () => {
   const { metadata } = await onlyRow({ metadata: { note: '=1+1;@SUM(A1)', list: [1, -2, -1e-7, '-3'] } });
   expect(JSON.parse(metadata ?? '')).toEqual({ note: "'=1+1;'@SUM(A1)", list: [1, -2, -1e-7, '-3'] });
-});
-
-test('writes an empty field without metadata', async () => {
-  expect(await onlyRow({ metadata: Prisma.DbNull })).toMatchObject({ metadata: '' });
-});
-
-test('writes only the header without refunds', async () => {
-  const nothing = exportRefunds(db, { ...one, environment: 'live' }, {});
-  expect(await wholeText(nothing)).toBe(`${header}\r\n`);
 });
 
 test('exports each refund once, in batches, while others are created and changed', async () => {

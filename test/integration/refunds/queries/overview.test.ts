@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Overview, readOverview } from '#shared/insights/overview.ts';
+import { readOverview } from '#shared/insights/overview.ts';
 import { type Database, openDatabase, type Refund } from '#shared/platform/database.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
@@ -52,130 +52,79 @@ describe('the overview', () => {
     return refunds.filter(({ createdAt }) => createdAt.getTime() >= from && createdAt <= now);
   }
 
-  const dayOf = ({ createdAt }: Refund) => createdAt.toISOString().slice(0, 10);
-
-  function counts(some: readonly Refund[]): Record<RefundStatus, number> {
+  /** By status, what some refunds come to. */
+  function byStatus<Sum>(some: readonly Refund[], sumOf: (refunds: readonly Refund[]) => Sum) {
     const entries = refundStatuses.map((status) => [
       status,
-      some.filter((each) => each.status === status).length,
+      sumOf(some.filter((refund) => refund.status === status)),
     ]);
-    return Object.fromEntries(entries);
+    return Object.fromEntries(entries) as Record<RefundStatus, Sum>;
   }
+  const counts = (some: readonly Refund[]) => byStatus(some, ({ length }) => length);
+  const amounts = (some: readonly Refund[], currency: string) =>
+    byStatus(
+      some.filter((refund) => refund.currency === currency),
+      (refunds) => refunds.reduce((sum, { amount }) => sum + amount, 0n),
+    );
+  const daysOf = (days: number) =>
+    Array.from({ length: days }, (_, index) =>
+      new Date(Date.UTC(2026, 10, 21) - (days - 1 - index) * dayMs).toISOString().slice(0, 10),
+    );
+  const createdOn = (day: string, some: readonly Refund[]) =>
+    some.filter(({ createdAt }) => createdAt.toISOString().startsWith(day));
+  const numberWith = <Field extends keyof Refund>(some: readonly Refund[], field: Field, value: unknown) =>
+    some.filter((refund) => refund[field] === value).length;
 
-  function amounts(some: readonly Refund[], currency: string): Record<RefundStatus, bigint> {
-    const entries = refundStatuses.map((status) => [
-      status,
-      some
-        .filter((each) => each.status === status && each.currency === currency)
-        .reduce((sum, { amount }) => sum + amount, 0n),
-    ]);
-    return Object.fromEntries(entries);
-  }
+  test.each([7, 30, 90] as const)('adds up the refunds of the last %d days in UTC', async (days) => {
+    const overview = await read(days);
+    const meant = inWindow(days);
+    expect(overview.total).toBe(meant.length);
+    expect(overview.counts).toEqual(counts(meant));
+    expect(overview.perDay).toEqual(
+      daysOf(days).map((day) => ({ day, counts: counts(createdOn(day, meant)) })),
+    );
+    const { completed, failed, cancelled } = counts(meant);
+    expect(overview.outcomes).toEqual(
+      Object.entries({ completed, failed, cancelled }).map(([status, count]) => ({
+        status,
+        count,
+        share: count / (completed + failed + cancelled),
+      })),
+    );
 
-  describe.each([7, 30, 90] as const)('of %d days', (days) => {
-    let overview: Overview;
-    let meant: Refund[];
-    beforeAll(async () => {
-      overview = await read(days);
-      meant = inWindow(days);
-    });
-
-    test('has every day of the window once, today last, with zeros for days without refunds', () => {
-      const first = new Date(Date.UTC(2026, 10, 21) - (days - 1) * dayMs).toISOString().slice(0, 10);
-      for (const list of [overview.perDay, overview.moneyPerDay]) {
-        expect(list).toHaveLength(days);
-        expect(list[0]?.day).toBe(first);
-        expect(list.at(-1)?.day).toBe('2026-11-21');
-      }
-    });
-
-    test('counts the refunds of each day in UTC by their status', () => {
-      for (const { day, counts: counted } of overview.perDay) {
-        expect(counted, day).toEqual(counts(meant.filter((refund) => dayOf(refund) === day)));
-      }
-      expect(overview.counts).toEqual(counts(meant));
-      expect(overview.total).toBe(meant.length);
-    });
-
-    test('adds up money by currency and status, and never across currencies', () => {
-      expect(overview.money.map(({ currency }) => currency).toSorted()).toEqual(['eur', 'jpy', 'kwd', 'usd']);
-      for (const { currency, count, amounts: added } of overview.money) {
-        expect(added, currency).toEqual(amounts(meant, currency));
-        expect(count, currency).toBe(meant.filter((refund) => refund.currency === currency).length);
-      }
-    });
-
-    test('has the money of each day in the currency with most refunds', () => {
-      expect(overview.currency).toBe('usd');
-      for (const { day, amounts: added } of overview.moneyPerDay) {
-        expect(added, day).toEqual(
-          amounts(
-            meant.filter((refund) => dayOf(refund) === day),
-            'usd',
-          ),
-        );
-      }
-    });
-
-    test('has the share of each final status', () => {
-      const { completed, failed, cancelled } = counts(meant);
-      expect(overview.outcomes).toEqual(
-        Object.entries({ completed, failed, cancelled }).map(([status, count]) => ({
-          status,
-          count,
-          share: count / (completed + failed + cancelled),
-        })),
-      );
-    });
-
-    test('has the times to completion', () => {
-      const times = meant
-        .flatMap(({ createdAt, completedAt }) =>
-          completedAt === null ? [] : [completedAt.getTime() - createdAt.getTime()],
-        )
-        .sort((a, b) => a - b);
-      const at = (share: number) => times[Math.ceil(share * times.length) - 1];
-      expect(overview.completion).toEqual({
-        medianMs: at(0.5),
-        p90Ms: at(0.9),
-        p99Ms: at(0.99),
-      });
-    });
-
-    test('has the failure codes, the most frequent first', () => {
-      const failed = meant.filter(({ status }) => status === 'failed');
-      const sum = overview.failureCodes.reduce((total, { count }) => total + count, 0);
-      expect(sum).toBe(failed.length);
-      for (const { code, count } of overview.failureCodes) {
-        expect(count, code).toBe(failed.filter(({ failureCode }) => failureCode === code).length);
-      }
-      const ordered = overview.failureCodes.map(({ count }) => count);
-      expect(ordered).toEqual(ordered.toSorted((a, b) => b - a));
-    });
-
-    test('counts by processor and by source', () => {
-      for (const { name, count } of overview.byProcessor) {
-        expect(count, name).toBe(meant.filter(({ processor }) => processor === name).length);
-      }
-      for (const { name, count } of overview.byInitiator) {
-        expect(count, name).toBe(meant.filter(({ initiatedBy }) => initiatedBy === name).length);
-      }
-      expect(overview.byProcessor.map(({ name }) => name)).toEqual(['braintree', 'stripe']);
-      expect(overview.byInitiator.map(({ name }) => name).slice(0, 2)).toEqual(['api', 'dashboard']);
-    });
-  });
-
-  test('has the money of each day in the currency that is requested', async () => {
-    const { currency, moneyPerDay } = await read(7, 'kwd');
-    expect(currency).toBe('kwd');
-    for (const { day, amounts: added } of moneyPerDay) {
-      expect(added, day).toEqual(
-        amounts(
-          inWindow(7).filter((refund) => dayOf(refund) === day),
-          'kwd',
-        ),
-      );
+    // Money, never across currencies, and of each day in the currency with most refunds.
+    expect(overview.money.map(({ currency }) => currency).toSorted()).toEqual(['eur', 'jpy', 'kwd', 'usd']);
+    for (const { currency, count, amounts: added } of overview.money) {
+      expect(added, currency).toEqual(amounts(meant, currency));
+      expect(count, currency).toBe(numberWith(meant, 'currency', currency));
     }
+    const moneyPerDay = (currency: string) =>
+      daysOf(days).map((day) => ({ day, amounts: amounts(createdOn(day, meant), currency) }));
+    expect(overview).toMatchObject({ currency: 'usd', moneyPerDay: moneyPerDay('usd') });
+    expect(await read(days, 'kwd')).toMatchObject({ currency: 'kwd', moneyPerDay: moneyPerDay('kwd') });
+
+    const times = meant
+      .flatMap(({ createdAt, completedAt }) =>
+        completedAt === null ? [] : [completedAt.getTime() - createdAt.getTime()],
+      )
+      .sort((a, b) => a - b);
+    const at = (share: number) => times[Math.ceil(share * times.length) - 1];
+    expect(overview.completion).toEqual({ medianMs: at(0.5), p90Ms: at(0.9), p99Ms: at(0.99) });
+
+    const codes = overview.failureCodes.map(({ count }) => count);
+    expect(codes).toEqual(codes.toSorted((a, b) => b - a));
+    expect(codes.reduce((sum, count) => sum + count, 0)).toBe(failed);
+    for (const { code, count } of overview.failureCodes) {
+      expect(count, code).toBe(numberWith(meant, 'failureCode', code));
+    }
+    for (const { name, count } of overview.byProcessor) {
+      expect(count, name).toBe(numberWith(meant, 'processor', name));
+    }
+    for (const { name, count } of overview.byInitiator) {
+      expect(count, name).toBe(numberWith(meant, 'initiatedBy', name));
+    }
+    expect(overview.byProcessor.map(({ name }) => name)).toEqual(['braintree', 'stripe']);
+    expect(overview.byInitiator.map(({ name }) => name).slice(0, 2)).toEqual(['api', 'dashboard']);
   });
 
   test('adds up more than a number can hold', async () => {
@@ -191,15 +140,8 @@ describe('the overview', () => {
   test('is all zeros without refunds', async () => {
     const empty = { organizationId: 'org_empty', environment: 'live' } as const;
     const overview = await readOverview(db, empty, { now, days: 7, currency: null });
-    expect(overview).toMatchObject({
-      total: 0,
-      money: [],
-      currency: null,
-      completion: null,
-      failureCodes: [],
-    });
-    expect(overview.perDay).toHaveLength(7);
-    expect(overview.moneyPerDay).toHaveLength(7);
+    const nothing = { total: 0, money: [], currency: null, completion: null, failureCodes: [] };
+    expect(overview).toMatchObject({ ...nothing, perDay: { length: 7 }, moneyPerDay: { length: 7 } });
     for (const { share } of overview.outcomes) expect(share).toBe(0);
   });
 });

@@ -38,18 +38,11 @@ export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorV
       expect(await verified(webhook)).toEqual(event);
     });
 
-    test('have no id of ours for a refund made elsewhere', async () => {
-      const event = await verified(about({ ...reported, refundId: null }));
-      expect(event.subject).toMatchObject({
-        refundId: null,
-        externalRefundId: reported.externalRefundId,
-      });
-    });
-
-    test('ignore an id that is not in our format', async () => {
-      for (const foreign of ['ref_', 'ref_../x', `ref_${'x'.repeat(500)}`, 'order_1', 'REF_1']) {
-        const event = await verified(about({ ...reported, refundId: foreign }));
-        expect(event.subject?.refundId, foreign).toBeNull();
+    test('have no id of ours for a refund made elsewhere, nor one that is not in our format', async () => {
+      for (const foreign of [null, 'ref_', 'ref_../x', `ref_${'x'.repeat(500)}`, 'order_1', 'REF_1']) {
+        const { subject } = await verified(about({ ...reported, refundId: foreign }));
+        const named = { refundId: null, externalRefundId: reported.externalRefundId };
+        expect(subject, String(foreign)).toMatchObject(named);
       }
     });
 

@@ -1,10 +1,15 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
+import { leftToRefund } from '../../support/processors/reconciliation.ts';
+import { signStripe, stripeEvent, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
+import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
-// A payment is read again whichever of its ids a webhook of Stripe names.
 const service = useService({ workers: 0 });
 const webhooks = useWebhooks(service);
 
@@ -55,5 +60,20 @@ test.each(both.flatMap((named) => [2_500, 2_501].map((amount) => [named, amount]
     const charge = { id: ids.charge, object: 'charge', currency: 'usd', amount_refunded: amount };
     await report('charge.refunded', { ...charge, payment_intent: ids.intent });
     expect(await isStale()).toBe(amount > 2_500);
+  },
+);
+
+test.each(PROCESSORS)(
+  'a refund made elsewhere at %s under the id of ours leaves ours as it is, and counts',
+  async (processor) => {
+    const refund = await completedRefund(service, processor);
+    const { id, transactionId, externalRefundId } = refund;
+    expect(await leftToRefund(service, transactionId)).toBe(7_500);
+    const copyId = await refundDirectly(service, { processor, transactionId, amount: 100, refundId: id });
+    const reported = { externalRefundId: copyId, refundId: id, transactionId };
+    expect((await webhooks.send(processor, webhookAbout(processor, reported))).status).toBe(200);
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'completed', externalRefundId, work: null });
+    expect(await leftToRefund(service, transactionId)).toBe(7_400);
   },
 );
