@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import type { InjectOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { browserWord } from '#api/dashboard/layout/words.ts';
@@ -77,78 +78,49 @@ const numbered = (text: (unit: string) => string, unit: (count: number) => strin
   );
 
 const inHeader: Input[] = [
-  ...['a', '%41', '%2f', '/', '../', ';a', '.', '%E2%82%AC', 'ref_'].map(
+  ...['%41', '../', '%E2%82%AC'].map(
     (unit): Input => [`the id ${unit} again and again`, (text) => get(`/v1/refunds/${text(unit)}`)],
   ),
-  ...['/', '/..', '//x', '%2e/', '/*', '/:a'].map(
+  ...['/', '/..', '%2e/'].map(
     (unit): Input => [`the path ${unit} again and again`, (text) => get(`/v1${text(unit)}x`)],
   ),
-  ...['&', '=', '+', '%41', 'a=1&', 'limit=1&', 'metadata[a]=1&', 'metadata[', ']', '[a]', 'a[]=1&'].map(
+  ...['&', '=', '%41', 'limit=1&', 'metadata[a]=1&', 'metadata['].map(
     (unit): Input => [`the query ${unit} again and again`, (text) => get(`/v1/refunds?${text(unit)}`)],
   ),
-  ['many query parameters', (text) => get(`/v1/refunds?${numbered(text, (count) => `a${count}=1&`)}`)],
   [
     'many metadata parameters',
     (text) => get(`/v1/refunds?${numbered(text, (count) => `metadata[${count}]=1&`)}`),
   ],
-  ...['status', 'processor', 'transactionId', 'currency', 'createdAfter', 'amountMin', 'limit', 'after'].map(
+  ...['transactionId', 'createdAfter', 'amountMin', 'after'].map(
     (name): Input => [`a long ${name}`, (text) => get(`/v1/refunds?${name}=${text('1')}`)],
   ),
   ['a time of many digits', (text) => get(`/v1/refunds?createdAfter=2026-11-20T09:30:00.${text('0')}Z`)],
   ['a long event id', (text) => get(`/v1/events?after=${text('evt_')}`)],
-  ...['Bearer ', ' ', 'svc_test_', 'a', '\t'].map(
-    (unit): Input => [
-      `the credentials ${JSON.stringify(unit)} again and again`,
-      (text) => get('/v1/refunds', { authorization: `Bearer ${text(unit)} a` }),
-    ],
-  ),
-  ...[
-    ['prefer', ['wait=1,', 'wait ', ',', ' ', '"', '=', 'respond-async;']],
-    ['idempotency-key', ['a', '\t']],
-    ['accept', ['a/b,', ';q=1', '*/*;', ',', ' ']],
-    ['accept-encoding', ['gzip,', ';', ' ']],
-    ['cookie', ['a=1; ', ';', '=', '"', '%41', ' ', 'refunds_session=']],
-    ['x-forwarded-for', ['1.1.1.1,', ',', ' ', '::', '[', '127.0.0.1, ']],
-    ['x-forwarded-host', ['a,', ':', '[']],
-    ['x-forwarded-proto', ['https,', ' ']],
-    ['host', ['a', '.', ':', '[']],
-    ['content-type', [';a=b', ';', ' ', '/', '"', ';a="\\', 'application/json']],
-    ['user-agent', ['Mozilla/5.0 (', 'Chrome/1 ', ' ']],
-  ].flatMap(([name, units]) =>
-    (units as string[]).map(
+  ...Object.entries({
+    authorization: ['Bearer ', 'svc_test_'],
+    prefer: ['wait=1,', ' ', '"', 'respond-async;'],
+    'idempotency-key': ['a', '\t'],
+    accept: ['a/b,', ';q=1'],
+    'x-forwarded-for': ['127.0.0.1, ', '::'],
+    host: ['.', ':'],
+    'content-type': [';a=b', '"', 'application/json'],
+    'user-agent': ['Mozilla/5.0 (', 'Chrome/1 '],
+  }).flatMap(([name, units]) =>
+    units.map(
       (unit): Input => [
         `the header ${name}: ${JSON.stringify(unit)} again and again`,
-        (text) => post(`/v1/refunds/${unknownRefundId}/cancel`, '{}', { [name as string]: text(unit) }),
+        (text) => post(`/v1/refunds/${unknownRefundId}/cancel`, '{}', { [name]: text(unit) }),
       ],
     ),
   ),
-  [
-    'many headers',
-    (text) => ({
-      ...get('/v1/refunds'),
-      headers: {
-        ...bearer(),
-        ...Object.fromEntries(
-          numbered(text, (count) => `x-${count} `)
-            .trim()
-            .split(' ')
-            .map((name) => [name, '1']),
-        ),
-      },
-    }),
-  ],
   ['many headers with a message for agents', (text) => post('/mcp', '{}', { accept: text('a/b,') })],
-  [
-    'many addresses to a page',
-    (text) => page('/dashboard/sign-in', { 'x-forwarded-for': text('127.0.0.1,') }),
-  ],
-  ...['a=1; ', ';', '=', '"', '%41', 'refunds_session='].map(
+  ...['a=1; ', '"', '%41', 'refunds_session='].map(
     (unit): Input => [
       `the cookie of a page ${unit} again and again`,
       (text) => page('/dashboard', { cookie: text(unit) }),
     ],
   ),
-  ...['/', '//', '\\', '%5c', '?', 'http://', '..', 'dashboard/'].map(
+  ...['/', '\\', 'http://', '..'].map(
     (unit): Input => [
       `the way back ${unit} again and again`,
       (text) => page(`/dashboard/sign-in?next=/dashboard${encodeURIComponent(text(unit)).slice(0, 15_000)}`),
@@ -158,15 +130,13 @@ const inHeader: Input[] = [
     'the page that htmx names',
     (text) => page('/dashboard', { cookie: '', 'hx-request': 'true', 'hx-current-url': text('http://a/') }),
   ],
-  ...['q', 'from', 'status', 'currency', 'amountFrom', 'metadata'].map(
+  ...['q', 'from', 'amountFrom', 'metadata'].map(
     (name): Input => [
       `the filter ${name}`,
       (text) => page(`/dashboard/${service.organization.id}/test/refunds?${name}=${text('a.')}`),
     ],
   ),
   ['an invitation token', (text) => page(`/dashboard/invitation/${text('invite_')}`)],
-  ['ranges of a file', (text) => get('/docs/static/index.html', { range: `bytes=${text('0-1,')}` })],
-  ['versions of a file', (text) => get('/docs/static/index.html', { 'if-none-match': text('"a", ') })],
   [
     'a Stripe signature',
     (text) => ({
@@ -185,75 +155,50 @@ const jsonParts: [what: string, make: (text: (unit: string) => string) => string
   ['open brackets', (text) => text('[')],
   ['nested lists', (text) => `${text('[')}${text(']')}`.slice(0, 60_000)],
   ['open objects', (text) => text('{"a":')],
-  [
-    'nested objects',
-    (text) => `${text('{"a":').slice(0, -1)}:1${text('}').slice(0, text('{"a":').length / 5)}`,
-  ],
   ['many keys', (text) => `{${numbered(text, (count) => `"k${count}":1,`)}"last":1}`],
-  ['one key many times', (text) => `{${text('"a":1,')}"a":1}`],
   ['one key with lists many times', (text) => `{${text('"a":[1],')}"a":[1]}`],
   ['many list items', (text) => `[${text('1,')}1]`],
-  ['a long text', (text) => `"${text('a')}"`],
   ['many escapes', (text) => `"${text('\\u0041')}"`],
   ['many surrogates', (text) => `"${text('\\ud83d')}"`],
-  ['many backslashes', (text) => `"${text('\\\\')}"`],
   ['a number of many digits', (text) => text('9')],
   ['a fraction of many zeros', (text) => `0.${text('0')}1`],
-  ['an exponent of many digits', (text) => `1e${text('1')}`],
-  ['many minus signs', (text) => text('-')],
   ['white space', (text) => `${text(' \n')}1`],
   ['prototype keys', (text) => `{${numbered(text, (count) => `"constructor${count}":{},`)}"a":1}`],
 ];
 
 const inBody: Input[] = [
   ...jsonParts.flatMap(([what, make]): Input[] => [
-    [`${what} as a body`, (text) => post('/v1/refunds', make(text))],
     [`${what} as metadata`, (text) => post('/v1/refunds', creation(`"metadata":${make(text)}`))],
-    [`${what} as a field`, (text) => post('/v1/policies/check', `{"transactionId":${make(text)}}`)],
-    [`${what} as a message for agents`, (text) => post('/mcp', make(text))],
     [`${what} as arguments`, (text) => post('/mcp', call(`{"name":"get_refund","arguments":${make(text)}}`))],
-    [
-      `${what} as events of an endpoint`,
-      (text) => post('/v1/webhook-endpoints', `{"url":"https://a.example","events":${make(text)}}`),
-    ],
     [`${what} as limits of a key`, (text) => post('/v1/agent-keys', `{"name":"a","limits":${make(text)}}`)],
   ]),
-  ...['transactionId', 'reason', 'currency', 'processor'].map(
+  ...['transactionId', 'currency'].map(
     (field): Input => [
       `a long ${field}`,
       (text) => post('/v1/refunds', creation(`"${field}":"${text('ab-')}"`)),
     ],
   ),
-  ...['https://a', 'http://', '@', ':', '.', '%41', '[', '\\\\', '/../'].map(
+  ...['http://', '@', '.', '[', '/../'].map(
     (unit): Input => [
       `the address ${unit} again and again`,
       (text) => post('/v1/webhook-endpoints', `{"url":"https://${text(unit)}"}`),
     ],
   ),
-  ...['a@', '@', '.', 'a.', ' ', '+', 'a'].map(
+  ...['a@', '.', ' '].map(
     (unit): Input => [
       `the email ${JSON.stringify(unit)} again and again`,
       (text) =>
         form(
           '/dashboard/sign-in',
           new URLSearchParams({ email: `${text(unit)}a`, password: 'a' }).toString(),
-          {
-            'x-forwarded-for': `10.${Math.floor(Math.random() * 2 ** 24) >> 16}.1.${Math.floor(Math.random() * 250)}`,
-          },
+          // Every network may try a few times.
+          { 'x-forwarded-for': `10.0.${randomInt(256)}.${randomInt(256)}` },
         ),
     ],
   ),
-  ...['&', '=', '+', '%41', '%', 'a=1&', '_csrf=a&', 'a[b]=1&', '__proto__=1&'].map(
+  ...['&', '%41', '_csrf=a&', 'a[b]=1&'].map(
     (unit): Input => [`the form ${unit} again and again`, (text) => form('/dashboard/sign-out', text(unit))],
   ),
-  [
-    'many fields',
-    (text) =>
-      form(
-        '/dashboard/sign-out',
-        numbered(text, (count) => `a${count}=1&`),
-      ),
-  ],
 ];
 
 const webhook = (processor: string, { body, headers }: SignedWebhook): InjectOptions => ({
@@ -269,27 +214,8 @@ const notification = (more: string) =>
 const inWebhook: Input[] = [
   ...jsonParts.flatMap(([what, make]): Input[] => [
     [`${what} as an event`, (text) => webhook('stripe', signStripe(make(text)))],
-    [
-      `${what} within an event`,
-      (text) =>
-        webhook(
-          'stripe',
-          signStripe(
-            `{"id":"evt_1","type":"a","created":1,"livemode":false,"data":{"object":${make(text)}}}`,
-          ),
-        ),
-    ],
   ]),
-  ...['bt_payload=a&', 'bt_signature=a&', '&', '%41', '=', 'a'].map(
-    (unit): Input => [
-      `the notification ${unit} again and again`,
-      (text) => ({
-        ...webhook('braintree', signBraintree('')),
-        payload: `bt_signature=a%7Cb&bt_payload=${text(unit)}`,
-      }),
-    ],
-  ),
-  ...['public|a&', '|', '&', 'test_public|'].map(
+  ...['public|a&', '|'].map(
     (unit): Input => [
       `the signature ${unit} again and again`,
       (text) => ({
@@ -301,7 +227,7 @@ const inWebhook: Input[] = [
       }),
     ],
   ),
-  ...['A', 'A\n', '\n', '=', '+/', ' '].map(
+  ...['A', '\n', '='].map(
     (unit): Input => [
       `the payload ${JSON.stringify(unit)} again and again`,
       (text) => webhook('braintree', braintreeForm(text(unit).slice(0, 180_000), braintreeKeys('test'))),
@@ -311,14 +237,9 @@ const inWebhook: Input[] = [
     [
       ['open tags', (text) => text('<a>')],
       ['nested tags', (text) => `${text('<a>')}${text('</a>')}`],
-      ['many tags', (text) => text('<a/>')],
       ['many different tags', (text) => numbered(text, (count) => `<a${count}/>`)],
       ['attributes', (text) => `<a ${numbered(text, (count) => `b${count}="" `)}/>`],
-      ['a long text', (text) => `<a>${text('b')}</a>`],
       ['entities', (text) => `<a>${text('&amp;')}</a>`],
-      ['open brackets', (text) => text('<')],
-      ['a comment', (text) => `<!--${text('-')}-->`],
-      ['a section', (text) => `<![CDATA[${text(']')}]]>`],
       ['a list', (text) => `<a type="array">${text('<b>1</b>')}</a>`],
     ] as [string, (text: (unit: string) => string) => string][]
   ).map(
@@ -351,12 +272,9 @@ describe.each([
   });
 });
 
-test.each([
-  ['another character and a slash', 'x/'],
-  ['nothing else', ''],
-])('redirects a dashboard address in linear time: slashes, and then %s', async (_what, end) => {
+test('redirects a dashboard address in linear time: slashes, and another character', async () => {
   const redirected = (length: number) => {
-    const url = `/dashboard/${'/'.repeat(length)}${end}`;
+    const url = `/dashboard/${'/'.repeat(length)}x/`;
     return async () => {
       const { statusCode } = await service.app.inject({ method: 'GET', url });
       expect(statusCode).toBe(308);
