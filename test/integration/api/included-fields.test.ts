@@ -81,22 +81,14 @@ describe('cancellable tells whether a cancellation sent now succeeds', () => {
   });
 });
 
-describe('failure', () => {
-  test('tells why the refund failed', async () => {
-    const id = await ended('failed', { failureReason: 'expired_or_canceled_card' });
-    const { failure, ...refund } = (await get(id, '?include=failure')).body.data;
-    expect(failure).toEqual({ code: expect.stringMatching(/^\w+$/), message: expect.stringMatching(/\S/) });
-    expect(refund).toEqual((await get(id)).body.data);
-    const { body } = await service.call('GET', `/v1/refunds/${id}/events`);
-    expect(body.data.at(-1)).toMatchObject({ type: 'refund.failed', failure });
-  });
-
-  test.each([
-    ['processing', accepted],
-    ['completed', () => ended('succeeded')],
-  ])('is null for a refund that is %s', async (status, make) => {
-    expect((await get(await make(), '?include=failure')).body.data).toMatchObject({ status, failure: null });
-  });
+test('failure tells why the refund failed, and is null for any other', async () => {
+  const id = await ended('failed', { failureReason: 'expired_or_canceled_card' });
+  const { failure, ...refund } = (await get(id, '?include=failure')).body.data;
+  expect(failure).toEqual({ code: expect.stringMatching(/^\w+$/), message: expect.stringMatching(/\S/) });
+  expect(refund).toEqual((await get(id)).body.data);
+  const { body } = await service.call('GET', `/v1/refunds/${id}/events`);
+  expect(body.data.at(-1)).toMatchObject({ type: 'refund.failed', failure });
+  expect((await get(await accepted(), '?include=failure')).body.data.failure).toBeNull();
 });
 
 test('a refund has exactly its 13 fields and those that were asked for', async () => {
@@ -123,16 +115,10 @@ test('a request that waits gets the included fields as they are at its end', asy
   });
 });
 
-test.each(['', 'events', 'failure,', ',failure', 'failure,events', 'Failure', 'failure cancellable', '*'])(
-  'include=%s is refused',
-  async (include) => {
-    const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
-    expect([status, body.error]).toEqual([
-      400,
-      {
-        code: 'validation_error',
-        message: 'include: must be a comma-separated list of: failure, cancellable',
-      },
-    ]);
-  },
-);
+test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused', async (include) => {
+  const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
+  expect([status, body.error.message]).toEqual([
+    400,
+    'include: must be a comma-separated list of: failure, cancellable',
+  ]);
+});
