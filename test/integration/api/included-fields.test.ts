@@ -1,5 +1,4 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -36,13 +35,6 @@ async function ended(status: string, more: object = {}): Promise<string> {
   return id;
 }
 
-async function awaitingApproval(): Promise<string> {
-  const approvalAbove = { api: 5_000 };
-  const file = { policies: [{ name: 'Large refunds', priority: 1, approvalAbove }] };
-  await setPolicies(service.deps, { organizationId: service.organization.id, file, actor: 'test' });
-  return await create({}, 6_000);
-}
-
 /** The processor never gets it. */
 async function unsent(): Promise<string> {
   await service.sandbox.fault({
@@ -54,15 +46,8 @@ async function unsent(): Promise<string> {
   return await create();
 }
 
-async function cancelled(): Promise<string> {
-  const id = await accepted({ paymentMethod: 'customer_balance' });
-  expect((await cancel(id)).status).toBe(200);
-  return id;
-}
-
 describe('cancellable tells whether a cancellation sent now succeeds', () => {
   test.each<[what: string, make: () => Promise<string>, cancellable: boolean]>([
-    ['awaits approval', awaitingApproval, true],
     ['was not sent', unsent, true],
     ['is at Stripe, for a card', accepted, false],
     ['is at Stripe, for a bank transfer', () => accepted({ paymentMethod: 'customer_balance' }), true],
@@ -72,8 +57,6 @@ describe('cancellable tells whether a cancellation sent now succeeds', () => {
       true,
     ],
     ['is completed', () => ended('succeeded'), false],
-    ['has failed', () => ended('failed'), false],
-    ['is cancelled', cancelled, false],
   ])('of a refund that %s', async (_what, make, cancellable) => {
     const id = await make();
     expect((await get(id, '?include=cancellable')).body.data.cancellable).toBe(cancellable);
