@@ -211,33 +211,22 @@ function withHead(route: string): string[] {
 /** Headers, and sometimes a query, without a valid key in the right place. */
 const wrongCredentials: [what: string, headers: () => Headers, query?: () => string][] = [
   ['no key', () => ({})],
-  ['an empty header', () => ({ authorization: '' })],
   ['a scheme alone', () => ({ authorization: 'Bearer' })],
-  ['an empty key', () => bearer('')],
   ['garbage', () => bearer("' OR 1=1--")],
   ['garbage that looks like a key', () => bearer(`svc_test_${'\u00e9'.repeat(32)}`)],
-  ['a wildcard', () => bearer('svc_test_%')],
   ['a key that was never made', () => bearer(generateApiKey('test'))],
-  ['a live key that was never made', () => bearer(generateApiKey('live'))],
   ['a revoked key', () => bearer(bad.revoked)],
   ['an expired key', () => bearer(bad.expired)],
   ['a test key that calls itself live', () => bearer(key().replace('svc_test_', 'svc_live_'))],
-  ['a key that lacks a letter', () => bearer(key().slice(0, -1))],
   ['a key with a letter more', () => bearer(`${key()}x`)],
   ['a key in small letters', () => bearer(key().toLowerCase())],
-  ['a key without its prefix', () => bearer(key().slice('svc_test_'.length))],
-  ["a key's id", () => bearer(own.keys.test.id)],
   ["a key's hash", () => bearer(`svc_test_${Buffer.from(key()).toString('hex')}`)],
-  ['a key with its letters escaped', () => bearer(encodeURIComponent(key()).replace('svc', '%73vc'))],
   ['two keys', () => bearer(`${key()} ${other.keys.test.plaintext}`)],
-  ['two keys with a comma', () => bearer(`${key()},${other.keys.test.plaintext}`)],
   ['a key without its scheme', () => ({ authorization: key() })],
   ['a key by Basic', () => ({ authorization: `Basic ${Buffer.from(`${key()}:`).toString('base64')}` })],
-  ['a key behind another scheme', () => ({ authorization: `Basic Bearer ${key()}` })],
   ['a key in another header', () => ({ 'x-api-key': key(), 'proxy-authorization': `Bearer ${key()}` })],
   ['a key in a cookie', () => ({ cookie: `authorization=Bearer ${key()}; session=${key()}` })],
   ['a key in the query', () => ({}), () => `?access_token=${key()}&authorization=Bearer%20${key()}`],
-  ['a header that names another user', () => ({ 'x-organization-id': own.id, 'x-forwarded-user': own.id })],
 ];
 
 describe.each(named(rows))('%s', (_name, row) => {
@@ -298,14 +287,10 @@ describe.each(named(operationRows))('%s', (_name, row) => {
 const outsiders = [
   ['another organization', 'test', () => other.keys.test.plaintext],
   ['the other environment', 'test', () => own.keys.live.plaintext],
-  ['the other environment of another organization', 'test', () => other.keys.live.plaintext],
   ['the test environment, for a live id', 'live', () => own.keys.test.plaintext],
 ] as const;
 
-const nonsense = [
-  ...['ref_', 'ref_x', 'nonsense', '1', `ref_${'0'.repeat(26)}`, 'REF_01kahw3v6me8fbw6r5k2jdz7qs'],
-  ...['org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_', 'we_x', 'we_%00', 'del_01kahw3v6me8fbw6r5k2jdz7qs'],
-];
+const nonsense = ['ref_', 'nonsense', `ref_${'0'.repeat(26)}`, 'org_01kahw3v6me8fbw6r5k2jdz7qs', 'we_%00'];
 
 describe.each(named(operationRows.filter(({ path }) => path.includes(':id'))))('%s', (_name, row) => {
   test.each(outsiders)(

@@ -48,10 +48,7 @@ describe('before the browser part is loaded', () => {
 
   test.each([
     ['/dashboard', 303],
-    ['/dashboard/sign-in', 303],
-    ['/dashboard/set-up', 200],
     ['/dashboard/nothing', 404],
-    ['/docs/', 200],
     ['/openapi.json', 200],
     ['/v1/nothing', 404],
   ])('a request for %s waits for it and gets %i', async (url, status) => {

@@ -106,10 +106,6 @@ const messageMatches =
   ({ body }: ApiAnswer) =>
     expect(body.error.message).toMatch(pattern);
 
-const clientSecret = 'pi_3abc_secret_9xyz';
-const secretMessage =
-  /^transactionId: must be a payment id, not a client secret; send the part before _secret_$/;
-
 /** Payments that Stripe does not refund, and the reason in the response. */
 const unrefundable: [status: string, reason: RegExp][] = [
   ['failed', /^The payment failed, so there is nothing to refund\.$/],
@@ -136,46 +132,23 @@ const rows: Row[] = [
   ],
   [
     'create',
-    'there is no metadata: null',
+    'the body has the least, and the currency in upper case: the processor is detected',
     '200',
-    async () => await create({ transactionId: await payment(), ...valid }),
-    ({ body }) => expect(body.data.metadata).toBeNull(),
+    async () => {
+      const transactionId = await payment({ processor: 'braintree', currency: 'eur' });
+      return await create({ transactionId, ...valid, currency: 'EUR' });
+    },
+    ({ body }) =>
+      expect(body.data).toMatchObject({ currency: 'eur', processor: 'braintree', metadata: null }),
   ],
   [
     'create',
-    'the currency is in upper case: lower case',
-    '200',
-    async () =>
-      await create({ transactionId: await payment({ currency: 'eur' }), ...valid, currency: 'EUR' }),
-    ({ body }) => expect(body.data.currency).toBe('eur'),
-  ],
-  [
-    'create',
-    'there is no processor: detected from the payment',
-    '200',
-    async () => await create({ transactionId: await payment({ processor: 'braintree' }), ...valid }),
-    ({ body }) => expect(body.data.processor).toBe('braintree'),
-  ],
-  ...(
-    [
-      ['create', create],
-      ['check', check],
-    ] as const
-  ).map(
-    ([endpoint, ask]): Row => [
-      endpoint,
-      'transactionId is a client secret, which is not repeated',
-      '400 validation_error',
-      async () => await ask({ transactionId: clientSecret, ...(endpoint === 'create' ? valid : {}) }),
-      messageMatches(secretMessage),
-    ],
-  ),
-  [
-    'create',
-    "the currency is not the payment's, also by default",
+    'transactionId is a client secret, which is not repeated',
     '400 validation_error',
-    async () => await create({ transactionId: await payment({ currency: 'eur' }), ...valid }),
-    messageMatches(/"eur"/),
+    async () => await create({ transactionId: 'pi_3abc_secret_9xyz', ...valid }),
+    messageMatches(
+      /^transactionId: must be a payment id, not a client secret; send the part before _secret_$/,
+    ),
   ],
   [
     'create',
@@ -223,21 +196,22 @@ const rows: Row[] = [
   }),
   [
     'create',
-    'the payment is unknown to its processor',
-    '502 processor_error',
-    async () => await create({ transactionId: 'ch_missing1', ...valid }),
-    messageMatches(/ch_missing1/),
-  ],
-  [
-    'create',
     'the payment is unknown to every processor',
     '502 processor_error',
     async () => await create({ transactionId: 'missing', ...valid }),
   ],
-  ...[
+  [
+    'create',
+    'it is a dry run',
+    '200',
     async () => await create({ transactionId: await payment(), ...valid, dryRun: true }),
+  ],
+  [
+    'create',
+    'it is a dry run of what is refused',
+    '200',
     async () => await create({ transactionId: 'ch_missing', ...valid, dryRun: true }),
-  ].map((ask, index): Row => ['create', `it is a dry run, ${index + 1}`, '200', ask]),
+  ],
   ['create', 'a policy forbids it', '403 policy_denied', denied],
   [
     'create',
@@ -267,13 +241,6 @@ const rows: Row[] = [
   ],
   ['get', 'more is included', '200', async () => await get(`${await created()}?include=failure,cancellable`)],
   [
-    'get',
-    'what is included is unknown',
-    '400 validation_error',
-    async () => await get('ref_1?include=attempts'),
-  ],
-  ['events of a refund', 'there are some', '200', async () => await get(`${await created()}/events`)],
-  [
     'events',
     'there are some',
     '200',
@@ -281,23 +248,10 @@ const rows: Row[] = [
     ({ headers }) => expect(headers['preference-applied']).toBe('wait=1'),
   ],
   [
-    'events',
-    'the cursor is unknown',
-    '400 validation_error',
-    async () => await call('GET', '/v1/events?after=evt_1'),
-  ],
-  [
     'list',
     'the cursor is unknown',
     '400 validation_error',
     async () => await list(`after=${unknownRefundId}`),
-  ],
-  ['list', 'the limit is too small', '400 validation_error', async () => await list('limit=0')],
-  [
-    'cancel',
-    'its idempotency key is empty',
-    '400 validation_error',
-    async () => await cancel(unknownRefundId, { headers: { 'idempotency-key': '' } }),
   ],
   [
     'cancel',
@@ -321,62 +275,22 @@ const rows: Row[] = [
     ({ body }) => expect(body.data[0].attempts).toHaveLength(1),
   ],
   [
-    'get',
-    'the refund exists',
-    '200',
-    async () => await get(await created()),
-    ({ body }) => expect(body.data.status).toBe('processing'),
-  ],
-  ['get', 'the refund does not exist', '404 not_found', async () => await get(unknownRefundId)],
-  [
-    'list',
-    'there are more than limit: the newest',
-    '200',
-    async () => {
-      await created();
-      await created();
-      return await list('limit=2');
-    },
-    ({ body: { data } }) => {
-      expect(data).toHaveLength(2);
-      expect(data[0].createdAt >= data[1].createdAt).toBe(true);
-    },
-  ],
-  [
-    'list',
-    'there are several filters: refunds that match all',
-    '200',
-    async () => {
-      await create({ transactionId: await payment({ processor: 'braintree' }), ...valid });
-      await created();
-      return await list('status=processing&processor=braintree&limit=100');
-    },
-    ({ body: { data } }) => {
-      expect(data.length).toBeGreaterThan(0);
-      for (const refund of data)
-        expect(refund).toMatchObject({ processor: 'braintree', status: 'processing' });
-    },
-  ],
-  [
     'list',
     'the offset is past the end: an empty page',
     '200',
     async () => await list('offset=100000'),
     ({ body }) => expect(body).toEqual({ data: [] }),
   ],
-  ...([{}, { body: {} }, { body: { force: true } }] as const).map(
-    (options): Row => [
-      'cancel',
-      `the processor gives the refund back, with ${JSON.stringify(options)}`,
-      '200',
-      async () => await cancel(await revocable(), options),
-      ({ body: { data } }) => {
-        expect(data.status).toBe('cancelled');
-        expect(data.updatedAt > data.createdAt).toBe(true);
-      },
-    ],
-  ),
-  ['cancel', 'the refund does not exist', '404 not_found', async () => await cancel(unknownRefundId)],
+  [
+    'cancel',
+    'the processor gives the refund back',
+    '200',
+    async () => await cancel(await revocable()),
+    ({ body: { data } }) => {
+      expect(data.status).toBe('cancelled');
+      expect(data.updatedAt > data.createdAt).toBe(true);
+    },
+  ],
   ...(
     [
       ['completed', async () => await ended('succeeded')],
@@ -434,22 +348,6 @@ const rows: Row[] = [
     ({ body: { data } }) =>
       expect(data).toMatchObject({ eligible: false, maxAmount: null, deadline: null, conditions: [] }),
   ],
-  ...unrefundable.map(([status, reason]): Row => {
-    const id = `pi_check${status}`;
-    return [
-      'check',
-      `the payment is ${status}: not eligible, with the reason`,
-      '200',
-      async () => await check({ transactionId: await payment({ id, status }) }),
-      async ({ body: { data } }) => {
-        expect(data).toEqual({
-          ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
-          reason: expect.stringMatching(reason),
-        });
-        expect(await service.deps.db.payment.count({ where: { names: { some: { name: id } } } })).toBe(0);
-      },
-    ];
-  }),
   [
     'check',
     'the processor is unavailable, with a time to retry',
@@ -470,30 +368,6 @@ const rows: Row[] = [
       messageMatches(/credentials/)(answer);
     },
   ],
-  ['any', 'the route does not exist', '404 not_found', async () => await service.call('GET', '/v1/nothing')],
-  [
-    'any',
-    'the route does not support the method',
-    '405 method_not_allowed',
-    async () => await service.app.inject({ method: 'DELETE', url: '/v1/refunds/ref_1' }).then(toAnswer),
-    ({ headers }) => expect(headers.allow).toContain('GET'),
-  ],
-  [
-    'any',
-    'the body is larger than 64 KiB',
-    '413 payload_too_large',
-    async () => await create({ metadata: { text: 'x'.repeat(65 * 1024) } }),
-  ],
-  [
-    'any',
-    'the body is not JSON',
-    '415 unsupported_media_type',
-    async () =>
-      await call('POST', '/v1/refunds', {
-        body: 'a=b',
-        headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      }),
-  ],
 ];
 
 const titled = rows.map(([endpoint, condition, outcome, ask, expected]) => {
@@ -509,11 +383,3 @@ test.each(titled)('$title', async ({ outcome, ask, expected }) => {
   }
   await expected?.(answer);
 });
-
-function toAnswer(response: {
-  statusCode: number;
-  json: () => unknown;
-  headers: ApiAnswer['headers'];
-}): ApiAnswer {
-  return { status: response.statusCode, body: response.json(), headers: response.headers };
-}

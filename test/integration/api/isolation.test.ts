@@ -34,19 +34,11 @@ test("lists contain refunds of the key's organization and environment only", asy
   );
   for (const { owner, key } of keys) await created(key, owner.environment);
   for (const { owner, key } of keys) {
-    for (const query of [
-      '',
-      '?limit=100',
-      '?processor=stripe',
-      '?status=processing&offset=0',
-      '?reason=other&amountMin=1',
-    ]) {
-      const { body } = await service.call('GET', `/v1/refunds${query}`, { key });
-      const id = { in: body.data.map((refund: { id: string }) => refund.id) };
-      const rows = await service.deps.db.refund.findMany({ where: { id } });
-      expect(rows.length).toBeGreaterThan(0);
-      for (const row of rows) expect(row).toMatchObject(owner);
-    }
+    const { body } = await service.call('GET', '/v1/refunds?reason=other&amountMin=1', { key });
+    const id = { in: body.data.map((refund: { id: string }) => refund.id) };
+    const rows = await service.deps.db.refund.findMany({ where: { id } });
+    expect(rows.length).toBeGreaterThan(0);
+    for (const row of rows) expect(row).toMatchObject(owner);
   }
 });
 
@@ -56,16 +48,12 @@ describe('organizations and environments', () => {
     const full = await create(own.keys.test.plaintext, transactionId, 10_000);
     expect(full.status).toBe(200);
     expect((await create(own.keys.test.plaintext, transactionId, 1)).status).toBe(409);
-    const reserved = await service.deps.db.payment.findMany({
-      where: { names: { some: { name: transactionId } } },
-    });
-    expect(reserved.map(({ organizationId }) => organizationId)).toEqual([own.id]);
+    const where = { names: { some: { name: transactionId } } };
+    const [reserved, ...more] = await service.deps.db.payment.findMany({ where });
+    expect([reserved?.organizationId, more]).toEqual([own.id, []]);
     await create(other.keys.test.plaintext, transactionId, 10_000);
-    const rows = await service.deps.db.payment.findMany({
-      where: { names: { some: { name: transactionId } } },
-    });
-    const ours = rows.find(({ organizationId }) => organizationId === own.id);
-    expect(ours).toEqual(reserved[0]);
+    const rows = await service.deps.db.payment.findMany({ where });
+    expect(rows.find(({ organizationId }) => organizationId === own.id)).toEqual(reserved);
   });
 
   test.each(['test', 'live'] as const)(

@@ -20,19 +20,14 @@ const paths = [
   '/v1/refunds',
   `/v1/refunds/${unknownRefundId}`,
   `/v1/refunds/${unknownRefundId}/cancel`,
-  `/v1/refunds/${unknownRefundId}/events`,
-  '/v1/events',
-  '/v1/policies/check',
-  '/healthz',
   '/readyz',
-  '/webhooks/stripe/acc_1',
   '/webhooks/braintree/acc_1',
 ];
 
 describe('a trailing slash means the same route', () => {
   test.each(paths)('%s', async (path) => {
-    for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-      for (const query of ['', '?limit=1', '?bt_challenge=1', '?a=/']) {
+    for (const method of ['GET', 'HEAD', 'POST', 'DELETE', 'OPTIONS']) {
+      for (const query of ['', '?bt_challenge=1', '?a=/']) {
         for (const withKey of [true, false]) {
           const where = `${method} ${path}/${query}`;
           const plain = await ask(method, `${path}${query}`, withKey);

@@ -45,17 +45,11 @@ test('every response has security headers, and none with data of an organization
 
 describe('a refusal before any route has the same headers', () => {
   test.each([
-    ['GET', '/'.repeat(5), 404],
     ['GET', '/v1/nothing', 404],
-    ['POST', '/v1/nothing', 404],
-    ['GET', '/v2', 404],
-    ['GET', '/favicon.ico', 404],
     ['GET', '/dashboard/nothing', 404],
     ['GET', '/dashboard/queues/nothing', 303],
     ['GET', '/docs/static/nothing', 404],
     ['PUT', '/v1/refunds', 405],
-    ['GET', '/v1/refunds', 401],
-    ['GET', '/v1/refunds?status=%00', 401],
     ['GET', '/v1/%zz', 400],
     ['GET', '/dashboard/%zz', 400],
   ])('%s %s', async (method, url, status) => {
@@ -68,8 +62,6 @@ describe('a refusal before any route has the same headers', () => {
   test.each([
     ['bytes that are not HTTP', 'hello\r\n\r\n'],
     ['a request without a host', rawRequest(['GET /v1/refunds HTTP/1.1', 'Connection: close'])],
-    ['a page without a host', rawRequest(['GET /dashboard HTTP/1.1', 'Connection: close'])],
-    ['an unknown page without a host', rawRequest(['GET /nothing HTTP/1.1', 'Connection: close'])],
   ])('%s', async (what, bytes) => {
     const answer = await exposed.send(Buffer.from(bytes));
     expect(answer.status).toBe(400);

@@ -69,16 +69,15 @@ describe('audit export', () => {
     expect(idsOf(await exported(id, ...untilNow()))).toEqual([...same, ...later, ...made]);
   });
 
-  test('writes one JSON object per line, with these fields, and no other organization', async () => {
+  test('writes one JSON object per line, with these fields, of this organization alone', async () => {
     const { id } = await service.addOrganization('One entry');
     const [entryId] = await storeEntries(id, 1, start);
-    expect((await exported(id, '--until', '2026-02-01'))[0]).toStrictEqual({
+    const [entry, ...others] = await exported(id, '--until', '2026-02-01');
+    expect(others).toEqual([]);
+    expect(entry).toStrictEqual({
       ...{ id: entryId, createdAt: '2026-01-05T10:00:00.000Z', actor: 'user:usr_a', action: 'key.created' },
       ...{ target: 'key_0', detail: { name: 'A "name"\nof two lines' } },
     });
-    const others = await exported(service.organization.id, ...untilNow());
-    expect(idsOf(others)).not.toContain(entryId);
-    expect(others.length).toBeGreaterThan(0);
   });
 
   test('begins at --since and ends before --until, so that ranges that meet have every entry once', async () => {
@@ -101,12 +100,10 @@ describe('audit export', () => {
   });
 
   test.each([
-    [['--organization', 'org_unknown'], 1, 'Organization not found: org_unknown'],
     [['--since', '2026-02-01', '--until', '2026-01-01'], 1, '--since must be before --until'],
-    [['--since', '2100-01-01'], 1, 'which is a minute ago by default'],
     [['--since', 'yesterday'], 2, 'Give a day, such as 2026-11-21'],
   ])('refuses %j', async (args, code, message) => {
-    const owner = args.includes('--organization') ? [] : ['--organization', service.organization.id];
+    const owner = ['--organization', service.organization.id];
     const result = await admin(['audit', 'export', ...owner, ...args]);
     expect(result.code).toBe(code);
     expect(result.stderr).toContain(message);

@@ -40,14 +40,6 @@ describe('user disable', () => {
     expect(await user('disable', member)).toMatchObject({ code: 0, stdout: '' });
     expect((await member.visitor.get('/dashboard/you')).headers.location).toMatch(/sign-in/);
     expect(await attempt(member)).toBe('refused');
-    const answers = await Promise.all(
-      [member.email, newEmail()].map((email) => new DashboardVisitor(service).signIn(email, member.password)),
-    );
-    const [disabled, unknown] = answers.map(({ status, text }) => [
-      status,
-      text.replaceAll(/value="[^"]*"/g, ''),
-    ]);
-    expect(disabled).toEqual(unknown);
     // A password that was checked just before.
     const session = { sid: 'a cookie', proof, data: {}, userAgent: null, ip: null };
     await expect(startSession(service.deps, session)).rejects.toThrow();
@@ -97,9 +89,6 @@ describe('user disable', () => {
       expect(refused.code).toBe(1);
       expect(onlyLine(refused.stderr)).toMatch(/at least one owner/);
     }
-    expect(await attempt(second)).toBe('signed-in');
-    const removed = await user('remove', second, '--organization', organizationId);
-    expect(onlyLine(removed.stderr)).toMatch(/at least one owner/);
   });
 
   test('revokes the open invitations that the user made', async () => {
@@ -116,17 +105,16 @@ describe('user disable', () => {
 describe('user remove', () => {
   test('lists the API keys of the member in this organization, or revokes them', async () => {
     const organization = ['--organization', service.organization.id];
-    const [kept, revoked] = await Promise.all(
-      [1, 2].map(() => newPerson(service.deps, service.organization.id, 'admin')),
-    );
-    if (kept === undefined || revoked === undefined) throw new Error('two were added');
-    const [keptKeys, revokedKeys] = [await keysOf(kept), await keysOf(revoked)];
+    const kept = await newPerson(service.deps, service.organization.id, 'admin');
+    const [first, second] = await keysOf(kept);
     const { stderr } = await user('remove', kept, ...organization);
-    for (const { id } of keptKeys) expect(stderr).toContain(`key revoke ${id}`);
+    for (const { id } of [first, second]) expect(stderr).toContain(`key revoke ${id}`);
+    expect(await isRevoked(first.id)).toBe(false);
+    const revoked = await newPerson(service.deps, service.organization.id, 'admin');
+    const keys = await keysOf(revoked);
     const quiet = await user('remove', revoked, ...organization, '--revoke-keys');
     expect(quiet.stderr).not.toContain('key revoke');
-    expect(await Promise.all(keptKeys.map(({ id }) => isRevoked(id)))).toEqual([false, false]);
-    expect(await Promise.all(revokedKeys.map(({ id }) => isRevoked(id)))).toEqual([true, true]);
+    for (const { id } of keys) expect(await isRevoked(id)).toBe(true);
   });
 });
 

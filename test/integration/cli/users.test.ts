@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { setupCode } from '#shared/people/members/first-owner.ts';
 import { findMembership } from '#shared/people/members/members.ts';
-import { startSession } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { hiddenField, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
-import { newEmail, proofOf } from '../../support/people.ts';
+import { newEmail } from '../../support/people.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
@@ -35,7 +34,7 @@ describe('the user commands', () => {
 
   test('add a user with a generated password that is shown once', async () => {
     const email = newEmail();
-    const added = await add(email, 'owner');
+    const added = await add(` ${email.toUpperCase()} `, 'owner');
     expect(added.code, added.stderr).toBe(0);
     const password = onlyLine(added.stdout);
     expect(password).toMatch(/^[\w-]{20}$/);
@@ -45,7 +44,9 @@ describe('the user commands', () => {
     const listed = await admin(['user', 'list', '--organization', service.organization.id, '--json']);
     expect(JSON.parse(listed.stdout)).toMatchObject([{ email, role: 'owner' }]);
     expect(listed.stdout).not.toMatch(/argon2|hash/i);
-    const [entry] = await auditOf(service, (await userOf(email)).id);
+    const { id, passwordHash } = await userOf(email);
+    expect(passwordHash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/);
+    const [entry] = await auditOf(service, id);
     expect(entry).toMatchObject({ action: 'user.created', actor: expect.stringMatching(/^cli:./) });
   });
 
@@ -80,18 +81,11 @@ describe('the user commands', () => {
     expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
   });
 
-  test('reset a password, end sessions and clear the lockout', async () => {
-    const { deps } = service;
+  test('reset a password', async () => {
     const email = newEmail();
     await add(email, 'viewer');
-    const { id: userId } = await userOf(email);
-    const browser = { userAgent: null, ip: null };
-    const proof = await proofOf(deps.db, userId);
-    await startSession(deps, { sid: 'a cookie', proof, data: {}, ...browser });
-    for (let count = 0; count < 5; count += 1) await signIn(deps, { email, password: 'forgotten' });
     const password = onlyLine((await user('reset-password', email)).stdout);
-    expect((await signIn(deps, { email, password })).kind).toBe('signed-in');
-    expect(await deps.db.session.count({ where: { userId } })).toBe(0);
+    expect((await signIn(service.deps, { email, password })).kind).toBe('signed-in');
   });
 
   test('reset a second factor, end sessions and clear the lockouts, with an entry in the audit log', async () => {
@@ -127,39 +121,27 @@ describe('the user commands', () => {
     const { db } = service.deps;
     await db.membership.create({ data: { organizationId: elsewhere, userId, role: 'viewer' } });
     await setUpSecondFactor(visitor, service.deps.clock);
-    const other = (await service.addOrganization('Without the user')).id;
+    const { id: other } = await service.addOrganization('Without the user');
     const args = ['user', 'reset-second-factor', '--email', email];
-    const elsewhereOnly = await admin([...args, '--organization', other]);
-    expect(onlyLine(elsewhereOnly.stderr)).toBe('Member not found.');
-    const reset = await admin(args);
-    expect(reset, reset.stderr).toMatchObject({ code: 0, stdout: '' });
-    expect(await db.secondFactor.count({ where: { userId } })).toBe(0);
-    const entries = await db.auditLog.findMany({
-      where: { action: 'user.second_factor_reset', target: userId },
-    });
+    expect(onlyLine((await admin([...args, '--organization', other])).stderr)).toBe('Member not found.');
+    expect(await admin(args)).toMatchObject({ code: 0, stdout: '' });
+    const where = { action: 'user.second_factor_reset', target: userId };
+    const entries = await db.auditLog.findMany({ where });
     expect(entries.map(({ organizationId }) => organizationId).toSorted()).toEqual(
       [service.organization.id, elsewhere].toSorted(),
     );
   });
 
-  test('remove a member, but not the last owner', async () => {
+  test('remove a member', async () => {
     const email = newEmail();
     await add(email, 'admin');
     expect(await user('remove', email)).toMatchObject({ code: 0, stdout: '' });
     const again = await user('remove', email);
     expect(again.code).toBe(1);
     expect(onlyLine(again.stderr)).toBe('Member not found.');
-    const { db } = service.deps;
-    const where = { organizationId: service.organization.id, role: 'owner' } as const;
-    const { user: owner } = await db.membership.findFirstOrThrow({ where, include: { user: true } });
-    const last = await user('remove', owner.email);
-    expect(last.code).toBe(1);
-    expect(onlyLine(last.stderr)).toMatch(/^An organization must keep at least one owner/);
   });
 
-  test('reject an unknown organization, role or option', async () => {
-    const missing = ['user', 'list', '--organization', 'org_missing'];
-    expect(onlyLine((await admin(missing)).stderr)).toBe('Organization not found: org_missing');
+  test('reject an unknown role or option', async () => {
     expect((await add(newEmail(), 'king')).code).toBe(2);
     expect((await user('add', newEmail(), '--role', 'viewer', '--password', 'secret')).code).toBe(2);
   });

@@ -51,13 +51,9 @@ describe('refunds.all', () => {
   test('passes its filters on, and ends with an exact page', async () => {
     const client = await newClient();
     const ids = await createMany(client, 100);
-    const [first = '', second = ''] = ids;
     expect(await collect(client.refunds.all({ processor: 'stripe' }))).toHaveLength(100);
-    await client.refunds.cancel(first);
-    await client.refunds.cancel(second);
-    const cancelled = await collect(client.refunds.all({ status: 'cancelled' }));
-    expect(cancelled.map(({ id }) => id).toSorted()).toEqual([first, second].toSorted());
-    expect(await collect(client.refunds.all({ status: 'failed' }))).toEqual([]);
+    const { id } = await client.refunds.cancel(ids[0] ?? '');
+    expect(await collect(client.refunds.all({ status: 'cancelled' }))).toMatchObject([{ id }]);
   });
 
   test('throws when its signal is aborted, so that a part is not taken for all', async () => {

@@ -1,7 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type RefundClient, verifyWebhook, WebhookVerificationError } from '#shared/client/index.ts';
+import { type RefundClient, verifyWebhook } from '#shared/client/index.ts';
 import { connectClient } from '../../support/http/connect-client.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { type Receiver, responses, useReceivers } from '../../support/webhooks/receivers.ts';
@@ -11,13 +10,7 @@ const newReceiver = useReceivers();
 let client: RefundClient;
 beforeAll(async () => {
   client = await connectClient(service);
-  await service.sandbox.settings({ autoSettleMs: 0 });
 });
-
-async function newRefund(): Promise<string> {
-  const transactionId = await newPayment(service);
-  return (await client.refunds.create({ transactionId, amount: 1_000, reason: 'other' })).id;
-}
 
 const untilReceived = async ({ received }: Receiver, type: string) =>
   await waitFor(`a webhook ${type}`, () => received.find(({ event }) => event.type === type));
@@ -39,34 +32,16 @@ describe('webhookEndpoints', () => {
     await expect(client.webhookEndpoints.get(endpoint.id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('what the service sends is verified, during a rotation by either secret', async () => {
-    const receiver = await newReceiver();
-    const { id, secret: first } = await client.webhookEndpoints.create({ url: receiver.url });
-    const { secret: second } = await client.webhookEndpoints.rotateSecret(id);
-    const refundId = await newRefund();
-    const { headers, body } = await untilReceived(receiver, 'refund.completed');
-    for (const secret of [first, second]) {
-      const event = verifyWebhook(body, headers, secret);
-      expect(event).toMatchObject({ type: 'refund.completed', refundId, data: { refund: { id: refundId } } });
-      expect(await client.refunds.events(refundId)).toContainEqual(event);
-    }
-    const tampered = body.replace('1000', '9000');
-    expect(tampered).not.toBe(body);
-    expect(() => verifyWebhook(tampered, headers, second)).toThrow(WebhookVerificationError);
-    await client.webhookEndpoints.rotateSecret(id, { overlapSeconds: 0 });
-    await client.webhookEndpoints.test(id);
-    const last = await untilReceived(receiver, 'webhook.test');
-    expect(() => verifyWebhook(last.body, last.headers, second)).toThrow(WebhookVerificationError);
-    await client.webhookEndpoints.delete(id);
-  });
-
-  test('tests an endpoint, lists its deliveries, and retries and replays them', async () => {
+  test('tests an endpoint, rotates its secret, lists its deliveries, and retries and replays them', async () => {
     const receiver = await newReceiver(responses.fail);
     const since = new Date(Date.now() - 60_000).toISOString();
-    const { id } = await client.webhookEndpoints.create({ url: receiver.url });
+    const { id, secret: first } = await client.webhookEndpoints.create({ url: receiver.url });
     const { id: deliveryId, type } = await client.webhookEndpoints.test(id);
     expect(type).toBe('webhook.test');
-    await untilReceived(receiver, 'webhook.test');
+    const { body, headers } = await untilReceived(receiver, 'webhook.test');
+    expect(verifyWebhook(body, headers, first)).toMatchObject({ type: 'webhook.test' });
+    const { secret: second } = await client.webhookEndpoints.rotateSecret(id);
+    expect(second).not.toBe(first);
     const [listed] = await client.webhookEndpoints.deliveries(id, { status: 'pending', limit: 1 });
     expect(listed?.id).toBe(deliveryId);
     receiver.respond = responses.accept;

@@ -1,6 +1,5 @@
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { AgentLimits } from '#shared/policies/agent-limits.ts';
-import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
@@ -18,31 +17,10 @@ const countRefunds = async () => await service.deps.db.refund.count({ where: { t
 const creation = () => ({ transactionId, amount: 1_000, reason: 'other' });
 
 describe('guardrails', () => {
-  test('of a policy refuse a refund, and say what it allows', async () => {
-    const { id: organizationId } = await service.addOrganization('Strict');
-    const file = {
-      policies: [{ name: 'Small', priority: 1, maxAmount: { amount: 500, currency: 'usd' } }],
-    };
-    await setPolicies(service.deps, { organizationId, file, actor: 'test' });
-    const agent = await agents.connect({ organizationId });
-    const { isError, content } = await agent.call('create_refund', creation());
-    expect([isError, content.code]).toEqual([true, 'policy_denied']);
-    expect(content.message).toContain('5.00 USD');
-    expect(await countRefunds()).toBe(0);
-  });
-
   const currency = 'usd';
   test.each<[string, AgentLimits, number, RegExp]>([
     ['per refund', { currency, maxPerRefund: 999n }, 0, /at most 9\.99 USD per refund; 9\.99 USD are left/],
-    [
-      'per payment',
-      { currency, maxPerPayment: 1_500n },
-      1,
-      /at most 15\.00 USD of a payment; 5\.00 USD are left/,
-    ],
     ['per day', { currency, maxPerDay: 1_999n }, 1, /at most 19\.99 USD in 24 hours; 9\.99 USD are left/],
-    ['reasons', { currency, reasons: ['wrong_product'] }, 0, /for these reasons only: wrong_product/],
-    ['currency', { currency: 'eur' }, 0, /payments in EUR only/],
   ])('of a key refuse what exceeds its limit: %s', async (_limit, agentLimits, allowed, message) => {
     const agent = await agents.connect({ agentLimits });
     const call = (more = {}) => agent.call('create_refund', { ...creation(), ...more });
@@ -103,44 +81,26 @@ test('a dry run changes nothing, and answers the same again', async () => {
   expect(after.content).toMatchObject({ wouldCreate: false, status: null, error: null });
 });
 
-describe('refunds of others', () => {
-  let foreign: string[];
-  beforeAll(async () => {
-    const other = await service.addOrganization('Other');
-    foreign = [];
-    for (const [environment, key] of [
-      ['test', other.keys.test.plaintext],
-      ['live', service.organization.keys.live.plaintext],
-    ] as const) {
-      const body = {
-        transactionId: await newPayment(service, { environment }),
-        amount: 500,
-        reason: 'other',
-      };
-      foreign.push((await service.call('POST', '/v1/refunds', { body, key })).body.data.id);
+test('refunds of others get the answer for an unknown id, and are not listed', async () => {
+  const { keys } = await service.addOrganization('Other');
+  const body = { ...creation(), amount: 500 };
+  const key = keys.test.plaintext;
+  const foreign = (await service.call('POST', '/v1/refunds', { body, key })).body.data.id;
+  const agent = await agents.connect();
+  await agent.call('create_refund', creation());
+  for (const tool of ['get_refund', 'cancel_refund']) {
+    for (const refundId of [foreign, unknownRefundId, '', `ref_${'x'.repeat(5_000)}`]) {
+      expect(await agent.call(tool, { refundId }), refundId).toEqual({
+        isError: true,
+        content: { code: 'not_found', message: 'Refund not found.' },
+      });
     }
-  });
-
-  test.each(['get_refund', 'cancel_refund'])('get the answer for an unknown id from %s', async (tool) => {
-    const agent = await agents.connect();
-    const unknown = await agent.call(tool, { refundId: unknownRefundId });
-    expect(unknown).toEqual({ isError: true, content: { code: 'not_found', message: 'Refund not found.' } });
-    for (const refundId of [...foreign, 'ref_', '', 'nonsense', `ref_${'x'.repeat(5_000)}`]) {
-      expect(await agent.call(tool, { refundId }), refundId).toEqual(unknown);
-    }
-  });
-
-  test('are not listed', async () => {
-    const agent = await agents.connect();
-    const { content } = await agent.call('list_refunds', { limit: 100 });
-    const ids = content.refunds.map(({ id }: { id: string }) => id);
-    expect(ids.length).toBeGreaterThan(0);
-    expect(ids.filter((id: string) => foreign.includes(id))).toEqual([]);
-  });
+  }
+  const { content } = await agent.call('list_refunds', { limit: 100 });
+  const ids = content.refunds.map(({ id }: { id: string }) => id);
+  expect(ids.length).toBeGreaterThan(0);
+  expect(ids).not.toContain(foreign);
 });
-
-const amountMessage =
-  'amount: must be a positive whole number in the smallest currency unit (1050 is 10.50 USD)';
 
 describe('invalid arguments are refused with every problem', () => {
   test.each<[string, string, Record<string, unknown>, RegExp | string]>([
@@ -150,7 +110,6 @@ describe('invalid arguments are refused with every problem', () => {
       {},
       /^transactionId: is required; amount: is required; reason: is required$/,
     ],
-    ['text for a dry run', 'create_refund', { dryRun: 'yes' }, 'dryRun: must be true or false'],
     [
       'a long key',
       'create_refund',
@@ -163,15 +122,6 @@ describe('invalid arguments are refused with every problem', () => {
       { currencyCode: 'usd' },
       /^currencyCode: unknown field\. The fields are: transactionId, amount, reason, currency, .*\.$/,
     ],
-    ['a number for an id', 'get_refund', { refundId: 1 }, 'refundId: must be a string'],
-    ['a long list', 'list_refunds', { limit: 101 }, 'limit: must be at most 100'],
-    [
-      'an unknown filter',
-      'list_refunds',
-      { customer: 'c' },
-      /^customer: unknown field\. The fields are: status, processor, /,
-    ],
-    ['a list of metadata', 'list_refunds', { metadata: ['a'] }, 'metadata: must be an object'],
     [
       'nested metadata',
       'list_refunds',
@@ -179,12 +129,10 @@ describe('invalid arguments are refused with every problem', () => {
       'metadata.a: must be a string, number or boolean',
     ],
     ['an unknown cursor', 'list_refunds', { after: unknownRefundId }, /^after: /],
-    ['an amount of zero', 'check_policy', { amount: 0 }, amountMessage],
   ])('%s for %s', async (what, tool, args, message) => {
     const agent = await agents.connect();
-    const valid = { create_refund: creation(), check_policy: { transactionId } }[tool] ?? {};
-    const given = what === 'nothing' ? {} : { ...valid, ...args };
-    const { isError, content } = await agent.call(tool, given);
+    const valid = tool === 'create_refund' && what !== 'nothing' ? creation() : {};
+    const { isError, content } = await agent.call(tool, { ...valid, ...args });
     expect(isError).toBe(true);
     expect(content).toEqual({
       code: 'validation_error',

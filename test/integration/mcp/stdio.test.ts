@@ -109,18 +109,6 @@ test('a stopped key and an expired one are refused while the program runs', asyn
   );
 });
 
-test('what the API refuses outside of a tool is passed on with its message', async () => {
-  const overStdio = await connectOverStdio(agents.origin(), key());
-  onTestFinished(() => overStdio.close());
-  await expect(overStdio.call('list_refunds', { processor: 'x'.repeat(70_000) })).rejects.toThrow(
-    'body: must be at most 64 KiB.',
-  );
-  await expect(overStdio.call('nothing')).rejects.toMatchObject({
-    code: -32602,
-    message: expect.stringContaining('Unknown tool. The tools are: create_refund,'),
-  });
-});
-
 test('a call that is under way when stdin ends is still answered', async () => {
   const transactionId = await newPayment(service);
   const args = { transactionId, amount: 500, reason: 'other' };

@@ -33,7 +33,6 @@ test.each<[string, string | Uint8Array, () => Parameters<typeof verifyWebhook>[1
   ['a Headers object', body, () => new Headers(sign())],
   ['repeated headers', body, () => mapValues(sign(), (value) => [value])],
   ['headers in capitals', body, () => mapKeys(sign(), (name) => name.toUpperCase())],
-  ['two signatures of which the first is right', body, () => sign({ by: [secret, newSecret()] })],
   ['two signatures of which the second is right', body, () => sign({ by: [newSecret(), secret] })],
   [
     'a signature of another version first',
@@ -48,12 +47,9 @@ test.each<[string, string | Uint8Array, () => Parameters<typeof verifyWebhook>[1
 
 test.each<[string, string | Uint8Array, () => Record<string, string>, RegExp]>([
   ['a tampered body', body.replace('completed', 'cancelled'), () => sign(), /No signature/],
-  ['a body that was parsed and written again', JSON.stringify(event, null, 1), () => sign(), /No signature/],
-  ['another id', body, () => ({ ...sign(), 'webhook-id': 'evt_2' }), /No signature/],
   ['another time', body, () => ({ ...sign(), 'webhook-timestamp': secondsOf(later(1)) }), /No signature/],
   ['the signature of another secret', body, () => sign({ by: [newSecret()] }), /No signature/],
   ['a cut signature', body, () => changedSignature((value) => value.slice(0, -9)), /No signature/],
-  ['a version without a signature', body, () => ({ ...sign(), 'webhook-signature': 'v1,' }), /No signature/],
   [
     'only another version',
     body,
@@ -69,7 +65,6 @@ test.each<[string, string | Uint8Array, () => Record<string, string>, RegExp]>([
   ['a signature from the future', body, () => sign({ at: later(301) }), /in the future/],
   ['a time that is no number', body, () => ({ ...sign(), 'webhook-timestamp': '1e9' }), /not a time/],
   ['a missing id', body, () => without(sign(), 'webhook-id'), /header webhook-id is missing/],
-  ['a missing signature', body, () => without(sign(), 'webhook-signature'), /signature is missing/],
   ['no headers', body, () => ({}), /is missing/],
 ])('refuses %s', (_what, rawBody, headers, message) => {
   const verify = () => verifyWebhook(rawBody, headers(), secret);

@@ -19,7 +19,7 @@ test.each([
   expect(browserWord(userAgent)).toBe(name);
 });
 
-test.each([['curl/8.5.0'], [''], ['<script>alert(1)</script>'], ['\u{1f600}'.repeat(300)]])(
+test.each(['curl/8.5.0', '', '\u{1f600}'.repeat(300)])(
   'returns null for the unknown user agent %j',
   (userAgent) => {
     expect(browserWord(userAgent)).toBeNull();

@@ -77,19 +77,11 @@ describe('a clock that follows the database', () => {
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  test.each([1, -1])('is right on a machine whose clock is %i hour off', async (hours) => {
+  test.each([1, -1])('is right on a machine whose clock is %i hour off, and is changed', async (hours) => {
     world.systemMs += hours * hour;
     const asked = await started();
-    expect(errorMs(asked)).toBe(0);
-    world.pass(20_000);
-    expect(errorMs(asked)).toBe(0);
-  });
-
-  test('ignores changes of the clock of its machine', async () => {
-    const asked = await started();
-    world.systemMs -= hour;
-    expect(errorMs(asked)).toBe(0);
-    await pass(120_000);
+    world.systemMs += hour;
+    await pass(20_000);
     expect(errorMs(asked)).toBe(0);
   });
 
@@ -142,13 +134,5 @@ describe('a clock that follows the database', () => {
       await pass(30_000);
     }
     expect(Math.abs(errorMs(asked))).toBeLessThan(10);
-  });
-
-  test('stops measuring when it is closed', async () => {
-    const asked = await started();
-    asked.close();
-    world.answers = [trip(2, 1)];
-    await pass(hour);
-    expect(world.answers).toHaveLength(1);
   });
 });

@@ -38,24 +38,15 @@ const chunked = (bytes: string) => `${bytes.length.toString(16)}\r\n${bytes}\r\n
 describe('a cancellation accepts any body', () => {
   test.each<[what: string, body: string | Uint8Array, ...headers: string[]]>([
     ['an empty form', '', form],
-    ['an empty form in UTF-8', '', `${form}; charset=UTF-8`],
     ['empty JSON', '', json],
-    ['empty text', '', text],
     ['nothing of no type', ''],
-    ['an empty object', '{}', json],
-    ['null', 'null', json],
     ['an object with fields', '{"force":true}', json],
     ['JSON that ends early', '{"force":', json],
     ['JSON that could reach a prototype', '{"__proto__":{"admin":true}}', json],
-    ['JSON with an escaped NUL', '{"a":"\\u0000"}', json],
     ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x00]), json],
     ['compressed JSON', gzipSync('{}'), json, 'Content-Encoding: gzip'],
-    ['text that is called compressed', 'not gzip', text, 'Content-Encoding: br'],
-    ['a form', 'force=true&force=false', form],
     ['a form of several parts', '--a\r\n\r\n--a--', 'Content-Type: multipart/form-data; boundary=a'],
-    ['XML', '<a/>', 'Content-Type: application/xml'],
     ['text without a type', 'text'],
-    ['text of an empty type', 'text', 'Content-Type:'],
     ['text of a type that is none', 'text', 'Content-Type: ;;;'],
     ['text of the largest size', 'x'.repeat(limitBytes), text],
   ])('%s', async (_what, body, ...headers) => {
@@ -65,23 +56,17 @@ describe('a cancellation accepts any body', () => {
     expect(JSON.parse(answer).data).toMatchObject({ id, status: 'cancelled' });
   });
 
-  test('no body and no length', async () => {
+  test('nothing at all, and chunks without a length', async () => {
+    const inChunks = [form, 'Transfer-Encoding: chunked'];
     expect((await cancel(await created(), [], '')).status).toBe(200);
-  });
-
-  test.each([
-    ['an empty form', ''],
-    ['a form', 'force=true'],
-  ])('%s in chunks, without a length', async (_what, body) => {
-    const bytes = body === '' ? '0\r\n\r\n' : chunked(body);
-    expect((await cancel(await created(), [form, 'Transfer-Encoding: chunked'], bytes)).status).toBe(200);
+    expect((await cancel(await created(), inChunks, chunked('force=true'))).status).toBe(200);
   });
 });
 
 describe('a body above 64 KiB is refused and cancels nothing', () => {
   const large = 'x'.repeat(limitBytes + 1);
 
-  test.each([form, json, text, 'Content-Type: ;;;', 'X-Nothing: of no type'])('%s', async (header) => {
+  test.each([form, json, 'X-Nothing: of no type'])('%s', async (header) => {
     const id = await created();
     const attempts = [
       await cancel(id, [header, sized(large)], large),

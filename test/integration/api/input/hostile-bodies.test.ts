@@ -21,127 +21,96 @@ const metadataOf = (bytes: number) => {
   return `{"a":"${wide}${'x'.repeat((bytes - frame) % 3)}"}`;
 };
 
-type Case = [what: string, content: string | Uint8Array];
-
-const notJson: Case[] = [
-  ...[
-    '{',
-    '}',
-    '[1,2',
-    '{"a":}',
-    "{'a':1}",
-    'undefined',
-    'NaN',
-    '// x\n{}',
-    '{"a":1}x',
-    '\0',
-    '{"a":1,}',
-  ].map((text): Case => [JSON.stringify(text), text]),
-  ...['NaN', 'Infinity', '0x10', '01', '1_000', '+1', '.5', '1.'].map(
-    (literal): Case => [`amount ${literal}`, body({ amount: literal })],
-  ),
-  ['a byte order mark', `\ufeff${body({})}`],
-  ['UTF-16', Buffer.from(body({}), 'utf16le')],
-  ['a NUL byte within a string', withMetadata('{"a":"\0"}')],
-  ['a newline within a string', withMetadata('{"a":"\n"}')],
-  ['compressed bytes', gzipSync(body({}))],
-  ...(
-    [
-      [0xff, 0xfe],
-      [0xc0, 0xaf],
-      [0xed, 0xa0, 0x80],
-      [0xf4, 0x90, 0x80, 0x80],
-      [0xe2, 0x82],
-    ] as const
-  ).map(
-    (bytes): Case => [
-      `bytes that are not UTF-8: ${Buffer.from(bytes).toString('hex')}`,
-      Buffer.concat([Buffer.from('{"metadata":{"a":"'), Buffer.from(bytes), Buffer.from('"}}')]),
-    ],
-  ),
-];
-
-const notAnObject: Case[] = ['', '  \r\n ', '[]', '"text"', '5', 'null', 'true', '[{}]'].map((text) => [
-  JSON.stringify(text),
-  text,
-]);
-
-const nestedTooDeeply: Case[] = [
-  ['60 000 open brackets', '['.repeat(60_000)],
-  ['30 000 pairs of brackets', '['.repeat(30_000) + ']'.repeat(30_000)],
-  ['10 000 objects in metadata', withMetadata(nested(10_000))],
-  ['metadata of 11 levels', withMetadata(nested(11))],
-  ['metadata of 11 levels, the last ones lists', withMetadata('{"a":[[[[[[[[[[1]]]]]]]]]]}')],
-];
-
-const ambiguous: Case[] = [
-  ['amount twice', '{"transactionId":"ch_hostile","amount":1,"amount":2,"reason":"other"}'],
+/** Bodies and what their refusals say. */
+const refused: [message: RegExp, bodies: [what: string, content: string | Uint8Array][]][] = [
   [
-    'amount twice, once escaped',
-    '{"transactionId":"ch_hostile","amount":1,"\\u0061mount":2,"reason":"other"}',
+    /^body: not valid/,
+    [
+      ...['{', '// x\n{}', '{"a":1}x', '\0'].map((text): [string, string] => [JSON.stringify(text), text]),
+      ['a number that begins with 0', body({ amount: '01' })],
+      ['a byte order mark', `\ufeff${body({})}`],
+      ['UTF-16', Buffer.from(body({}), 'utf16le')],
+      ['a NUL byte within a string', withMetadata('{"a":"\0"}')],
+      ['compressed bytes', gzipSync(body({}))],
+      ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
+    ],
   ],
-  ['a key of metadata twice', withMetadata('{"a":1,"a":2}')],
-  ['a nested object twice', withMetadata('{"a":{"b":1},"a":{"b":2}}')],
-];
-
-const polluting: Case[] = [
-  ['__proto__', body({ ['__proto__']: '{"amount":5}' })],
-  ['__proto__, escaped', '{"\\u005f_proto__":{"amount":5},"transactionId":"ch_hostile","reason":"other"}'],
-  ['__proto__ in metadata', withMetadata('{"__proto__":{"admin":true}}')],
-  ['__proto__ within a list of metadata', withMetadata('{"a":[{"__proto__":{"admin":true}}]}')],
-  ['constructor.prototype', body({ constructor: '{"prototype":{"admin":true}}' })],
-  ['constructor.prototype in metadata', withMetadata('{"constructor":{"prototype":{"admin":true}}}')],
-  ['constructor in metadata', withMetadata('{"constructor":"ACME"}')],
-  ['prototype deep in metadata', withMetadata('{"a":{"prototype":1}}')],
-];
-
-const fields: Case[] = [
-  ...[
-    ...['1e400', '-1e400', '1e-400', '-0', '0', '-1', '0.5', '9007199254740993', '9007199254740991.4'],
-    ...['100.00000000000000001', `1${'0'.repeat(5_000)}`, '"100"', 'true', 'null', '[]', '{}', '[100]'],
-  ].map((literal): Case => [`amount ${literal.slice(0, 30)}`, body({ amount: literal })]),
-  ...[
-    '""',
-    '" "',
-    '"ch_ a"',
-    '"ch_\u00e9"',
-    '"\u202ech_1"',
-    '"ch_\\u0000"',
-    '"ch_\\ud800"',
-    '"\\n"',
-    '5',
-    'null',
-  ].map((literal): Case => [`transactionId ${literal}`, body({ transactionId: literal })]),
-  ['transactionId of 256 characters', body({ transactionId: `"${'c'.repeat(256)}"` })],
-  ...['"Other"', '"other "', '"oth\\u0000er"', '"__proto__"', '["other"]', 'null'].map(
-    (literal): Case => [`reason ${literal}`, body({ reason: literal })],
-  ),
-  ...['"us"', '"usdx"', '"u\u017fd"', '"us\\u0000"', '"xxx"', '"$$$"', 'null', '["usd"]', '840'].map(
-    (literal): Case => [`currency ${literal}`, body({ currency: literal })],
-  ),
-  ...['""', '"Stripe"', '"__proto__"', '"constructor"', '"stripe\\u0000"', 'null', '{}'].map(
-    (literal): Case => [`processor ${literal}`, body({ processor: literal })],
-  ),
-  ['NUL in an unknown field', body({ note: '"\\u0000"' })],
-  ['a field of the response', body({ status: '"completed"' })],
-  ['an unknown field with a huge name', body({ ['x'.repeat(50_000)]: '1' })],
-];
-
-const metadata: Case[] = [
-  ['51 keys', withMetadata(keys(51))],
-  ['a key of 41 characters', withMetadata(`{"${'k'.repeat(41)}":1}`)],
-  ['a key of 21 characters outside of the basic plane', withMetadata(`{"${'\u{1f600}'.repeat(21)}":1}`)],
-  ['an empty key', withMetadata('{"":1}')],
-  ['one byte more than 16 KiB', withMetadata(metadataOf(16 * 1024 + 1))],
-  ['an escaped NUL', withMetadata('{"a":"\\u0000"}')],
-  ['an escaped NUL in a key', withMetadata('{"a":{"\\u0000":1}}')],
-  ['an escaped NUL in a list of lists', withMetadata('{"a":[["\\u0000"]]}')],
-  ['half a surrogate pair', withMetadata('{"a":["\\ud83d"]}')],
-  ['half a surrogate pair in a key', withMetadata('{"\\udc00":1}')],
-  ['a number that JavaScript makes infinite', withMetadata('{"a":1e400}')],
-  ['a whole number that JavaScript changes', withMetadata('{"a":9007199254740993}')],
-  ['a list', withMetadata('[]')],
-  ['a text', withMetadata('"text"')],
+  [
+    /^body: must be a JSON object/,
+    ['', '  \r\n ', '[]', '"text"', 'null'].map((text) => [`no object: ${JSON.stringify(text)}`, text]),
+  ],
+  [
+    /nested (too deeply|deeper)/,
+    [
+      ['60 000 open brackets', '['.repeat(60_000)],
+      ['10 000 objects in metadata', withMetadata(nested(10_000))],
+      ['metadata of 11 levels', withMetadata(nested(11))],
+      ['metadata of 11 levels, the last ones lists', withMetadata('{"a":[[[[[[[[[[1]]]]]]]]]]}')],
+    ],
+  ],
+  [
+    /cannot be stored exactly/,
+    [
+      ...['1e400', '1e-400', '9007199254740993', '100.00000000000000001'].map((literal): [string, string] => [
+        `amount ${literal}`,
+        body({ amount: literal }),
+      ]),
+      ['a whole number of metadata that JavaScript changes', withMetadata('{"a":9007199254740993}')],
+    ],
+  ],
+  [
+    /occurs twice/,
+    [
+      [
+        'amount twice, once escaped',
+        '{"transactionId":"ch_hostile","amount":1,"\\u0061mount":2,"reason":"other"}',
+      ],
+      ['a nested object twice', withMetadata('{"a":{"b":1},"a":{"b":2}}')],
+    ],
+  ],
+  [
+    /must not have a key/,
+    [
+      ['__proto__, escaped', body({ '\\u005f_proto__': '{"amount":5}' })],
+      ['__proto__ within a list of metadata', withMetadata('{"a":[{"__proto__":{"admin":true}}]}')],
+      ['constructor.prototype', body({ constructor: '{"prototype":{"admin":true}}' })],
+      ['constructor in metadata', withMetadata('{"constructor":"ACME"}')],
+    ],
+  ],
+  [
+    /^(amount|transactionId|reason|currency|processor|note|status|x+): /,
+    [
+      ...['-0', '0.5', '"100"', 'null'].map((literal): [string, string] => [
+        `amount ${literal}`,
+        body({ amount: literal }),
+      ]),
+      ...['""', '"ch_ a"', '"\u202ech_1"', '"ch_\\u0000"', '"ch_\\ud800"', `"${'c'.repeat(256)}"`, '5'].map(
+        (literal): [string, string] => [
+          `transactionId ${literal.slice(0, 20)}`,
+          body({ transactionId: literal }),
+        ],
+      ),
+      ['reason "__proto__"', body({ reason: '"__proto__"' })],
+      ['currency in other letters', body({ currency: '"u\u017fd"' })],
+      ['an unknown currency', body({ currency: '"xxx"' })],
+      ['processor "constructor"', body({ processor: '"constructor"' })],
+      ['NUL in an unknown field', body({ note: '"\\u0000"' })],
+      ['a field of the response', body({ status: '"completed"' })],
+      ['an unknown field with a huge name', body({ ['x'.repeat(50_000)]: '1' })],
+    ],
+  ],
+  [
+    /^(body|metadata): /,
+    [
+      ['51 keys of metadata', withMetadata(keys(51))],
+      ['a key of 41 characters', withMetadata(`{"${'k'.repeat(41)}":1}`)],
+      ['an empty key', withMetadata('{"":1}')],
+      ['one byte more than 16 KiB', withMetadata(metadataOf(16 * 1024 + 1))],
+      ['an escaped NUL in a list of lists', withMetadata('{"a":[["\\u0000"]]}')],
+      ['half a surrogate pair in a key', withMetadata('{"\\udc00":1}')],
+      ['metadata that is a list', withMetadata('[]')],
+    ],
+  ],
 ];
 
 describe('a hostile body is refused and changes nothing', () => {
@@ -153,31 +122,17 @@ describe('a hostile body is refused and changes nothing', () => {
     expect(await exposed.rowCounts()).toEqual(before);
   });
 
-  async function expectInvalid(content: string | Uint8Array, message: RegExp): Promise<void> {
+  const each = refused.flatMap(([message, bodies]) =>
+    bodies.map(([what, content]) => [what, content, message] as const),
+  );
+  test.each(each)('%s', async (_what, content, message) => {
     const answer = await exposed.send(exposed.creation(content, 'Idempotency-Key: hostile'));
     expectRefusal(answer, { status: 400, code: 'validation_error' });
-    expect(answer.headers['x-request-id']).toMatch(/^req_/);
     const told = JSON.parse(answer.text).error.message;
     expect(told).toMatch(message);
     expect(told.length).toBeLessThan(300);
-  }
-
-  test.each(notJson)('that is not JSON: %s', (_what, content) => expectInvalid(content, /^body: not valid/));
-  test.each(notAnObject)('that is not an object: %s', (_what, content) =>
-    expectInvalid(content, /^body: must be a JSON object/),
-  );
-  test.each(nestedTooDeeply)('that is nested too deeply: %s', (_what, content) =>
-    expectInvalid(content, /nested (too deeply|deeper)/),
-  );
-  test.each(ambiguous)('that is ambiguous: %s', (_what, content) => expectInvalid(content, /occurs twice/));
-  test.each(polluting)('that could change a prototype: %s', async (_what, content) => {
-    await expectInvalid(content, /must not have a key/);
     expect(({} as Record<string, unknown>).admin).toBeUndefined();
   });
-  test.each(fields)('with an invalid field: %s', (_what, content) => expectInvalid(content, /^\S+: /));
-  test.each(metadata)('with invalid metadata: %s', (_what, content) =>
-    expectInvalid(content, /^(body|metadata): /),
-  );
 
   test.each([
     ['with a length', () => exposed.creation(`${body({})}${' '.repeat(65 * 1024)}`)],
@@ -202,9 +157,6 @@ describe('a hostile body is refused and changes nothing', () => {
 
   test.each([
     ['no content type', []],
-    ['another type', ['Content-Type: text/plain']],
-    ['a relative of JSON', ['Content-Type: application/vnd.api+json']],
-    ['a type that only begins like JSON', ['Content-Type: application/jsonp']],
     ['two types in one', ['Content-Type: text/plain, application/json']],
     ['nonsense', ['Content-Type: ;;;']],
     ['a compressed body', ['Content-Type: application/json', 'Content-Encoding: gzip']],
@@ -231,7 +183,6 @@ describe('a body in very many small chunks', () => {
     ['a creation', 'POST /v1/refunds', json],
     ['a cancellation', 'POST /v1/refunds/ref_1/cancel', form],
     ['a message for agents', 'POST /mcp', json],
-    ['a webhook of Stripe', 'POST /webhooks/stripe/acc_1', json],
     ['a webhook of Braintree', 'POST /webhooks/braintree/acc_1', form],
     ['a form', 'POST /dashboard/sign-in', form],
   ])('is refused before its end: %s', async (_what, requestLine, type) => {
@@ -269,13 +220,8 @@ describe('an unusual but valid body is accepted', () => {
   };
   const valid = (more: Record<string, string>) => body({ transactionId: fresh(), ...more });
 
-  test.each([
-    ['1e2', 100],
-    ['1E+2', 100],
-    ['100.0', 100],
-    ['100', 100],
-  ])('with the amount %s as %d', async (literal, amount) => {
-    expect((await created(valid({ amount: literal }))).amount).toBe(amount);
+  test('with an amount in another notation', async () => {
+    expect((await created(valid({ amount: '1E+2' }))).amount).toBe(100);
   });
 
   test.each([
@@ -314,15 +260,6 @@ describe('an unusual but valid body is accepted', () => {
   test.each([
     ['in one chunk', (content: string) => `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`],
     ['in chunks of one byte, as it is short', byteByByte],
-    [
-      'of 64 KiB in chunks of 32 bytes',
-      (content: string) =>
-        `${content
-          .padEnd(64 * 1024)
-          .match(/.{32}/g)
-          ?.map((part) => `20\r\n${part}\r\n`)
-          .join('')}0\r\n\r\n`,
-    ],
   ])('%s', async (_what, inChunks) => {
     const chunks = inChunks(valid({}));
     const lines = exposed.head(

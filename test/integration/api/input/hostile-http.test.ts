@@ -1,4 +1,3 @@
-import net from 'node:net';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ExposedService, useExposedService } from '#test/support/http/exposed-service.ts';
 import { rawRequest } from '#test/support/http/raw-http.ts';
@@ -42,35 +41,14 @@ type Case = [what: string, make: MakeBytes];
 /** The HTTP parser rejects these before there is a request. */
 const notHttp: Case[] = [
   ['the first bytes of TLS', bytes('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03')],
-  ['prose', bytes('hello there\r\n\r\n')],
   ['HTTP/2', bytes('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-  ['a version that does not exist', bytes('GET / HTTP/9.9\r\n\r\n')],
   ['a method that does not exist', asked('STEAL', '/v1/refunds')],
-  ['a method in lower case', asked('get', '/v1/refunds')],
   ['a raw NUL in the path', get('/v1/refunds/ref_\0')],
-  ['raw bytes above ASCII in the path', get('/v1/refunds/ref_\xe9')],
-  ['a space in the name of a header', get('/v1/refunds', 'X A: 1')],
   ['a folded header', get('/v1/refunds', 'X-A: 1', ' 2')],
   ['a header of 20 000 bytes', get('/v1/refunds', `X-A: ${'a'.repeat(20_000)}`)],
-  ['3000 headers', get('/v1/refunds', ...Array.from({ length: 3_000 }, (_, index) => `X-${index}: 1`))],
-  ['a URL of 20 000 characters', get(`/v1/refunds?${'a'.repeat(20_000)}`)],
-  ['a control character in a header', created('Idempotency-Key: a\x01b')],
   ['a NUL in a header', created('Idempotency-Key: a\0b')],
   ['two lengths', created('Content-Length: 5')],
   ['a length and chunks', created('Transfer-Encoding: chunked')],
-  [
-    'a negative length',
-    ({ head }) => rawRequest(head('POST /v1/refunds', json, 'Content-Length: -1'), valid),
-  ],
-  [
-    'a length in letters',
-    ({ head }) => rawRequest(head('POST /v1/refunds', json, 'Content-Length: x'), valid),
-  ],
-  [
-    'a chunk of no length',
-    ({ head }) =>
-      rawRequest(head('POST /v1/refunds', json, 'Transfer-Encoding: chunked'), `zz\r\n${valid}\r\n0\r\n\r\n`),
-  ],
 ];
 
 const invalid: Case[] = [
@@ -79,28 +57,16 @@ const invalid: Case[] = [
   ['two Authorizations', get('/v1/refunds', 'Authorization: Bearer other')],
   ['two content types', ({ creation }) => creation(valid, 'Content-Type: text/plain')],
   ['%zz in the path', get('/v1/refunds/%zz')],
-  ['half an escape at the end', get('/v1/refunds/%')],
   ['escaped bytes that are not UTF-8', get('/v1/refunds/%ff%fe')],
   ['an escape that is none in the query', get('/v1/refunds?limit=%zz')],
   ['limit twice', get('/v1/refunds?limit=1&limit=1')],
-  ['limit 1000 times', get(`/v1/refunds?${'limit=1&'.repeat(1_000)}`)],
-  ['limit with a sign', get('/v1/refunds?limit=%2B5')],
   ['limit in hexadecimal', get('/v1/refunds?limit=0x10')],
-  ['limit in Arabic digits', get('/v1/refunds?limit=%D9%A1')],
   ['an offset beyond 64 bits', get('/v1/refunds?offset=9223372036854775808')],
-  ['an offset with an exponent', get('/v1/refunds?offset=1e3')],
   ['NUL as status', get('/v1/refunds?status=%00')],
-  ['NUL in an unknown query parameter', get('/v1/refunds?nothing=a%00b')],
-  ['an unknown query parameter', get('/v1/refunds?limit[]=7')],
   ['the name of a property of objects as query parameter', get('/v1/refunds?__proto__=1')],
   ['the same within metadata', get('/v1/refunds?metadata[__proto__]=1')],
-  ['NUL in the name of a query parameter', get('/v1/refunds?%00=1')],
-  ['status twice', get('/v1/refunds?status=failed&status=failed')],
-  ['the name of a property of objects as status', get('/v1/refunds?status=constructor')],
   ['NUL as processor', get('/v1/refunds?processor=%00')],
-  ['SQL as processor', get("/v1/refunds?processor='%20OR%201=1--")],
   ['an empty Idempotency-Key', created('Idempotency-Key:')],
-  ['a space in the Idempotency-Key', created('Idempotency-Key: a b')],
   ['an Idempotency-Key of 256 characters', created(`Idempotency-Key: ${'k'.repeat(256)}`)],
   ['an Idempotency-Key above ASCII', created('Idempotency-Key: caf\xe9')],
   ['two Idempotency-Keys', created('Idempotency-Key: a', 'Idempotency-Key: b')],
@@ -111,37 +77,27 @@ const invalid: Case[] = [
 ];
 
 const unknown: Case[] = [
-  ...[
-    ...['..', '%2e%2e', 'ref_a%2fcancel', 'ref_%00', 'ref_%0d%0aX-A:%201', "'%20OR%201=1--", '%F0%9F%98%80'],
-    ...['ref_*', '__proto__', 'constructor', 'REF_01kahw3v6me8fbw6r5k2jdz7qs', 'a'.repeat(5_000)],
-    ...[`ref_${'a'.repeat(300)}`, '%20', '{id}', ':id'],
-  ].map((id): Case => [`the id ${id.slice(0, 40)}`, get(`/v1/refunds/${id}`)]),
+  ...['..', 'ref_a%2fcancel', 'ref_%00', 'ref_%0d%0aX-A:%201', '__proto__', 'a'.repeat(5_000), '%20'].map(
+    (id): Case => [`the id ${id.slice(0, 40)}`, get(`/v1/refunds/${id}`)],
+  ),
   ['dots in the path', get('/v1/refunds/../x')],
-  ['escaped dots in the path', get('/v1/refunds/%2e%2e/x')],
-  ['dots into a path that exists', get('/v1/nothing/../refunds')],
   ['another case', get('/V1/Refunds')],
   ['doubled slashes', get('//v1//refunds')],
-  ['a matrix parameter', get('/v1/refunds;a=b')],
   ['a method that only WebDAV knows', asked('PROPFIND', '/v1/refunds')],
-  ['QUERY on an unknown route', asked('QUERY', '/v1/nothing')],
   [
     'an unknown route with a broken body of a strange type',
     ({ head }) => rawRequest(head('POST /v1/nothing', 'Content-Type: text/xml', 'Content-Length: 2'), '<a'),
   ],
-  ['dots out of the documentation', get('/docs/static/../../package.json')],
   ['escaped dots out of the documentation', get('/docs/static/%2e%2e%2f%2e%2e%2fpackage.json')],
-  ['NUL in the documentation', get('/docs/static/%00')],
   ['a header that overrides the method', get('/v1/refunds/ref_1', 'X-HTTP-Method-Override: DELETE')],
 ];
 
 const otherMethods: Case[] = [
-  ...['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY'].map(
+  ...['DELETE', 'OPTIONS', 'TRACE', 'QUERY'].map(
     (method): Case => [`${method} on the refunds`, asked(method, '/v1/refunds')],
   ),
   ['OPTIONS on an asterisk', asked('OPTIONS', '*')],
-  ['GET on a cancellation', get('/v1/refunds/ref_1/cancel')],
   ['POST on a refund, overridden', asked('POST', '/v1/refunds/ref_1', 'X-HTTP-Method-Override: GET')],
-  ['GET on the policy check', get('/v1/policies/check')],
 ];
 
 describe('hostile HTTP is refused and changes nothing', () => {
@@ -159,12 +115,6 @@ describe('hostile HTTP is refused and changes nothing', () => {
     expectRefusal(answer, { status, code });
     expect(answer.headers['x-request-id']).toMatch(/^req_[a-z0-9]{26}$/);
     if (status === 405) expect(answer.headers.allow).toMatch(/GET|POST/);
-  });
-
-  test('but HEAD gets the response of GET without its body', async () => {
-    const found = await exposed.send(rawRequest(exposed.head('HEAD /v1/refunds')));
-    const missing = await exposed.send(rawRequest(exposed.head('HEAD /v1/refunds/ref_1')));
-    expect([found.status, found.text, missing.status, missing.text]).toEqual([200, '', 404, '']);
   });
 
   test('but request ids, versions, expectations and upgrades of clients are ignored', async () => {
@@ -191,43 +141,14 @@ test('an internal error reveals no details', async () => {
   expect(JSON.parse(answer.text).error.message).toMatch(/^An unexpected error occurred\./);
 });
 
-describe('a misused connection', () => {
-  test('does not have a refused body read as the next request', async () => {
-    const smuggled = 'GET /v1/refunds HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3);
-    const refused = rawRequest(
-      ['POST /v1/refunds HTTP/1.1', 'Host: x', json, `Content-Length: ${smuggled.length}`],
-      smuggled,
-    );
-    const next = rawRequest(['GET /healthz HTTP/1.1', 'Host: x', 'Connection: close']);
-    const { raw } = await exposed.send(Buffer.concat([refused, next]));
-    const statuses = [...raw.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status);
-    expect(statuses).toEqual(['401', '200']);
-  });
-
-  test('does not hold up other requests when its own never end', async () => {
-    const halves = [
-      'GET /v1/refunds HT',
-      'POST /v1/refunds HTTP/1.1\r\nHost: x\r\nContent-',
-      bodyThatNeverEnds(),
-    ];
-    const sockets = Array.from({ length: 60 }, (_, index) => {
-      const socket = net.connect(exposed.port, '127.0.0.1');
-      socket.on('error', () => undefined);
-      socket.write(halves[index % halves.length] ?? '');
-      return socket;
-    });
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => exposed.send(rawRequest(exposed.head('GET /v1/refunds')))),
-      );
-      expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));
-    } finally {
-      for (const socket of sockets) socket.destroy();
-    }
-  });
+test('a refused body is not read as the next request', async () => {
+  const smuggled = 'GET /v1/refunds HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(3);
+  const refused = rawRequest(
+    ['POST /v1/refunds HTTP/1.1', 'Host: x', json, `Content-Length: ${smuggled.length}`],
+    smuggled,
+  );
+  const next = rawRequest(['GET /healthz HTTP/1.1', 'Host: x', 'Connection: close']);
+  const { raw } = await exposed.send(Buffer.concat([refused, next]));
+  const statuses = [...raw.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status]) => status);
+  expect(statuses).toEqual(['401', '200']);
 });
-
-function bodyThatNeverEnds(): Buffer {
-  const { head } = exposed;
-  return rawRequest(head('POST /v1/refunds', json, 'Content-Length: 500'), '{"transactionId":');
-}

@@ -45,13 +45,6 @@ describe('an invalid request names every invalid field in one line', () => {
       { amount: 'x' },
       `transactionId: is required; amount: ${amount}; dryRun: unknown parameter; limit: unknown parameter`,
     ],
-    ['a query alone', '/v1/policies/check?a=1', { transactionId: 'ch_1' }, 'a: unknown parameter'],
-    [
-      'a field with several faults once',
-      '/v1/policies/check',
-      { transactionId: 5 },
-      'transactionId: must be a string',
-    ],
     [
       'a body that is not an object',
       '/v1/policies/check?a=1',
@@ -99,28 +92,25 @@ describe('an invalid request names every invalid field in one line', () => {
   });
 });
 
-test.each(['sort', '__proto__', 'constructor', 'limit[]'])(
-  'no operation takes the query parameter %s',
-  async (name) => {
-    const { paths } = (await service.app.inject('/openapi.json')).json();
-    for (const [path, operations] of Object.entries<object>(paths)) {
-      if (!path.startsWith('/v1/')) continue;
-      for (const method of Object.keys(operations)) {
-        const { statusCode, body } = await service.app.inject({
-          method: method.toUpperCase() as 'GET',
-          url: `${path.replaceAll(/\{\w+\}/g, 'some_id')}?${name}=1`,
-          headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}` },
-          ...(method === 'get' || method === 'delete' ? {} : { payload: {} }),
-        });
-        // A key of this service may lack the scope, which is checked before.
-        if (statusCode === 403) continue;
-        expect([path, method, statusCode, body]).toEqual([
-          path,
-          method,
-          400,
-          expect.stringContaining(`${name}: unknown parameter`),
-        ]);
-      }
+test.each(['sort', '__proto__'])('no operation takes the query parameter %s', async (name) => {
+  const { paths } = (await service.app.inject('/openapi.json')).json();
+  for (const [path, operations] of Object.entries<object>(paths)) {
+    if (!path.startsWith('/v1/')) continue;
+    for (const method of Object.keys(operations)) {
+      const { statusCode, body } = await service.app.inject({
+        method: method.toUpperCase() as 'GET',
+        url: `${path.replaceAll(/\{\w+\}/g, 'some_id')}?${name}=1`,
+        headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}` },
+        ...(method === 'get' || method === 'delete' ? {} : { payload: {} }),
+      });
+      // A key of this service may lack the scope, which is checked before.
+      if (statusCode === 403) continue;
+      expect([path, method, statusCode, body]).toEqual([
+        path,
+        method,
+        400,
+        expect.stringContaining(`${name}: unknown parameter`),
+      ]);
     }
-  },
-);
+  }
+});

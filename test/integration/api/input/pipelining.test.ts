@@ -15,18 +15,12 @@ subscribe('fastify.initialization', (announced) => {
 });
 const exposed = useExposedService();
 
-test.each([
-  ['a path that anyone may request', 'GET /healthz HTTP/1.1'],
-  ['an unknown path', 'GET /nothing HTTP/1.1'],
-])(
-  'a connection that sends thousands of requests at once has ten of them started: %s',
-  async (_what, line) => {
-    started.clear();
-    const request = rawRequest([line, 'Host: refunds']);
-    await sendBytes(exposed.port, Buffer.concat(Array.from({ length: 3_000 }, () => request)));
-    expect(started.size).toBe(10);
-  },
-);
+test('a connection that sends thousands of requests at once has ten of them started', async () => {
+  started.clear();
+  const request = rawRequest(['GET /nothing HTTP/1.1', 'Host: refunds']);
+  await sendBytes(exposed.port, Buffer.concat(Array.from({ length: 3_000 }, () => request)));
+  expect(started.size).toBe(10);
+});
 
 test('answers a few requests that are sent at once, in their order', async () => {
   const lines = [200, 404, 200].map((status) => `GET /${status === 200 ? 'healthz' : 'nothing'} HTTP/1.1`);
