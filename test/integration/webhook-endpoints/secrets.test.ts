@@ -47,14 +47,6 @@ describe('a rotation', () => {
     ]);
   });
 
-  test('without an overlap ends every earlier secret at once', async () => {
-    const { id } = await newEndpoint(service);
-    await rotate(id);
-    const last = await rotate(id, { overlapSeconds: 0 });
-    expect(await signing(id)).toEqual([last]);
-    expect(await rowOf(id)).toMatchObject({ encryptedPreviousSecret: null, previousSecretExpiresAt: null });
-  });
-
   test('during the overlap of another one keeps all secrets that are valid', async () => {
     const { id, secret } = await newEndpoint(service);
     const lost = await rotate(id);
