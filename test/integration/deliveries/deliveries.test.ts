@@ -95,35 +95,29 @@ describe('a receiver that', () => {
     expect(attempt?.responseBody?.length).toBeLessThan(4_096);
   });
 
-  test('fails is tried eight times on the schedule, with the same id and the time of the attempt', async () => {
+  test('fails is tried eight times, when each pause is over, with the same id and the time of the attempt', async () => {
     const { receiver, deliveries } = await register(responses.fail);
     await recordRefunds(service, 1);
     await stage.create();
     await stage.work();
-    const pauses = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600];
-    for (const [index, seconds] of pauses.entries()) {
+    const attemptWhatIsDue = async (afterMs: number) => {
+      await stage.advance(afterMs);
+      await stage.sweep();
+      await stage.work();
+      return receiver.received.length;
+    };
+    for (let attempts = 1; attempts < 8; attempts += 1) {
       const { nextAttemptAt, status } = await onlyOne(deliveries());
       expect(status).toBe('pending');
       const pauseMs = (nextAttemptAt?.getTime() ?? 0) - stage.time.now().getTime();
-      expect(pauseMs / 1000).toBeGreaterThanOrEqual(seconds);
-      expect(pauseMs / 1000).toBeLessThanOrEqual(seconds * 1.1 + 0.001);
-      await stage.advance(pauseMs - 1);
-      await stage.sweep();
-      await stage.work();
-      expect(receiver.received).toHaveLength(index + 1);
-      await stage.advance(1);
-      await stage.sweep();
-      await stage.work();
-      expect(receiver.received).toHaveLength(index + 2);
+      expect(await attemptWhatIsDue(pauseMs - 1)).toBe(attempts);
+      expect(await attemptWhatIsDue(1)).toBe(attempts + 1);
       const sentAt = Math.floor(stage.time.now().getTime() / 1000);
       expect(receiver.received.at(-1)?.headers['webhook-timestamp']).toBe(String(sentAt));
     }
     expect(await onlyOne(deliveries())).toMatchObject({ status: 'failed', nextAttemptAt: null });
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
-    await stage.advance(2 * day);
-    await stage.sweep();
-    expect(stage.leased).toEqual([]);
   });
 
   test('is gone gets no further event, and its deliveries end', async () => {

@@ -11,14 +11,6 @@ function candidate(code: string, ip = '192.0.2.1') {
   return { code, organizationName: 'Acme Inc', email: newEmail(), password, ip };
 }
 
-test('derives a readable set-up code from the encryption key', () => {
-  const code = setupCode('a key');
-  expect(code).toMatch(/^[A-HJ-NP-Z2-9]{4}(-[A-HJ-NP-Z2-9]{4}){2}$/);
-  expect(setupCode('a key')).toBe(code);
-  const codes = Array.from({ length: 200 }, (_, at) => setupCode(`key ${at}`));
-  expect(new Set(codes).size).toBe(200);
-});
-
 describe('creating the first owner', () => {
   const people = usePeople();
   const code = () => setupCode(people.deps.settings.ENCRYPTION_KEY);

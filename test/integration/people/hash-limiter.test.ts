@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { type HashLimiter, type HashUse, openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { fullLimiter, newEmail, usePeople } from '../../support/people.ts';
-import { signInTriesOf } from '../../support/sign-in-tries.ts';
 
 const people = usePeople();
 let organizationId: string;
@@ -13,7 +12,6 @@ beforeAll(async () => {
 });
 
 const addPerson = () => people.addPerson(organizationId, 'viewer');
-const { kindOf } = signInTriesOf(people);
 /** Each use is of another user. */
 const use = () => ({ lane: 'open', of: newEmail() }) as const;
 
@@ -52,7 +50,7 @@ describe('the hash limiter', () => {
     for (let count = 0; count < 6; count += 1) {
       await expect(signIn(full, member)).rejects.toMatchObject(unavailable);
     }
-    expect(await kindOf(member)).toBe('signed-in');
+    expect((await signIn(people.deps, member)).kind).toBe('signed-in');
   });
 
   test('bounds a flood of sign-ins: two at a time, fifty waiting, and the rest refused at once', async () => {

@@ -7,7 +7,7 @@ import {
   listInvitations,
   revokeInvitation,
 } from '#shared/people/members/invitations.ts';
-import { changeRole, findMembership, listMembers, removeMember } from '#shared/people/members/members.ts';
+import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { createUser } from '#shared/people/members/users.ts';
 import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { startSession } from '#shared/people/sign-in/sessions.ts';
@@ -50,19 +50,6 @@ const invalid = { code: 'validation_error' };
 const gone = { code: 'not_found' };
 
 describe('an invitation', () => {
-  test('makes a new user a member with the invited role and address', async () => {
-    const email = newEmail();
-    const { id, token, expiresAt } = await inviteBy(owner, ` ${email.toUpperCase()} `, 'operator');
-    expect(expiresAt.getTime()).toBe(people.time.ms + 7 * dayMs);
-    expect(await find(token)).toMatchObject({ id, email, role: 'operator', organizationName: 'Acme' });
-    expect(await find(token)).not.toHaveProperty('tokenHash');
-    const { userId } = await accept(token);
-    expect(await findMembership(people.deps.db, userId, organizationId)).toMatchObject({ role: 'operator' });
-    expect((await signIn(people.deps, { email, password })).kind).toBe('signed-in');
-    expect(await people.audited(id)).toEqual(['invitation.created']);
-    expect(await people.audited(userId)).toEqual(['user.created']);
-  });
-
   test('expires after seven days', async () => {
     const { id, token } = await inviteBy(owner, newEmail(), 'viewer');
     people.time.ms += 7 * dayMs - 1;
@@ -186,17 +173,6 @@ describe('accepting', () => {
     expect(new Set(refusals.map(({ code }) => code))).toEqual(new Set(['not_found']));
     const members = await listMembers(people.deps.db, organizationId);
     expect(members.filter((member) => member.email === email)).toHaveLength(1);
-  });
-
-  test('adds a signed-in user once and keeps the password', async () => {
-    const guest = await outsider();
-    const { token } = await inviteBy(owner, guest.email, 'admin');
-    const acceptance = { token, userId: guest.userId, sid: await sessionOf(guest) };
-    const { done } = await outcomesOf([1, 2, 3].map(() => acceptAsUser(people.deps, acceptance)));
-    expect(done).toBe(1);
-    const membership = await findMembership(people.deps.db, guest.userId, organizationId);
-    expect(membership).toMatchObject({ role: 'admin' });
-    expect((await signIn(people.deps, guest)).kind).toBe('signed-in');
   });
 
   test.for<[string, (guest: TestPerson) => Promise<{ email: string; sid: string }>]>([

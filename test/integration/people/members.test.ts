@@ -1,11 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  changeRole,
-  findMembership,
-  listMembers,
-  organizationsOf,
-  removeMember,
-} from '#shared/people/members/members.ts';
+import { changeRole, findMembership, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { managedRoles, roles } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { outcomesOf, type TestPerson, usePeople } from '../../support/people.ts';
@@ -27,17 +21,6 @@ const remove = (acting: TestPerson, { userId }: TestPerson) =>
   removeMember(people.deps, { organizationId, userId, acting: { userId: acting.userId } });
 const roleOf = async ({ userId }: TestPerson) =>
   (await findMembership(people.deps.db, userId, organizationId))?.role ?? null;
-
-describe('memberships', () => {
-  test('reveal nothing of organizations that the user does not belong to', async () => {
-    const elsewhere = await people.addOrganization();
-    const own = { organizationName: 'Acme', role: 'owner', lacksSecondFactor: false };
-    expect(await findMembership(people.deps.db, owner.userId, organizationId)).toEqual(own);
-    expect(await findMembership(people.deps.db, owner.userId, elsewhere)).toBeNull();
-    const organizations = await organizationsOf(people.deps.db, owner.userId);
-    expect(organizations).toEqual([{ id: organizationId, name: 'Acme', role: 'owner' }]);
-  });
-});
 
 describe('changing a role', () => {
   const changes = roles.flatMap((acting) =>

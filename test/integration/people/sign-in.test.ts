@@ -1,10 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { knownBrowserCookie } from '#shared/people/sign-in/known-browsers.ts';
-import { signIn } from '#shared/people/sign-in/sign-in.ts';
+import { resetPassword } from '#shared/people/sign-in/passwords.ts';
+import { type SignIn, signIn } from '#shared/people/sign-in/sign-in.ts';
 import { fullLimiter, newEmail, proofOf, type TestPerson, usePeople } from '../../support/people.ts';
-import { refused, signInTriesOf, wrongPassword } from '../../support/sign-in-tries.ts';
-import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 
 const people = usePeople();
 const dayMs = 24 * 60 * 60 * 1000;
@@ -18,7 +17,24 @@ beforeAll(async () => {
 
 const lockedFor = (retryAfterSeconds: number) => ({ kind: 'locked', retryAfterSeconds });
 const addPerson = () => people.addPerson(organizationId, 'viewer');
-const { tryPassword, kindOf, failTimes } = signInTriesOf(people);
+/** A password that no user has. */
+const wrongPassword = 'not the password at all';
+/** The result of a wrong password. */
+const refused = { kind: 'refused' };
+
+/** Tries to sign in, each account from a network of its own, unless an IP address is given. */
+const tryPassword = (email: string, password: string, browser?: string, ip?: string): Promise<SignIn> =>
+  signIn(people.deps, { email, password, browser, ip: ip ?? email.trim().toLowerCase() });
+const kindOf = async ({ email, password }: TestPerson, browser?: string) =>
+  (await tryPassword(email, password, browser)).kind;
+const browserOf = async ({ userId }: TestPerson) =>
+  knownBrowserCookie(people.deps, await proofOf(people.deps.db, userId));
+
+async function failTimes(email: string, times: number, browser?: string): Promise<void> {
+  for (let count = 0; count < times; count += 1) {
+    expect(await tryPassword(email, wrongPassword, browser)).toEqual(refused);
+  }
+}
 
 describe('signing in', () => {
   test('accepts the password for the address in any case', async () => {
@@ -52,13 +68,6 @@ describe('signing in', () => {
     const costOfUnknown = await costOf(Array.from({ length: 5 }, newEmail));
     // Without hashing it would be about a thirtieth.
     expect(costOfUnknown).toBeGreaterThan(costOfKnown / 6);
-  });
-
-  test('stores neither passwords nor unknown addresses', async () => {
-    const email = newEmail();
-    await failTimes(email, 1);
-    for (const text of [wrongPassword, person.password, email])
-      await expectNotInDatabase(people.databaseUrl, text);
   });
 });
 
@@ -143,7 +152,7 @@ describe('right passwords', () => {
 
   test('do not close a known browser when someone else who knows the password uses them up', async () => {
     const member = await addPerson();
-    const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, member.userId));
+    const browser = await browserOf(member);
     people.time.ms = Math.ceil(people.time.ms / 60_000) * 60_000;
     await signInTimes(member, 10);
     expect(await kindOf(member)).toBe('locked');
@@ -186,7 +195,7 @@ describe('the limit of', () => {
 
   test('an address is fifty guesses per ten minutes at all accounts', async () => {
     const [known, other] = [await addPerson(), await addPerson()];
-    const browser = knownBrowserCookie(people.deps, await proofOf(people.deps.db, known.userId));
+    const browser = await browserOf(known);
     const address = '203.0.113.1';
     const kindAt = async ({ email, password }: TestPerson, from: string, cookie?: string) =>
       (await tryPassword(email, password, cookie, from)).kind;
@@ -206,5 +215,76 @@ describe('the limit of', () => {
     expect(await outcomes(times(50, (at) => [newEmail(), from(at)]))).not.toContain('locked');
     expect(await outcomes([[newEmail(), '2001:db8:0:1:ffff::']])).toEqual(['locked']);
     expect(await outcomes([[newEmail(), '2001:db8:0:2::1']])).toEqual(['refused']);
+  });
+});
+
+describe('a known browser', () => {
+  const reset = ({ userId, email }: TestPerson, password: string) =>
+    resetPassword(people.deps, { user: { userId, email }, password, actor: 'test' });
+  let member: TestPerson;
+  let browser: string;
+  beforeEach(async () => {
+    member = await addPerson();
+    browser = await browserOf(member);
+  });
+
+  test("is not locked by other people's wrong passwords, who stay locked", async () => {
+    await failTimes(member.email, 5);
+    expect(await kindOf(member)).toBe('locked');
+    expect(await kindOf(member, browser)).toBe('signed-in');
+    expect(await kindOf(member)).toBe('locked');
+  });
+
+  test('counts as unknown after a hundred wrong passwords of its own in a row', async () => {
+    await failTimes(member.email, 5);
+    const start = await people.deps.db.lockout.count();
+    await failTimes(member.email, 1, browser);
+    expect(await people.deps.db.lockout.count()).toBe(start + 1);
+    await people.deps.db.lockout.updateMany({
+      where: { failures: 1, lockedUntil: null },
+      data: { failures: 99 },
+    });
+    expect(await tryPassword(member.email, wrongPassword, browser)).toEqual(refused);
+    expect(await kindOf(member, browser)).toBe('locked');
+    expect(await kindOf(member, await browserOf(member))).toBe('signed-in');
+  });
+
+  test('is known for the last five users who signed in with it', async () => {
+    const others = await Promise.all(Array.from({ length: 5 }, addPerson));
+    let shared = browser;
+    for (const { userId } of others) {
+      shared = knownBrowserCookie(people.deps, await proofOf(people.deps.db, userId), shared);
+    }
+    for (const each of [member, ...others]) await failTimes(each.email, 5);
+    expect(await kindOf(member, shared)).toBe('locked');
+    for (const each of others) expect(await kindOf(each, shared), each.email).toBe('signed-in');
+  });
+
+  test.for<[string, (token: string) => Promise<string> | string]>([
+    ['of another user', async () => await browserOf(await addPerson())],
+    ['with a changed name', (token) => token.replace(/^[^.]+/, 'x'.repeat(22))],
+    ['with a changed expiry', (token) => token.replace(/\.\d{13}\./, '.99999999999999.')],
+    ['without a signature', (token) => token.replace(/[^.]+$/, '')],
+    ['of malformed text', () => `${'x'.repeat(5_000)}.~.\u0000; Path=/`],
+    [
+      'from before a password change',
+      async (token) => {
+        await reset(member, 'in between, another');
+        await reset(member, member.password);
+        return token;
+      },
+    ],
+    [
+      'unused for 90 days',
+      (token) => {
+        people.time.ms += 90 * dayMs;
+        return token;
+      },
+    ],
+  ])('is not recognized by a token %s', async ([, change]) => {
+    const changed = await change(browser);
+    await failTimes(member.email, 5, changed);
+    expect(await kindOf(member, changed)).toBe('locked');
+    expect(await kindOf(member)).toBe('locked');
   });
 });

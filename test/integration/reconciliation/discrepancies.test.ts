@@ -170,21 +170,4 @@ describe.each(['stripe', 'braintree'] as const)('an extra refund at %s', (proces
       flagFacts: { externalRefundId: second },
     });
   });
-
-  test('gives way to a problem of our refund itself once it is dismissed', async () => {
-    const { accepted, extra } = await withExtra();
-    await settle(service, accepted);
-    expect((await work(service, accepted)).status).toBe('completed');
-    await service.deps.db.refund.update({
-      where: { id: accepted.id },
-      data: { externalRefundId: 're_gone' },
-    });
-    expect(await read(accepted)).toMatchObject(flagged(extra));
-    await dismiss(accepted.id);
-    expect(await workWhatIsDue(service, accepted)).toMatchObject({
-      flagReason: 'missing_there',
-      flagFacts: { externalRefundId: 're_gone' },
-    });
-    expect(await timelineOf(service, accepted.id)).toContain('review.flagged');
-  });
 });

@@ -161,7 +161,8 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
 });
 
 test('matches a voided payment with the refund of unknown outcome', async () => {
-  const refund = await createWholeRefund();
+  const whole = { status: 'submitted_for_settlement', amount: 2_500 };
+  const refund = await createRefund(service, 'braintree', whole);
   await service.sandbox.fault({
     processor: 'braintree',
     operation: 'refund.create',
@@ -186,18 +187,6 @@ test('leaves nothing to refund of a payment that was voided elsewhere', async ()
   ]);
   expect(await leftToRefund(service, transactionId)).toBe(0);
 });
-
-async function createWholeRefund() {
-  const transactionId = await newPayment(service, {
-    processor: 'braintree',
-    status: 'submitted_for_settlement',
-  });
-  const { body } = await service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount: 10_000, reason: 'other', processor: 'braintree' },
-    headers: { prefer: 'respond-async' },
-  });
-  return await rowOf(service, body.data.id);
-}
 
 // In the ledger of all environments this looks like a refund that moved twice; the invariants hold before it.
 test.each(PROCESSORS)(

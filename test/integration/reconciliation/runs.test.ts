@@ -1,15 +1,8 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
-import { readWithRetries } from '#shared/reconciliation/read-processor.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
-import {
-  beginRun,
-  finishRun,
-  longestPauseMs,
-  nextWindow,
-  scheduleActor,
-} from '#shared/reconciliation/runs.ts';
+import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
   accountOf,
@@ -147,31 +140,6 @@ describe('a run', () => {
       data: { finishedAt: null, claimedUntil: new Date(0) },
     });
     expect((await run())?.failure).toBeNull();
-  });
-
-  test('is not closed by another one while its account is throttled', async () => {
-    const account = await accountOf(service, 'stripe');
-    const processor = await service.deps.connections.connect(account);
-    const window = await nextWindow(service.deps, account);
-    const run = await beginRun(service.deps, account, window, 'test');
-    if (run === null) throw new Error('Another run of the account is under way.');
-    const { reconciliationRun, processorAccount } = service.deps.db;
-    const throttledUntil = new Date(Date.now() + 1_000);
-    await processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
-    await reconciliationRun.update({ where: { id: run.id }, data: { claimedUntil: new Date(0) } });
-    const { signal } = new AbortController();
-    let calls = 0;
-    const answer = readWithRetries({ deps: service.deps, account, processor, run, signal }, async () => {
-      calls += 1;
-      return { kind: 'found', value: calls };
-    });
-    const leased = await waitFor('the lease to be taken anew', () =>
-      reconciliationRun.findFirst({ where: { id: run.id, claimedUntil: { gt: new Date() } } }),
-    );
-    expect(calls).toBe(0);
-    expect(leased.claimedUntil?.getTime()).toBeGreaterThan(Date.now() + longestPauseMs);
-    await answer;
-    await finishRun(service.deps, run, 0, null);
   });
 
   test('writes nothing more once another process has closed it', async () => {
