@@ -2,10 +2,11 @@ import { createSocket } from 'node:dgram';
 import { getServers, setServers } from 'node:dns';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTransport, type Transport, type TransportOptions } from '#worker/deliver/transport.ts';
 import { freePort } from '../../support/processes/free-port.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
 
 const newReceiver = useReceivers();
@@ -98,6 +99,19 @@ describe('outside of production', () => {
     const replaced = await connectionsForTwenty();
     expect(replaced).toBeGreaterThan(0);
     expect(replaced).toBeLessThan(10);
+  });
+
+  test('closes a connection that is idle', async () => {
+    const sockets: Socket[] = [];
+    const { server, port } = await listen(
+      createServer({ keepAliveTimeout: 0 }, (request, response) => {
+        sockets.push(request.socket);
+        response.writeHead(204).end();
+      }),
+    );
+    await post(open(), `http://127.0.0.1:${port}/`);
+    await waitFor('the connection to be closed', () => sockets[0]?.destroyed === true);
+    server.close();
   });
 
   test('checks the address of every new connection', async () => {
