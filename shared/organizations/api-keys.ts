@@ -1,4 +1,4 @@
-import { createHash, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import type { Dependencies } from '../dependencies.ts';
 import { mayAct } from '../people/roles.ts';
 import { writeAudit } from '../platform/audit-log.ts';
@@ -7,6 +7,7 @@ import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
+import { sha256 } from '../platform/secrets.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
@@ -54,7 +55,7 @@ export function generateApiKey(environment: Environment): string {
 
 /** The hash under which a key is stored. */
 export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash('sha256').update(key).digest());
+  return sha256(key);
 }
 
 /** A key without its hash, for display. */

@@ -13,14 +13,12 @@ export interface TimeSources {
   systemMs?: () => number;
 }
 
-/** One reading of the database's clock. */
+/** One reading of the database's clock, in milliseconds. */
 interface Measurement {
   /** Database time minus monotonic time. */
   offsetMs: number;
-  /** The largest error of the offset: half of the round trip. */
-  errorMs: number;
-  /** On the monotonic clock. */
-  takenAtMs: number;
+  /** The largest error of the offset is half of it. */
+  roundTripMs: number;
 }
 
 const remeasureMs = 30_000;
@@ -31,9 +29,6 @@ const firstRetryMs = 1_000;
 /** Readings in a row, of which the best is kept: the first one may have to connect. */
 const readingsAtOnce = 3;
 
-/** The largest drift of an oscillator: 100 parts per million. */
-const driftPerMs = 0.0001;
-
 /**
  * Follows the database's clock, so that all processes agree on the time even if their machines' clocks differ. It is this
  * machine's monotonic time plus an offset that is measured regularly. While the database is unreachable, the last offset is
@@ -43,7 +38,7 @@ export class DatabaseClock implements Clock {
   readonly #sources: Required<TimeSources>;
   /** Resolves after the first attempt to measure, also when it failed; never rejects. */
   readonly started: Promise<void>;
-  #best: Measurement | null = null;
+  #offsetMs: number | null = null;
   readonly #systemOffsetMs: number;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -55,7 +50,7 @@ export class DatabaseClock implements Clock {
   }
 
   now(): Date {
-    return new Date(this.#sources.monotonicMs() + (this.#best?.offsetMs ?? this.#systemOffsetMs));
+    return new Date(this.#sources.monotonicMs() + (this.#offsetMs ?? this.#systemOffsetMs));
   }
 
   /** Stops measuring; `now` goes on with the last offset. */
@@ -65,13 +60,16 @@ export class DatabaseClock implements Clock {
   }
 
   async #follow(): Promise<void> {
+    let best: Measurement | null = null;
     for (let count = 0; count < readingsAtOnce && !this.#closed; count += 1) {
       const measured = await this.#measure().catch(() => null);
       if (measured === null) break;
-      this.#best = better(this.#best, measured);
+      if (best === null || measured.roundTripMs < best.roundTripMs) best = measured;
+      this.#offsetMs = best.offsetMs;
     }
     if (this.#closed) return;
-    this.#timer = setTimeout(() => void this.#follow(), this.#best === null ? firstRetryMs : remeasureMs);
+    const pauseMs = this.#offsetMs === null ? firstRetryMs : remeasureMs;
+    this.#timer = setTimeout(() => void this.#follow(), pauseMs);
     this.#timer.unref();
   }
 
@@ -79,19 +77,7 @@ export class DatabaseClock implements Clock {
   async #measure(): Promise<Measurement> {
     const askedAtMs = this.#sources.monotonicMs();
     const databaseMs = (await this.#sources.readDatabaseTime()).getTime();
-    const takenAtMs = this.#sources.monotonicMs();
-    const errorMs = (takenAtMs - askedAtMs) / 2;
-    return { offsetMs: databaseMs - (askedAtMs + errorMs), errorMs, takenAtMs };
+    const roundTripMs = this.#sources.monotonicMs() - askedAtMs;
+    return { offsetMs: databaseMs - (askedAtMs + roundTripMs / 2), roundTripMs };
   }
-}
-
-/**
- * The better measurement. One with a longer round trip replaces an older one only when drift has made that one as inaccurate,
- * or when they contradict each other: the machine was suspended, or the database's clock was set.
- */
-function better(known: Measurement | null, fresh: Measurement): Measurement {
-  if (known === null) return fresh;
-  const knownErrorMs = known.errorMs + (fresh.takenAtMs - known.takenAtMs) * driftPerMs;
-  const contradicts = Math.abs(fresh.offsetMs - known.offsetMs) > knownErrorMs + fresh.errorMs + 1;
-  return contradicts || fresh.errorMs <= knownErrorMs ? fresh : known;
 }

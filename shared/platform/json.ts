@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { sha256 } from './secrets.ts';
 
 /** JSON with sorted keys: the same text for equal values. The caller limits the depth. */
 export function canonicalJson(value: unknown): string {
@@ -11,8 +11,7 @@ export function canonicalJson(value: unknown): string {
 
 /** SHA-256 of a request's content; equal for equal content, however it was written. */
 export function fingerprintOf(operation: string, content: unknown): Uint8Array<ArrayBuffer> {
-  const text = `${operation}\n${canonicalJson(content)}`;
-  return Uint8Array.from(createHash('sha256').update(text).digest());
+  return sha256(`${operation}\n${canonicalJson(content)}`);
 }
 
 /** The error message for text that PostgreSQL cannot store. */

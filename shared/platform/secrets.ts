@@ -1,5 +1,10 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
 
+/** SHA-256, as the columns of hashes store it. */
+export function sha256(text: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(createHash('sha256').update(text).digest());
+}
+
 /** Encrypted text, with the id of its key. */
 export interface Sealed {
   keyId: string;

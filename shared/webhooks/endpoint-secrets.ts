@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { WebhookEndpoint } from '../platform/database.ts';
-import type { Sealed, SecretBox } from '../platform/secrets.ts';
+import type { SecretBox } from '../platform/secrets.ts';
 
 /** A new signing secret as its receiver gets it: `whsec_` and 32 random bytes in base64 (Standard Webhooks). */
 export function newEndpointSecret(): string {
@@ -8,26 +8,21 @@ export function newEndpointSecret(): string {
 }
 
 /**
- * Encrypts secrets of an endpoint: one for `encryptedSecret`, or several, separated by spaces, for `encryptedPreviousSecret`. One
- * key id serves both columns, so a rotation also seals the previous secrets again.
+ * The columns of an endpoint whose secrets are the given ones, the newest first. All but the first one expire; they are sealed
+ * together, separated by spaces. One key id serves both columns, so a rotation also seals the previous secrets again.
  */
-function sealEndpointSecret(secrets: SecretBox, endpointId: string, secret: string): Sealed {
-  return secrets.seal(secret, contextOf(endpointId));
-}
-
-/** The columns of an endpoint whose secrets are the given ones, the newest first. All but the first one expire. */
 export function secretColumns(
   secrets: SecretBox,
   endpointId: string,
   [secret, ...previous]: readonly [string, ...string[]],
   previousSecretExpiresAt: Date | null,
 ): Omit<SealedSecrets, 'id'> {
-  const { bytes, keyId } = sealEndpointSecret(secrets, endpointId, secret);
+  const { bytes, keyId } = secrets.seal(secret, contextOf(endpointId));
   const columns = { encryptedSecret: bytes, encryptionKeyId: keyId };
   if (previous.length === 0) {
     return { ...columns, encryptedPreviousSecret: null, previousSecretExpiresAt: null };
   }
-  const { bytes: encryptedPreviousSecret } = sealEndpointSecret(secrets, endpointId, previous.join(' '));
+  const { bytes: encryptedPreviousSecret } = secrets.seal(previous.join(' '), contextOf(endpointId));
   return { ...columns, encryptedPreviousSecret, previousSecretExpiresAt };
 }
 

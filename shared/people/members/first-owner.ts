@@ -1,4 +1,4 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
 import { checkedOrganizationName, insertOrganization } from '../../organizations/create-organization.ts';
 import type { Database } from '../../platform/database.ts';
@@ -6,6 +6,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { attempt, lockedError, type RefusalLog } from '../sign-in/lockout.ts';
 import { networkOf } from '../sign-in/network.ts';
+import { hashOfCode } from '../sign-in/one-time-passwords.ts';
 import type { Proof } from '../sign-in/sessions.ts';
 import { insertUser, prepareUser } from './users.ts';
 
@@ -59,20 +60,16 @@ async function requireCode(
   deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   { code, ip }: { code: string; ip: string },
 ): Promise<void> {
-  const expected = digestOf(setupCode(deps.settings.ENCRYPTION_KEY));
+  // Digests have the same length for any input.
+  const expected = hashOfCode(setupCode(deps.settings.ENCRYPTION_KEY));
   const subject = { setUpCodeFrom: networkOf(ip) };
   const result = await attempt(deps, { subject, userId: null }, async () =>
-    timingSafeEqual(digestOf(code), expected),
+    timingSafeEqual(hashOfCode(code), expected),
   );
   if (result.kind === 'locked') throw lockedError(result);
   if (result.kind === 'wrong') {
     throw new ServiceError('validation_error', 'code: is incorrect. Copy it from the API log.');
   }
-}
-
-/** Ignores case, spaces and dashes. Digests have the same length for any input. */
-function digestOf(code: string): Buffer {
-  return createHash('sha256').update(code.toUpperCase().replace(/[\s-]/g, '')).digest();
 }
 
 function alreadySetUp(): ServiceError {

@@ -1,10 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit, writeAudits } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { lockOrganization } from '../../platform/organization.ts';
+import { sha256 } from '../../platform/secrets.ts';
 import { type Acting, actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
 import { requireManaging } from '../roles.ts';
@@ -58,7 +59,7 @@ export async function invite(
     }
     const actor = actorOf(acting);
     const row = { id, organizationId, email, role, invitedBy: actor, createdAt: now, expiresAt };
-    await tx.invitation.create({ data: { ...row, tokenHash: hashOf(token) } });
+    await tx.invitation.create({ data: { ...row, tokenHash: sha256(token) } });
     const detail = { email, role, replaced: earlier?.id ?? null };
     await writeAudit(tx, { organizationId, actor, action: 'invitation.created', target: id, detail }, now);
   });
@@ -138,15 +139,11 @@ export async function findInvitation(
   token: string,
 ): Promise<OpenInvitation | null> {
   const found = await db.invitation.findUnique({
-    where: { tokenHash: hashOf(token), ...openAt(clock.now()) },
+    where: { tokenHash: sha256(token), ...openAt(clock.now()) },
     omit: { tokenHash: true },
     include: { organization: { select: { name: true } } },
   });
   if (found === null) return null;
   const { organization, ...invitation } = found;
   return { ...invitation, organizationName: organization.name };
-}
-
-function hashOf(token: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash('sha256').update(token).digest());
 }

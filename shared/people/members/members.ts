@@ -149,7 +149,8 @@ export async function changeRole(
     if (previous.role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     const where = { organizationId_userId: { organizationId, userId } };
     await tx.membership.update({ where, data: { role } });
-    await revokeInvitationsOf(tx, { organizationId, userId, kept: managedRoles(role) }, actor, now);
+    const lost = { invitedBy: actorOf({ userId }), role: { notIn: [...managedRoles(role)] } };
+    await revokeOpenInvitations(tx, { organizationId, ...lost }, actor, now);
     const entry = { organizationId, actor, action: 'member.role_changed', target: userId } as const;
     const detail = { email: previous.email, from: previous.role, to: role };
     await writeAudit(tx, { ...entry, detail }, now);
@@ -184,7 +185,8 @@ export async function removeMember(
     if (!leaves) await requireManaging(tx, organizationId, acting, [role]);
     if (role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
     await tx.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
-    await revokeInvitationsOf(tx, { organizationId, userId, kept: [] }, actor, now);
+    // They could otherwise restore the lost role.
+    await revokeOpenInvitations(tx, { organizationId, invitedBy: actorOf({ userId }) }, actor, now);
     const entry = { organizationId, actor, action: 'member.removed', target: userId } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
     const keys = await createdKeys(tx, [actorOf({ userId })], now, organizationId);
@@ -197,20 +199,6 @@ export async function removeMember(
     );
     return keys.filter(isKept);
   });
-}
-
-/**
- * Revokes a member's open invitations, which could otherwise restore a lost role.
- * @param made.kept roles whose invitations stay open.
- */
-async function revokeInvitationsOf(
-  tx: DatabaseTransaction,
-  { organizationId, userId, kept }: { organizationId: string; userId: string; kept: readonly Role[] },
-  actor: string,
-  now: Date,
-): Promise<void> {
-  const made = { organizationId, invitedBy: actorOf({ userId }), role: { notIn: [...kept] } };
-  await revokeOpenInvitations(tx, made, actor, now);
 }
 
 async function readMember(

@@ -5,7 +5,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
-import { hashOfRecoveryCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
+import { hashOfCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { requireCurrent } from './passwords.ts';
 import { secretContext } from './second-factor.ts';
 import type { Proof } from './sessions.ts';
@@ -76,7 +76,7 @@ async function useRecoveryCode(
   { userId, enabledAt }: SecondFactor,
   code: string,
 ): Promise<boolean> {
-  const hash = hashOfRecoveryCode(code);
+  const hash = hashOfCode(code);
   return await db.$transaction(async (tx) => {
     const count = await tx.$executeRaw`
       UPDATE second_factor SET recovery_hashes = array_remove(recovery_hashes, ${hash}::bytea)

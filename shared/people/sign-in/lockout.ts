@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
+import { sha256 } from '../../platform/secrets.ts';
 
 const firstLockSeconds = 30;
 const maxLockSeconds = 60 * 60;
@@ -232,6 +232,5 @@ function keysOf(counters: readonly Counter[]): Counter['key'][] {
 }
 
 function keyOf(subject: LockoutSubject, windowEnd: Date | null = null): Counter['key'] {
-  const name = JSON.stringify([subject, windowEnd]);
-  return Uint8Array.from(createHash('sha256').update(name).digest());
+  return sha256(JSON.stringify([subject, windowEnd]));
 }

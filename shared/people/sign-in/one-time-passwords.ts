@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
+import { sha256 } from '../../platform/secrets.ts';
 
 /** A new secret for an authenticator app: 160 bits in base32, as RFC 4226 recommends. */
 export function newSecret(): string {
@@ -44,7 +44,7 @@ export function normalizedCode(text: string): string {
   return text.toUpperCase().replace(/[\s-]/g, '');
 }
 
-/** SHA-256 of a recovery code. */
-export function hashOfRecoveryCode(code: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash('sha256').update(normalizedCode(code)).digest());
+/** SHA-256 of a recovery code or a set-up code, however it was typed. */
+export function hashOfCode(code: string): Uint8Array<ArrayBuffer> {
+  return sha256(normalizedCode(code));
 }

@@ -4,7 +4,7 @@ import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { actorOf } from '../actors.ts';
 import { forgetFailures } from './lockout.ts';
-import { hashOfRecoveryCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
+import { hashOfCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;
@@ -58,7 +58,7 @@ export async function enableSecondFactor(
   }
   const recoveryCodes = newRecoveryCodes();
   const { keyId: encryptionKeyId, bytes: encryptedSecret } = deps.secrets.seal(secret, secretContext(userId));
-  const recoveryHashes = recoveryCodes.map(hashOfRecoveryCode);
+  const recoveryHashes = recoveryCodes.map(hashOfCode);
   const factor = { encryptedSecret, encryptionKeyId, lastStep, recoveryHashes, enabledAt: now };
   const proof = await changeOwn(deps, request, 'user.second_factor_enabled', async (tx) => {
     await tx.secondFactor.upsert({ where: { userId }, create: { userId, ...factor }, update: factor });
@@ -109,7 +109,7 @@ export async function replaceRecoveryCodes(
   { userId, sid }: OwnSession,
 ): Promise<string[]> {
   const recoveryCodes = newRecoveryCodes();
-  const recoveryHashes = recoveryCodes.map(hashOfRecoveryCode);
+  const recoveryHashes = recoveryCodes.map(hashOfCode);
   const now = clock.now();
   await db.$transaction(async (tx) => {
     await holdOwnSession(tx, { userId, sid, now });

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
 import { type AuditAction, auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Prisma, Session } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { sha256 } from '../../platform/secrets.ts';
 import { actorOf } from '../actors.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;
@@ -66,7 +66,7 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
     session.userAgent === null ? null : [...session.userAgent].slice(0, maxUserAgentLength).join('');
   const times = { createdAt: now, lastSeenAt: now, expiresAt: expiryOf(now, now) };
   const { userId } = proof;
-  const row = { id: newId('ses'), hash: hashOf(sid), userId, data, userAgent, ip, ...times };
+  const row = { id: newId('ses'), hash: sha256(sid), userId, data, userAgent, ip, ...times };
   await db.$transaction(async (tx) => {
     await holdPassword(tx, proof);
     await checkSecondFactor(tx, proof);
@@ -104,7 +104,7 @@ export async function updateSession(
   { db, clock }: Stores,
   { sid, id, userId, data }: { sid: string; id: string; userId: string; data: Prisma.InputJsonObject },
 ): Promise<boolean> {
-  const where = { id, hash: hashOf(sid), userId, expiresAt: { gt: clock.now() } };
+  const where = { id, hash: sha256(sid), userId, expiresAt: { gt: clock.now() } };
   const { count } = await db.session.updateMany({ where, data: { data } });
   return count === 1;
 }
@@ -119,7 +119,7 @@ export async function holdSession(
 ): Promise<void> {
   const held = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM session
-    WHERE hash = ${hashOf(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
+    WHERE hash = ${sha256(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
   if (held.length === 0) throw sessionEnded();
 }
 
@@ -130,7 +130,7 @@ export function sessionEnded(): ServiceError {
 
 /** Loads the session of a cookie; null for an unknown or expired one. Loading does not extend it. */
 export async function loadSession({ db, clock }: Stores, sid: string): Promise<LoadedSession | null> {
-  const where = { hash: hashOf(sid), expiresAt: { gt: clock.now() } };
+  const where = { hash: sha256(sid), expiresAt: { gt: clock.now() } };
   const row = await db.session.findUnique({ where });
   return row === null ? null : { id: row.id, userId: row.userId, data: row.data };
 }
@@ -151,10 +151,6 @@ function expiryOf(createdAt: Date, seenAt: Date): Date {
   return new Date(Math.min(seenAt.getTime() + idleMs, createdAt.getTime() + sessionLifeMs));
 }
 
-function hashOf(sid: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(createHash('sha256').update(sid).digest());
-}
-
 /** A session without its secrets, for display. */
 export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
 
@@ -173,7 +169,7 @@ export async function signOut(
   { userId, sid }: { userId: string; sid: string },
 ): Promise<void> {
   await db.$transaction(async (tx) => {
-    const session = await tx.session.findUnique({ where: { hash: hashOf(sid), userId } });
+    const session = await tx.session.findUnique({ where: { hash: sha256(sid), userId } });
     if (session === null) return;
     await endOne(tx, { userId, id: session.id, action: 'user.signed_out' }, clock.now());
   });
@@ -246,7 +242,7 @@ export async function endSessionsOf(
   userId: string,
   exceptSid: string | null,
 ): Promise<number> {
-  const kept = exceptSid === null ? {} : { hash: { not: hashOf(exceptSid) } };
+  const kept = exceptSid === null ? {} : { hash: { not: sha256(exceptSid) } };
   const { count } = await tx.session.deleteMany({ where: { userId, ...kept } });
   return count;
 }

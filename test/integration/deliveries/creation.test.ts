@@ -56,27 +56,6 @@ test('events are delivered from the creation of an endpoint on', async () => {
   expect([await typesFor(first.id), await typesFor(second.id)].map(({ length }) => length)).toEqual([3, 2]);
 });
 
-test('the deliveries of a refund are born with their leases and first attempts, to be sent in order', async () => {
-  const endpoint = await addEndpoint(service, { url });
-  const [id = ''] = await recordRefunds(service, 1);
-  await recordCancellation(service, id);
-  await stage.create();
-  const rows = await service.deps.db.webhookDelivery.findMany({
-    where: { endpointId: endpoint.id },
-    orderBy: { position: 'asc' },
-  });
-  const now = stage.time.now();
-  const leases = rows.map(({ leasedUntil }) => (leasedUntil?.getTime() ?? 0) - now.getTime());
-  expect(leases).toEqual([30_000, 60_000]);
-  for (const { nextAttemptAt, leasedUntil, attempts } of rows) {
-    expect(nextAttemptAt).toEqual(leasedUntil);
-    expect(attempts).toEqual([{ number: 1, startedAt: expect.any(String) }]);
-  }
-  expect(stage.leased.map((claims) => claims.map(({ deliveryId }) => deliveryId))).toEqual([
-    rows.map(({ id }) => id),
-  ]);
-});
-
 test('workers that look at the same time make one delivery per event and endpoint', async () => {
   const endpoints = [await addEndpoint(service, { url }), await addEndpoint(service, { url })];
   const rounds = Array.from({ length: 8 }, async () => {
@@ -86,13 +65,6 @@ test('workers that look at the same time make one delivery per event and endpoin
   await Promise.all(rounds);
   await stage.create();
   for (const { id } of endpoints) expect(await typesFor(id)).toHaveLength(320);
-});
-
-test('more events than one statement takes are all delivered', async () => {
-  const endpoint = await addEndpoint(service, { url });
-  for (let round = 0; round < 5; round += 1) await recordRefunds(service, 90);
-  await stage.create();
-  expect(await typesFor(endpoint.id)).toHaveLength(450);
 });
 
 describe('an event whose transaction commits late', () => {

@@ -33,35 +33,6 @@ describe('a delivery', () => {
     expect(() => verify({ ...webhook, body: `${webhook.body} ` }, endpoint.secret)).toThrow();
   });
 
-  test('is signed with both secrets until the previous one expires', async () => {
-    const { receiver, endpoint } = await register();
-    const rotated = newEndpointSecret();
-    const { db, secrets } = service.deps;
-    await db.webhookEndpoint.update({
-      where: { id: endpoint.id },
-      data: secretColumns(
-        secrets,
-        endpoint.id,
-        [rotated, endpoint.secret],
-        new Date(stage.time.now().getTime() + 1_000),
-      ),
-    });
-    const send = async () => {
-      await recordRefunds(service, 1);
-      await stage.create();
-      await stage.work();
-      const last = receiver.received.at(-1);
-      if (last === undefined) throw new Error('Nothing was received.');
-      return last;
-    };
-    const during = await send();
-    for (const secret of [rotated, endpoint.secret]) expect(verify(during, secret)).toEqual(during.event);
-    await stage.advance(1_000);
-    const after = await send();
-    expect(verify(after, rotated)).toEqual(after.event);
-    expect(() => verify(after, endpoint.secret)).toThrow('No matching signature');
-  });
-
   test('is not sent when the secret cannot be read, and is retried', async () => {
     const { receiver, endpoint, deliveries } = await register();
     const other = secretColumns(service.deps.secrets, 'we_other', [endpoint.secret], null);
@@ -124,52 +95,29 @@ describe('a receiver that', () => {
     expect(attempt?.responseBody?.length).toBeLessThan(4_096);
   });
 
-  test('fails is tried eight times on the schedule, with the same id and the time of the attempt', async () => {
+  test('fails is tried eight times, when each pause is over, with the same id and the time of the attempt', async () => {
     const { receiver, deliveries } = await register(responses.fail);
     await recordRefunds(service, 1);
     await stage.create();
     await stage.work();
-    const pauses = [5, 5 * 60, 30 * 60, 2 * 3600, 5 * 3600, 10 * 3600, 10 * 3600];
-    for (const [index, seconds] of pauses.entries()) {
+    const attemptWhatIsDue = async (afterMs: number) => {
+      await stage.advance(afterMs);
+      await stage.sweep();
+      await stage.work();
+      return receiver.received.length;
+    };
+    for (let attempts = 1; attempts < 8; attempts += 1) {
       const { nextAttemptAt, status } = await onlyOne(deliveries());
       expect(status).toBe('pending');
       const pauseMs = (nextAttemptAt?.getTime() ?? 0) - stage.time.now().getTime();
-      expect(pauseMs / 1000).toBeGreaterThanOrEqual(seconds);
-      expect(pauseMs / 1000).toBeLessThanOrEqual(seconds * 1.1 + 0.001);
-      await stage.advance(pauseMs - 1);
-      await stage.sweep();
-      await stage.work();
-      expect(receiver.received).toHaveLength(index + 1);
-      await stage.advance(1);
-      await stage.sweep();
-      await stage.work();
-      expect(receiver.received).toHaveLength(index + 2);
+      expect(await attemptWhatIsDue(pauseMs - 1)).toBe(attempts);
+      expect(await attemptWhatIsDue(1)).toBe(attempts + 1);
       const sentAt = Math.floor(stage.time.now().getTime() / 1000);
       expect(receiver.received.at(-1)?.headers['webhook-timestamp']).toBe(String(sentAt));
     }
     expect(await onlyOne(deliveries())).toMatchObject({ status: 'failed', nextAttemptAt: null });
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1);
-    await stage.advance(2 * day);
-    await stage.sweep();
-    expect(stage.leased).toEqual([]);
-  });
-
-  test('succeeds at a retry ends its delivery and is no longer failing', async () => {
-    const { receiver, deliveries, now } = await register(responses.fail);
-    await recordRefunds(service, 1);
-    await stage.create();
-    await stage.work();
-    receiver.respond = responses.accept;
-    await stage.advance(6_000);
-    await stage.sweep();
-    await stage.work();
-    expect(await onlyOne(deliveries())).toMatchObject({
-      status: 'succeeded',
-      nextAttemptAt: null,
-      leasedUntil: null,
-    });
-    expect((await now()).failingSince).toBeNull();
   });
 
   test('is gone gets no further event, and its deliveries end', async () => {

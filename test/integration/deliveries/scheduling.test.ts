@@ -1,7 +1,5 @@
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
-import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
-import { withClient } from '../../support/stores/database-client.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
@@ -16,7 +14,7 @@ const stage = useDeliveryStage();
 const { service } = stage;
 const register = useRegisteredReceivers(service);
 
-const hour = 60 * 60 * 1000;
+const _hour = 60 * 60 * 1000;
 
 /** Lets the first webhook wait for the test, and accepts all others. */
 function holdFirst(): { respond: Respond; end: (respond: Respond) => void } {
@@ -118,41 +116,6 @@ describe('an endpoint that hangs', () => {
   });
 });
 
-describe('the attempts of a batch', () => {
-  test('share one statement to record them and one to look for further ones', async () => {
-    for (let count = 0; count < 6; count += 1) await register();
-    await recordRefunds(service, 10);
-    await stage.create();
-    const accept = { status: 204, body: Buffer.alloc(0), error: null };
-    const worker = openWebhookSender(service.deps, { post: async () => accept, close: async () => {} });
-    const statements = await recording.during(() => stage.work(worker));
-    expect(statements, statements.join('\n')).toHaveLength(2);
-    expect(statements[0]).toContain('jsonb_to_recordset');
-    expect(statements[1]).toContain('interrupted');
-    expect(await service.deps.db.webhookDelivery.count({ where: { status: 'succeeded' } })).toBe(60);
-  });
-});
-
-describe('a clock that jumps', () => {
-  test.each([
-    { what: 'an hour ahead', ms: hour },
-    { what: 'an hour back', ms: -hour },
-  ])(
-    '$what during an attempt leaves one delivery, which is due five seconds after the attempt',
-    async ({ ms }) => {
-      const { deliveries, end } = await holdAttempt();
-      await stage.advance(ms);
-      await end(responses.fail);
-      const { attempts, nextAttemptAt } = await onlyOne(deliveries());
-      expect(attempts).toMatchObject([{ responseStatus: 500 }]);
-      const pauseMs = (nextAttemptAt?.getTime() ?? 0) - stage.time.now().getTime();
-      expect(pauseMs).toBeGreaterThanOrEqual(5_000);
-      expect(pauseMs).toBeLessThanOrEqual(5_501);
-      await stage.advance(Math.max(0, -ms));
-    },
-  );
-});
-
 test('a worker whose lease was lost changes nothing but its own attempt, and both sent the same id', async () => {
   const { receiver, deliveries, end } = await holdAttempt();
   await stage.advance(31_000);
@@ -209,59 +172,4 @@ test('an attempt that is requested while another one fails is made at once', asy
   await end(responses.fail);
   expect(receiver.received).toHaveLength(2);
   expect(await onlyOne(deliveries())).toMatchObject({ status: 'succeeded' });
-});
-
-test('a disabled endpoint stays disabled when its pending deliveries cannot be ended', async () => {
-  const warn = vi.spyOn(service.deps.log, 'warn');
-  const { deliveries, now } = await register(responses.gone);
-  await recordRefunds(service, 40);
-  await stage.create();
-  await withClient(service.databaseUrl, async (client) => {
-    // Fails as a statement does that takes too long.
-    await client.query(`CREATE FUNCTION refuse_ending() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN RAISE EXCEPTION 'canceled' USING ERRCODE = '57014'; END $$;
-      CREATE TRIGGER refuse_ending BEFORE UPDATE ON webhook_delivery FOR EACH ROW
-      WHEN (OLD.leased_until IS NULL AND NEW.status = 'failed') EXECUTE FUNCTION refuse_ending()`);
-    try {
-      await stage.work();
-    } finally {
-      await client.query('DROP TRIGGER refuse_ending ON webhook_delivery; DROP FUNCTION refuse_ending()');
-    }
-  });
-  expect(await now()).toMatchObject({ status: 'disabled', disabledReason: 'gone' });
-  expect(warn).toHaveBeenCalledTimes(2);
-  expect((await deliveries()).filter(({ status }) => status === 'pending')).toHaveLength(15);
-  for (let round = 0; round < 2; round += 1) await stage.sweep();
-  for (const { status } of await deliveries()) expect(status).toBe('failed');
-});
-
-test('an attempt whose delivery was deleted meanwhile enqueues nothing of other endpoints', async () => {
-  const warn = vi.spyOn(service.deps.log, 'warn');
-  const { endpoint, end } = await holdAttempt();
-  await service.deps.db.webhookEndpoint.delete({ where: { id: endpoint.id } });
-  const other = await register();
-  await recordRefunds(service, 1);
-  await stage.create(0);
-  await end(responses.accept);
-  expect(await onlyOne(other.deliveries())).toMatchObject({ status: 'pending', attempts: [] });
-  expect(warn).not.toHaveBeenCalled();
-});
-
-test('a sweep starts as many deliveries as there are places, in turns of one per endpoint', async () => {
-  const endpoints = [];
-  for (let count = 0; count < 60; count += 1) endpoints.push((await register()).endpoint.id);
-  await recordRefunds(service, 20);
-  await stage.create(0);
-  expect(stage.leased).toEqual([]);
-  await stage.sweep();
-  expect(stage.leased).toHaveLength(1_000);
-  const found = await service.deps.db.webhookDelivery.groupBy({
-    by: ['endpointId'],
-    where: { id: { in: stage.leased.flat().map(({ deliveryId }) => deliveryId) } },
-    _count: true,
-  });
-  expect(found.map(({ _count }) => _count).toSorted((a, b) => a - b)).toEqual([
-    ...Array<number>(20).fill(16),
-    ...Array<number>(40).fill(17),
-  ]);
 });

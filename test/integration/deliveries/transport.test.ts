@@ -2,16 +2,18 @@ import { createSocket } from 'node:dgram';
 import { getServers, setServers } from 'node:dns';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTransport, type Transport, type TransportOptions } from '#worker/deliver/transport.ts';
 import { freePort } from '../../support/processes/free-port.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
 
 const newReceiver = useReceivers();
 
 const opened: Transport[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   await Promise.all(opened.splice(0).map((transport) => transport.close()));
 });
 
@@ -81,6 +83,48 @@ describe('outside of production', () => {
       error: 'tls_failed',
     });
     server.close();
+  });
+
+  test('shares the connections of an endpoint, which are replaced after half a minute', async () => {
+    const receiver = await newReceiver();
+    const transport = open();
+    const connectionsForTwenty = async () => {
+      const before = receiver.connections;
+      for (let sent = 0; sent < 20; sent += 1) await post(transport, receiver.url);
+      return receiver.connections - before;
+    };
+    expect(await connectionsForTwenty()).toBeLessThan(10);
+    const now = Date.now();
+    vi.spyOn(Date, 'now').mockImplementation(() => now + 31_000);
+    const replaced = await connectionsForTwenty();
+    expect(replaced).toBeGreaterThan(0);
+    expect(replaced).toBeLessThan(10);
+  });
+
+  test('closes a connection that is idle', async () => {
+    const sockets: Socket[] = [];
+    const { server, port } = await listen(
+      createServer({ keepAliveTimeout: 0 }, (request, response) => {
+        sockets.push(request.socket);
+        response.writeHead(204).end();
+      }),
+    );
+    await post(open(), `http://127.0.0.1:${port}/`);
+    await waitFor('the connection to be closed', () => sockets[0]?.destroyed === true);
+    server.close();
+  });
+
+  test('checks the address of every new connection', async () => {
+    const receiver = await newReceiver((response) => response.writeHead(204, { connection: 'close' }).end());
+    const answers = ['127.0.0.1', '127.0.0.2'];
+    const transport = open({
+      isAllowed: (ip) => ip === '127.0.0.1',
+      resolve: async () => [{ address: answers.shift() ?? '', family: 4 }],
+    });
+    const url = `http://rebinding.example:${receiver.port}/`;
+    expect(await post(transport, url)).toMatchObject({ status: 204 });
+    expect(await post(transport, url)).toMatchObject({ error: 'address_not_public' });
+    expect([receiver.received.length, answers]).toEqual([1, []]);
   });
 
   test('uses no proxy of the environment', async () => {
@@ -155,13 +199,6 @@ describe('in production', () => {
     const reply = await post(open({ isPublicOnly: true, resolve }), `https://mixed.example:${port}/`);
     expect(reply).toMatchObject({ error: 'address_not_public' });
     expect(hits).toBe(0);
-  });
-
-  test('outside of production, the same names lead to this machine', async () => {
-    const transport = open({ resolve: resolveHere });
-    expect((await post(transport, `http://here.example:${port}/`)).error).toBe('connection_closed');
-    expect(hits).toBe(1);
-    hits = 0;
   });
 
   test('asks name servers for the addresses', async () => {

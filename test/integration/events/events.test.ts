@@ -62,42 +62,20 @@ describe('events', () => {
       await moveRefund(tx, { refund, from: 'completed', to: 'failed', change: failure, entry });
     });
     const { body } = await get(`/v1/refunds/${refund.id}/events`);
-    const timeline = await service.deps.db.refundEvent.findMany({
-      where: { refundId: refund.id, position: { not: null } },
-      orderBy: { seq: 'asc' },
-    });
-    const [createdAt, completedAt, failedAt] = timeline.map((event) => event.createdAt.toISOString());
     const { externalRefundId } = completed;
     expect(externalRefundId).toMatch(/^re_/);
-    const event = (index: number) => ({
-      id: timeline[index]?.id,
-      seq: timeline[index]?.seq,
-      refundId: refund.id,
-    });
-    expect(body.data).toEqual([
+    const [createdAt, completedAt, failedAt] = body.data.map((event: PublicEvent) => event.createdAt);
+    const sent = { ...refund, externalRefundId };
+    expect(body.data).toMatchObject([
+      { type: 'refund.created', previousStatus: null, failure: null, data: { refund } },
       {
-        ...event(0),
-        type: 'refund.created',
-        createdAt,
-        previousStatus: null,
-        failure: null,
-        data: { refund: { ...refund, externalRefundId: null, status: 'processing' } },
+        ...{ type: 'refund.completed', previousStatus: 'processing', failure: null },
+        data: { refund: { ...sent, status: 'completed', updatedAt: completedAt } },
       },
       {
-        ...event(1),
-        type: 'refund.completed',
-        createdAt: completedAt,
-        previousStatus: 'processing',
-        failure: null,
-        data: { refund: { ...refund, externalRefundId, status: 'completed', updatedAt: completedAt } },
-      },
-      {
-        ...event(2),
-        type: 'refund.failed',
-        createdAt: failedAt,
-        previousStatus: 'completed',
+        ...{ type: 'refund.failed', previousStatus: 'completed' },
         failure: { code: 'returned', message: 'The bank returned the money.' },
-        data: { refund: { ...refund, externalRefundId, status: 'failed', updatedAt: failedAt } },
+        data: { refund: { ...sent, status: 'failed', updatedAt: failedAt } },
       },
     ]);
     expect(createdAt).toBe(refund.createdAt);
@@ -115,30 +93,15 @@ describe('events', () => {
     const where = { organizationId: owner.id, environment: 'test' } as const;
     await approveRefund(service.deps, await findOwnRefund(service.deps.db, where, id), 'user:usr_other');
     const { data } = await read('?limit=3');
-    expect(
-      data.map(
-        ({
-          type,
-          seq,
-          previousStatus,
-          data: { refund },
-        }: Pick<PublicEvent, 'type' | 'seq' | 'previousStatus' | 'data'>) => [
-          type,
-          seq,
-          previousStatus,
-          refund.status,
-        ],
-      ),
-    ).toEqual([
-      ['refund.created', 1, null, 'pending'],
-      ['refund.approval_required', 2, null, 'pending'],
-      ['refund.processing', 3, 'pending', 'processing'],
+    const awaiting = { previousStatus: null, data: { refund: { status: 'pending' } } };
+    expect(data).toMatchObject([
+      { type: 'refund.created', seq: 1, ...awaiting },
+      { type: 'refund.approval_required', seq: 2, ...awaiting },
+      {
+        ...{ type: 'refund.processing', seq: 3, previousStatus: 'pending' },
+        data: { refund: { status: 'processing' } },
+      },
     ]);
-  });
-
-  test.each([unknownRefundId, 'ref_%00', 'nothing'])('of the refund %s are not found', async (id) => {
-    const { status, body } = await get(`/v1/refunds/${id}/events`);
-    expect([status, body.error.code]).toEqual([404, 'not_found']);
   });
 });
 
@@ -232,11 +195,6 @@ describe('a request that waits for events', () => {
     expect(body.data.map(({ refundId }: { refundId: string }) => refundId)).toEqual([id]);
   });
 
-  test('is answered without events when the time is over', async () => {
-    const { status, body } = await get('/v1/events', wait(1));
-    expect([status, body]).toEqual([200, { data: [], nextAfter: null, hasMore: false }]);
-  });
-
   test('is answered by the event that it asked for, and by no other', async () => {
     const closing = new AbortController();
     const feed = new EventFeed(service.deps, closing.signal);
@@ -255,19 +213,6 @@ describe('a request that waits for events', () => {
     await cancel(id);
     expect((await cancelled).data.map(({ refundId }) => refundId)).toEqual([id]);
     expect(feed.waiting).toBe(0);
-  });
-
-  test('is answered when the process closes', async () => {
-    const closing = new AbortController();
-    const feed = new EventFeed(service.deps, closing.signal);
-    const me = { organizationId: owner.id, environment: 'test' } as const;
-    const asked = { after: undefined, type: undefined, limit: 10 };
-    const waiting = feed.read(me, asked, 60_000);
-    await waitFor('it to wait', () => feed.waiting === 1);
-    closing.abort();
-    const nothing = { data: [], nextAfter: null, hasMore: false };
-    expect(await waiting).toEqual(nothing);
-    expect(await feed.read(me, asked, 60_000)).toEqual(nothing);
   });
 });
 

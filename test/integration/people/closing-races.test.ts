@@ -1,12 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { createdKeys } from '#shared/organizations/created-keys.ts';
-import { acceptAsNewUser } from '#shared/people/members/accept-invitation.ts';
-import { deleteUser } from '#shared/people/members/delete-user.ts';
 import { disableUser } from '#shared/people/members/disable-user.ts';
-import { invite } from '#shared/people/members/invitations.ts';
 import { removeMember } from '#shared/people/members/members.ts';
-import { lockOrganization } from '#shared/platform/organization.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
@@ -115,44 +111,5 @@ describe('a key that is created with another key', () => {
     const [created] = await inOrder(create, end);
     expect(created.status).toBe(200);
     expect(await workingKeysOf(`key:${manager.id}`)).toEqual([]);
-  });
-
-  test.each<[string, { stoppedAt: Date } | { expiresAt: Date }, number]>([
-    ['stopped', { stoppedAt: new Date(0) }, 403],
-    ['expired', { expiresAt: new Date(0) }, 401],
-  ])('is refused just after that key was %s', async (_what, data, status) => {
-    const creating = await service.deps.db.$transaction(async (tx) => {
-      await lockOrganization(tx, service.organization.id);
-      const answer = create();
-      await withClient(service.databaseUrl, (client) => waitForLock(client));
-      await tx.apiKey.update({ where: { id: manager.id }, data });
-      return { answer };
-    });
-    expect((await creating.answer).status).toBe(status);
-    expect(await workingKeysOf(`key:${manager.id}`)).toEqual([]);
-  });
-
-  test('is revoked when its creator is disabled, who has left the organization before', async () => {
-    await removeMember(service.deps, { ...member(), acting: { administration: actor } });
-    const [created] = await inOrder(create, disable);
-    expect(created.status).toBe(200);
-    expect(await workingKeysOf(`user:${leaving.userId}`)).toEqual([]);
-  });
-});
-
-describe('an invitation of a user who has left', () => {
-  test.each([
-    ['disabled', disable],
-    ['deleted', () => deleteUser({ ...service.deps, db: service.ownerDb }, { email: leaving.email, actor })],
-  ])('is accepted while an operator has the user %s, and neither waits for the other', async (_how, end) => {
-    await createApiKey(service.deps, { ...member(), environment: 'test', actor: `user:${leaving.userId}` });
-    await removeMember(service.deps, { ...member(), acting: { administration: actor } });
-    const { token } = await invite(service.deps, {
-      ...{ organizationId: service.organization.id, email: leaving.email, role: 'admin' },
-      acting: { administration: actor },
-    });
-    const password = 'correct-zebra-42-lamp';
-    await inOrder(() => acceptAsNewUser(service.deps, { token, password }), end);
-    expect(await service.deps.db.user.count({ where: { id: leaving.userId, disabledAt: null } })).toBe(0);
   });
 });

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFirstOwner, needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
 import { organizationsOf } from '#shared/people/members/members.ts';
-import { createUser } from '#shared/people/members/users.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { newEmail, outcomesOf, usePeople } from '../../support/people.ts';
 
@@ -11,14 +10,6 @@ const alreadySetUp = { code: 'validation_error', message: expect.stringMatching(
 function candidate(code: string, ip = '192.0.2.1') {
   return { code, organizationName: 'Acme Inc', email: newEmail(), password, ip };
 }
-
-test('derives a readable set-up code from the encryption key', () => {
-  const code = setupCode('a key');
-  expect(code).toMatch(/^[A-HJ-NP-Z2-9]{4}(-[A-HJ-NP-Z2-9]{4}){2}$/);
-  expect(setupCode('a key')).toBe(code);
-  const codes = Array.from({ length: 200 }, (_, at) => setupCode(`key ${at}`));
-  expect(new Set(codes).size).toBe(200);
-});
 
 describe('creating the first owner', () => {
   const people = usePeople();
@@ -39,16 +30,6 @@ describe('creating the first owner', () => {
     expect(await people.deps.db.organization.count()).toBe(0);
   });
 
-  test.for([{ organizationName: ' ' }, { email: 'nobody' }, { password: 'short' }])(
-    'rejects %o and stores nothing',
-    async (change) => {
-      const attempt = createFirstOwner(people.deps, { ...candidate(code()), ...change });
-      await expect(attempt).rejects.toMatchObject({ code: 'validation_error' });
-      expect(await people.deps.db.organization.count()).toBe(0);
-      expect(await needsFirstOwner(people.deps.db)).toBe(true);
-    },
-  );
-
   test('succeeds for exactly one of several concurrent attempts, and never again', async () => {
     const typed = code().toLowerCase().replaceAll('-', ' ');
     const candidates = [1, 2, 3, 4].map(() => candidate(typed));
@@ -68,19 +49,5 @@ describe('creating the first owner', () => {
     expect(await people.audited(id)).toEqual(['user.created']);
     expect(await needsFirstOwner(people.deps.db)).toBe(false);
     await expect(createFirstOwner(people.deps, candidate(code()))).rejects.toMatchObject(alreadySetUp);
-  });
-});
-
-describe('a user that the command line adds concurrently', () => {
-  const people = usePeople();
-
-  test('is created before the first owner, which is then refused, or after it', async () => {
-    const user = { organizationId: await people.addOrganization(), email: newEmail(), password };
-    const { refusals } = await outcomesOf([
-      createUser(people.deps, { ...user, role: 'owner', actor: 'cli:test' }),
-      createFirstOwner(people.deps, candidate(setupCode(people.deps.settings.ENCRYPTION_KEY))),
-    ]);
-    for (const refusal of refusals) expect(refusal).toMatchObject(alreadySetUp);
-    expect((await people.deps.db.user.count()) + refusals.length).toBe(2);
   });
 });

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { createUser } from '#shared/people/members/users.ts';
-import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { newEmail, usePeople } from '../../support/people.ts';
 
 const people = usePeople();
@@ -49,24 +47,4 @@ describe('a new password', () => {
       await expect(add(newEmail(), password)).resolves.toHaveProperty('id');
     },
   );
-
-  test('must not be the email address or the name of an organization of the user, in any case', async () => {
-    const name = 'Refunds of Northern Lights';
-    const { id: ownId } = await createOrganization(people.deps, { name, actor: 'test' });
-    const refusal = {
-      code: 'validation_error',
-      message: 'password: must not be the email address or the name of the organization.',
-    };
-    const email = newEmail();
-    await expect(add(email, email)).rejects.toMatchObject(refusal);
-    await expect(add(email, ` ${email.toUpperCase()}`)).rejects.toMatchObject(refusal);
-    const join = (password: string) =>
-      createUser(people.deps, { organizationId: ownId, email, password, role: 'viewer', actor: 'test' });
-    await expect(join(name.toLowerCase())).rejects.toMatchObject(refusal);
-    const { id: userId } = await join('four other unrelated words');
-    const user = { userId, email };
-    await expect(resetPassword(people.deps, { user, password: name, actor: 'test' })).rejects.toMatchObject(
-      refusal,
-    );
-  });
 });

@@ -1,12 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
 import { acceptAsNewUser } from '#shared/people/members/accept-invitation.ts';
-import { deleteUser } from '#shared/people/members/delete-user.ts';
 import { disableUser } from '#shared/people/members/disable-user.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { findMembership, removeMember } from '#shared/people/members/members.ts';
 import { loadSession, startSession } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
-import { openDatabase } from '#shared/platform/database.ts';
 import { newEmail, usePeople } from '../../support/people.ts';
 
 // A squatter invited another person's address to an organization of its own, and joined as that person.
@@ -57,18 +55,6 @@ test('the holder of an invitation cannot take over the account of another organi
   expect(await attempt(squattersPassword)).toBe('signed-in');
   expect(await loadSession(people.deps, sid)).not.toBeNull();
   expect(await membershipOf(squatterId)).toBeNull();
-});
-
-test('the person joins once an operator has deleted the account, which then opens nothing', async () => {
-  const token = await link();
-  const db = openDatabase(people.databaseUrl, { poolSize: 1 });
-  await deleteUser({ ...people.deps, db }, { email, actor });
-  await db.$disconnect();
-  const { userId } = await join(token);
-  expect(userId).not.toBe(squatterId);
-  expect(await membershipOf(userId)).toMatchObject({ role: 'admin' });
-  expect(await findMembership(people.deps.db, userId, elsewhere)).toBeNull();
-  await expectSquatterLockedOut();
 });
 
 test('the person takes over the account once it belongs to no organization, without its second factor', async () => {

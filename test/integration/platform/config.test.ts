@@ -66,27 +66,16 @@ describe('settings', () => {
   });
 });
 
-describe.each(['api/main.js', 'worker/main.js'])('%s in production', (entry) => {
-  test.each([
-    [
-      'without DATABASE_URL',
-      { ENCRYPTION_KEY: encryptionKey },
-      /^DATABASE_URL is required: .+ postgresql:.+@host:5432\/refunds\n$/,
-    ],
-    ['without ENCRYPTION_KEY', { DATABASE_URL: databaseUrl }, /^ENCRYPTION_KEY is required: .+\n$/],
-    [
-      'with an invalid ENCRYPTION_KEY',
-      { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'hidden-key' },
-      /^ENCRYPTION_KEY must be .+\n$/,
-    ],
-  ])('ends with one line, and without a secret in it, %s', async (_what, env, line) => {
+test.each(['api/main.js', 'worker/main.js'])(
+  '%s ends with one line, and without a secret in it, when a setting is invalid',
+  async (entry) => {
+    const env = { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'hidden-key' };
     const { code, output } = await run(entry, env);
-    expect(output).toMatch(line);
+    expect(output).toMatch(/^ENCRYPTION_KEY must be .+\n$/);
     expect(output).not.toMatch(/hidden|redacted/);
-    expect(output).not.toContain(encryptionKey);
     expect(code).toBe(1);
-  });
-});
+  },
+);
 
 describe('TRUSTED_PROXIES', () => {
   const valid = { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: encryptionKey };

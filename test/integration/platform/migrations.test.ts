@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { migrate } from '#prisma/migrate.ts';
@@ -9,7 +9,7 @@ import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
-import { query, waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { query } from '../../support/stores/database-client.ts';
 import { asService } from '../../support/stores/service-role.ts';
 
 /** As a deployment does. */
@@ -74,44 +74,16 @@ describe('a migration that fails', () => {
     expect(await tablesOf(url())).toEqual(['_prisma_migrations']);
   });
 
-  test('is rolled back when it cannot be recorded', async () => {
-    write(
-      'migrations/2_second/migration.sql',
-      `CREATE TABLE second (id INT); ALTER TABLE _prisma_migrations ADD CHECK (migration_name <> '2_second')`,
-    );
-    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(
-      /^2_second failed: .* check constraint/,
-    );
-    expect(await tablesOf(url())).toEqual(['_prisma_migrations']);
-  });
-
   test('is applied by the next run once its cause is fixed', async () => {
     write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT)');
     expect(await migrate(url(), { folder: folder() })).toEqual(['1_first', '2_second']);
     expect(await migrate(url(), { folder: folder() })).toEqual([]);
   });
-
-  test('has changed nothing when its connection ends halfway', async () => {
-    write('migrations/3_third/migration.sql', 'CREATE TABLE third (id INT); LOCK TABLE first');
-    await withClient(url(), async (client) => {
-      await client.query('BEGIN; LOCK TABLE first');
-      const outcome = migrate(url(), { folder: folder() }).catch(String);
-      await waitForLock(client);
-      await client.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND application_name = 'migrate'`,
-      );
-      expect(await outcome).toMatch(/3_third failed: /);
-      await client.query('COMMIT');
-    });
-    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first', 'second']);
-    expect(await migrate(url(), { folder: folder() })).toEqual(['3_third']);
-  });
 });
 
 describe('functions', () => {
   const url = useEmptyDatabase();
-  const { folder, write, remove } = useProject();
+  const { folder, write } = useProject();
   const answer = async () => (await query(url(), 'SELECT answer()'))[0].answer;
 
   test('are created after the migrations whose tables they read', async () => {
@@ -134,11 +106,6 @@ describe('functions', () => {
       /^broken.sql failed: relation "missing" does not exist\./,
     );
     expect(await answer()).toBe(42);
-  });
-
-  test('need not exist', async () => {
-    remove('functions');
-    expect(await migrate(url(), { folder: folder() })).toEqual([]);
   });
 });
 
@@ -173,14 +140,6 @@ describe('a database that cannot be opened', () => {
     expect(error).toContain(`Cannot open the database "refunds" at 127.0.0.1:${port}: `);
     expect(error).not.toMatch(/secret|\n/);
   });
-
-  test('stops the command with that line alone', async () => {
-    const port = await freePort();
-    const env = { DATABASE_URL: `postgresql://app:secret@127.0.0.1:${port}/refunds` };
-    const run = startMigrating(env);
-    expect(await run.exited).toMatchObject({ code: 1 });
-    expect(run.output().trim().split('\n')).toEqual([expect.stringContaining('Cannot open the database')]);
-  });
 });
 
 /** A folder with migrations and functions of its own. */
@@ -190,8 +149,7 @@ function useProject() {
     mkdirSync(dirname(inFolder(file)), { recursive: true });
     writeFileSync(inFolder(file), sql);
   };
-  const remove = (name: string) => rmSync(inFolder(name), { recursive: true });
-  return { folder: () => inFolder(), write, remove };
+  return { folder: () => inFolder(), write };
 }
 
 function answerFunction(body: string): string {

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
 import type { Refund } from '#shared/platform/database.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
@@ -99,65 +99,22 @@ describe('approving with a key', () => {
     expect(await movedFor(refund)).toBe(0);
   });
 
-  test.each([
-    ['an unknown field', { reasons: 'x' }, 'reasons: unknown field'],
-    ['an empty reason', { reason: ' ' }, 'reason: must be 1 to 500 printable characters'],
-    ['a long reason', { reason: 'x'.repeat(501) }, 'reason: must be 1 to 500 printable characters'],
-    ['a number', { reason: 1 }, 'reason: must be a string'],
-    ['a list', [], 'must be a JSON object'],
-  ])('rejecting with %s is refused and changes nothing', async (_what, body, message) => {
-    const refund = await pendingRefund();
-    const answer = await decide('reject', refund, body);
-    expect([answer.status, answer.body.error.code]).toEqual([400, 'validation_error']);
-    expect(answer.body.error.message).toContain(message);
-    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'pending' });
-  });
-
-  const form = 'application/x-www-form-urlencoded';
-  test.each([
-    ['nothing', undefined, undefined],
-    ['an empty form', '', form],
-    ['empty JSON', '', 'application/json'],
-    ['an empty object', '{}', 'application/json'],
-    ['null', 'null', 'application/json'],
-    ['a null reason', '{"reason":null}', 'application/json'],
-    ['an empty body of a malformed type', '', ';;;'],
-  ])('both decisions accept %s as a body', async (_what, payload, type) => {
+  test('both decisions take no body, and rejecting takes none but JSON', async () => {
+    const form = 'application/x-www-form-urlencoded';
+    const send = async (decision: string, payload: string, type: string) => {
+      const { id } = await pendingRefund();
+      const headers = { authorization: `Bearer ${approver.plaintext}`, 'content-type': type };
+      const url = `/v1/refunds/${id}/${decision}`;
+      return (await service.app.inject({ method: 'POST', url, headers, payload })).statusCode;
+    };
     for (const decision of ['approve', 'reject']) {
-      const { statusCode, body } = await sendRaw(decision, await pendingRefund(), payload, type);
-      expect(statusCode, body).toBe(200);
+      expect((await decide(decision, await pendingRefund())).status).toBe(200);
+      expect(await send(decision, '', form)).toBe(200);
+      expect(await send(decision, 'null', 'application/json')).toBe(200);
     }
-  });
-
-  test('approving ignores a body, and rejecting refuses one that is not JSON', async () => {
-    const refund = await pendingRefund();
-    expect((await sendRaw('reject', refund, 'reason=no', form)).statusCode).toBe(415);
-    expect((await sendRaw('approve', refund, 'reason=no', form)).statusCode).toBe(200);
-  });
-
-  async function sendRaw(decision: string, { id }: Refund, payload?: string, type?: string) {
-    return await service.app.inject({
-      method: 'POST',
-      url: `/v1/refunds/${id}/${decision}`,
-      headers: {
-        authorization: `Bearer ${approver.plaintext}`,
-        ...(type === undefined ? {} : { 'content-type': type }),
-      },
-      ...(payload === undefined ? {} : { payload }),
-    });
-  }
-
-  test.each(['completed', 'cancelled'] as const)('a refund that is %s is decided no more', async (status) => {
-    const refund = await pendingRefund();
-    await decide(status === 'cancelled' ? 'reject' : 'approve', refund);
-    await untilStatus(service, refund.id, status);
-    for (const decision of ['approve', 'reject']) {
-      const answer = await decide(decision, refund);
-      expect([answer.status, answer.body.error.code]).toEqual([409, 'refund_not_pending']);
-      const message = `The refund is not awaiting approval: its status is ${status}.`;
-      expect(answer.body.error.message).toBe(message);
-    }
-    expect(await auditOf(service, refund.id)).toHaveLength(1);
+    expect(await send('reject', '{"reason":" "}', 'application/json')).toBe(400);
+    expect(await send('reject', 'reason=no', form)).toBe(415);
+    expect(await send('approve', 'reason=no', form)).toBe(200);
   });
 
   test('a refund with another one under its name is approved only once that flag is dismissed', async () => {
@@ -172,12 +129,6 @@ describe('approving with a key', () => {
     await dismissFlag(service.deps, flagged, 'user:usr_other', 'Not ours');
     expect((await decide('approve', refund)).status).toBe(200);
     await untilStatus(service, refund.id, 'completed');
-  });
-
-  test('a refund with another one under its name is rejected without further ado', async () => {
-    const refund = await pendingRefund();
-    await flagByHand(service, refund.id, { reason: 'extra_refund', facts: { externalRefundId: 're_other' } });
-    expect((await decide('reject', refund)).status).toBe(200);
   });
 });
 
@@ -213,25 +164,13 @@ describe('an approval takes two people', () => {
   test.each([
     ['Ada', 'Ada', false],
     ['Ada', 'Grace', true],
-    ['Ada', "Ada's key", false],
     ['Ada', "Ada's key's key", false],
-    ['Ada', "Grace's key", true],
-    ["Ada's key", 'Ada', false],
-    ["Ada's key", "Ada's key", false],
     ["Ada's key", "Ada's key 2", false],
     ["Ada's key", "Ada's key's key", false],
-    ["Ada's key", 'Grace', true],
-    ["Ada's key", "Grace's key", true],
-    ["Ada's key", "Grace's key's key", true],
-    ["Ada's key's key", 'Ada', false],
-    ["Ada's key's key", "Ada's key", false],
-    ["Ada's key's key", "Ada's key 2", false],
-    ["Ada's key's key", "Ada's key 2's key", false],
     ["Ada's key's key's key", 'Ada', false],
-    ["Ada's key's key's key", "Grace's key", true],
+    ["Ada's key's key's key", "Grace's key's key", true],
     ["cli:root's key", 'cli:root', false],
     ["cli:root's key", "cli:root's key 2", false],
-    ["cli:root's key", 'Ada', true],
   ])('what %s requested, %s approves: %s', async (requester, by, isAllowed) => {
     const refund = await pendingRefund((await principal(requester)).actor);
     const { actor, plaintext } = await principal(by);
@@ -250,20 +189,6 @@ describe('an approval takes two people', () => {
     expect(audited.map(({ action }) => action)).not.toContain('refund.approved');
     // Whoever may not approve may still reject.
     expect((await decide('reject', refund, undefined, plaintext)).status).toBe(200);
-  });
-
-  test('what an agent requested is not approved by the key that manages its key', async () => {
-    const owner = { organizationId: service.organization.id, environment: 'test' } as const;
-    const manager = await newKey(ada);
-    const agent = await createApiKey(service.deps, {
-      ...owner,
-      actor: `key:${manager.id}`,
-      scopes: agentScopes,
-      agentLimits: { currency: 'usd' },
-    });
-    const refund = await pendingRefund(`key:${agent.id}`);
-    expect((await decide('approve', refund, undefined, manager.plaintext)).status).toBe(403);
-    expect((await decide('approve', refund)).status).toBe(200);
   });
 });
 

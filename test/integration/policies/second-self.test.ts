@@ -7,7 +7,6 @@ import { disableUser } from '#shared/people/members/disable-user.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { changeRole, removeMember } from '#shared/people/members/members.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
-import { recheckRefund, resolveRefund } from '#shared/refunds/decisions/resolve.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
@@ -97,23 +96,6 @@ async function expectApproved({ userId }: Person, refundId: string): Promise<voi
 
 const connected = 'are connected by an invitation that was accepted in the last 7 days. Ask another member';
 
-describe.each<InitiatedBy>(['dashboard', 'api', 'mcp'])('a refund that was requested by %s', (way) => {
-  test('of the admin is not approved by the admin', async () => {
-    const refundId = await ask(ada, way);
-    await expectRefused(ada, refundId, 'Ask another member to approve it. You can reject it.');
-    await expectApproved(grace, refundId);
-  });
-
-  test('of an account that the admin invited is not approved by the admin, and vice versa', async () => {
-    const self = await inviteSecondSelf(ada);
-    const [bySelf, byAda] = [await ask(self, way), await ask(ada, way)];
-    await expectRefused(ada, bySelf, connected);
-    await expectRefused(self, byAda, connected);
-    await expectApproved(grace, bySelf);
-    await expectApproved(grace, byAda);
-  });
-});
-
 describe('the rule about invitations', () => {
   const age = (email: string, days: number) => service.deps.db.$executeRaw`
     UPDATE invitation SET accepted_at = accepted_at - make_interval(days => ${days}),
@@ -126,7 +108,7 @@ describe('the rule about invitations', () => {
     const third = await inviteSecondSelf(second);
     const refundId = await ask(self);
     for (const approver of [second, third, ada]) await expectRefused(approver, refundId, connected);
-    const byThird = await ask(third);
+    const byThird = await ask(third, 'api');
     for (const approver of [self, second, ada]) await expectRefused(approver, byThird, connected);
     await expectApproved(grace, refundId);
   });
@@ -154,15 +136,6 @@ describe('the rule about invitations', () => {
     await setDays(0);
     await expectApproved(ada, second);
     await expectRefused(ada, await ask(ada), 'You requested this refund. Ask another member to approve it.');
-  });
-
-  test('begins again when a member is removed and invited again', async () => {
-    const self = await inviteSecondSelf(ada);
-    await age(self.email, 8);
-    const refundId = await ask(self);
-    await remove(self);
-    expect(await inviteSecondSelf(ada, self.email)).toEqual(self);
-    await expectRefused(ada, refundId, connected);
   });
 
   test('holds for the account of a colleague that the admin removes, invites again and takes over', async () => {
@@ -244,18 +217,6 @@ test('the command line sets the days, and the audit log has it', async () => {
   expect(refused.code).not.toBe(0);
   expect(refused.stderr).toContain('Use a whole number from 0 to 90.');
   expect((await set('7')).code).toBe(0);
-});
-
-test('neither changed policies nor resolving nor rechecking release a refund that awaits approval', async () => {
-  const refundId = await ask(ada);
-  await requireApproval(null);
-  await expectRefused(ada, refundId, 'You requested this refund.');
-  const actor = `user:${ada.userId}`;
-  const resolution = { status: 'completed', reason: 'x', externalRefundId: 're_1', force: true } as const;
-  const resolved = await resolveRefund(service.deps, await read(refundId), actor, resolution);
-  expect(resolved.kind).toBe('not-flagged');
-  expect(await recheckRefund(service.deps, await read(refundId), actor)).toBe(false);
-  expect((await rowOf(service, refundId)).status).toBe('pending');
 });
 
 test('the only member learns whom to invite', async () => {

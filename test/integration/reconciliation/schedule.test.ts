@@ -1,9 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isDue } from '#shared/reconciliation/runs.ts';
-import { PROCESSORS } from '../../sandbox/processors.ts';
-import { letFail } from '../../support/processors/reconciliation.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -32,21 +28,6 @@ describe('when an account is due', () => {
   ])('%s', (_, last, due) => {
     expect(isDue(last, now, { RECONCILIATION_INTERVAL_MS: day })).toBe(due);
     expect(isDue(last, now, { RECONCILIATION_INTERVAL_MS: 0 })).toBe(false);
-  });
-});
-
-describe('on schedule', () => {
-  const service = useService({ workers: 2, settings: { RECONCILIATION_INTERVAL_MS: 400 } });
-  beforeAll(() => service.sandbox.settings({ autoSettleMs: 50 }));
-
-  test.each(PROCESSORS)('finds and records a late failure at %s on schedule', async (processor) => {
-    const transactionId = await newPayment(service, { processor });
-    const { body } = await service.call('POST', '/v1/refunds', {
-      body: { transactionId, amount: 2_500, reason: 'other', processor },
-    });
-    const refund = await untilStatus(service, body.data.id, 'completed');
-    await letFail(service, refund);
-    await untilStatus(service, refund.id, 'failed');
   });
 });
 

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
@@ -19,9 +18,7 @@ const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, b
   await service.call(method, `/v1/webhook-endpoints/${id}${path}`, { body });
 const rowOf = (deliveryId: string) =>
   service.deps.db.webhookDelivery.findUniqueOrThrow({ where: { id: deliveryId } });
-const disable = async () => expect((await call('PATCH', '', { status: 'disabled' })).status).toBe(200);
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
-const disabled = [400, 'validation_error', 'The webhook endpoint is disabled. Enable it first.'];
 
 describe('a test event', () => {
   test('is due now, also if the filter leaves its type out, and is not in the feed', async () => {
@@ -47,20 +44,6 @@ describe('a test event', () => {
       action: 'webhook_endpoint.tested',
       detail: { delivery: body.data.id },
     });
-  });
-
-  test('takes any body, as a form that clients send with every POST', async () => {
-    const answer = await service.call('POST', `/v1/webhook-endpoints/${id}/test`, {
-      body: 'a=b',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    });
-    expect(answer.status).toBe(200);
-  });
-
-  test('is refused by a disabled endpoint', async () => {
-    await disable();
-    expect(refusalOf(await call('POST', '/test'))).toEqual(disabled);
-    expect((await call('GET', '/deliveries')).body.data).toEqual([]);
   });
 });
 
@@ -110,9 +93,7 @@ describe('the list of deliveries', () => {
 
   test.each([
     ['status=done', 'status: must be one of: pending, succeeded, failed'],
-    ['limit=0', 'limit: must be at least 1'],
     ['limit=101', 'limit: must be at most 100'],
-    ['offset=-1', 'offset: must be a whole number'],
     ['offset=1000001', 'offset: must be at most 1000000 (filter by status to read fewer)'],
     ['type=refund.failed', /unknown (field|parameter)/],
   ])('refuses the query %s', async (query, message) => {
@@ -158,48 +139,6 @@ describe('a retry', () => {
     }
     expect(await rowOf(elsewhere.id)).toEqual(elsewhere);
     expect(service.deps.queues.wakeSenders).not.toHaveBeenCalled();
-  });
-
-  test('is refused by a disabled endpoint', async () => {
-    const stored = await storeDelivery(service, id);
-    await disable();
-    expect(refusalOf(await call('POST', `/deliveries/${stored.id}/retry`))).toEqual(disabled);
-    expect(await rowOf(stored.id)).toEqual(stored);
-  });
-});
-
-describe('a retry while the endpoint is disabled', () => {
-  test('is refused when it comes second', async () => {
-    const stored = await storeDelivery(service, id);
-    await withClient(service.databaseUrl, async (client) => {
-      await client.query('BEGIN');
-      await client.query(
-        `UPDATE webhook_endpoint SET status = 'disabled', disabled_reason = 'gone' WHERE id = $1`,
-        [id],
-      );
-      const retry = call('POST', `/deliveries/${stored.id}/retry`);
-      await waitForLock(client);
-      await client.query('COMMIT');
-      expect(refusalOf(await retry)).toEqual(disabled);
-    });
-    expect(await rowOf(stored.id)).toEqual(stored);
-  });
-
-  test('is ended with the other pending deliveries when it comes first', async () => {
-    const stored = await storeDelivery(service, id);
-    await withClient(service.databaseUrl, async (client) => {
-      await client.query('BEGIN');
-      await client.query('SELECT 1 FROM webhook_endpoint WHERE id = $1 FOR SHARE', [id]);
-      await client.query(
-        `UPDATE webhook_delivery SET status = 'pending', next_attempt_at = now() WHERE id = $1`,
-        [stored.id],
-      );
-      const disabling = disable();
-      await waitForLock(client);
-      await client.query('COMMIT');
-      await disabling;
-    });
-    expect(await rowOf(stored.id)).toMatchObject({ status: 'failed', nextAttemptAt: null });
   });
 });
 
@@ -258,22 +197,11 @@ describe('a replay', () => {
     expect(await service.deps.db.webhookDelivery.count({ where })).toBe(10_300);
   });
 
-  test('is refused by a disabled endpoint', async () => {
-    const stored = await storeDelivery(service, id);
-    await disable();
-    const since = minutesAgo(60).toISOString();
-    expect(refusalOf(await call('POST', '/replay', { since }))).toEqual(disabled);
-    expect(await rowOf(stored.id)).toEqual(stored);
-  });
-
   test.each([
     [{}, 'since: is required'],
     [{ since: 'yesterday' }, 'since: must be a time in ISO 8601, such as 2026-11-20T09:30:00Z'],
-    [{ since: '2026-11-20' }, 'since: must be a time in ISO 8601'],
     [{ since: '2026-02-30T00:00:00Z' }, 'since: must be a time in ISO 8601'],
-    [{ since: '0001-01-01T00:00:00+14:00' }, 'since: must be a time in ISO 8601'],
     [{ since: '9999-12-31T23:59:59-12:00' }, 'since: must be a time in ISO 8601'],
-    [{ since: 1 }, 'since: must be a time in ISO 8601'],
     [{ since: '2026-11-20T09:30:00Z', status: 'all' }, 'status: must be one of: pending, succeeded, failed'],
     [
       { since: '2026-11-20T09:30:00Z', until: '2026-11-21T09:30:00Z' },
@@ -284,4 +212,19 @@ describe('a replay', () => {
     expect([status, code]).toEqual([400, 'validation_error']);
     expect(actual).toMatch(message);
   });
+});
+
+test('a disabled endpoint takes no test event, no retry and no replay', async () => {
+  const stored = await storeDelivery(service, id);
+  expect((await call('PATCH', '', { status: 'disabled' })).status).toBe(200);
+  const disabled = [400, 'validation_error', 'The webhook endpoint is disabled. Enable it first.'];
+  const since = minutesAgo(60).toISOString();
+  for (const [path, body] of [
+    ['/test'],
+    [`/deliveries/${stored.id}/retry`],
+    ['/replay', { since }],
+  ] as const) {
+    expect(refusalOf(await call('POST', path, body))).toEqual(disabled);
+  }
+  expect(await service.deps.db.webhookDelivery.findMany()).toEqual([stored]);
 });

