@@ -6,9 +6,8 @@ import { waitFor } from '../../support/wait-for.ts';
 import { type Combination, crossed, flowNames, type Run, titleOf } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Tampering } from './killable-dependencies.ts';
-import { settleDelayMs } from './passing-time.ts';
 import { type Played, play, traceOf } from './play.ts';
-import type { Lane } from './stage.ts';
+import { type Lane, settleDelayMs } from './stage.ts';
 
 /** Combinations that are played at the same time. */
 const laneCount = 12;
