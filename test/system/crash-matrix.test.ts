@@ -20,7 +20,7 @@ const matrix = madeBeforeTests(
   ({ service }) => service.close(),
 );
 
-describe('a process that is killed or frozen, with every answer of the processor and every failure of the queue', () => {
+describe('a process that is killed or frozen, with every answer of the processor and lost wake-ups', () => {
   let found: Map<Run, string[]>;
   let all: Combination[];
 

@@ -137,26 +137,6 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  releaseTest('sees the decision of another member while the page of a refund is open', async () => {
-    const refund = await refundAskedByAgent();
-    const page = await pageOf(operator, `/refunds/${refund.id}`);
-    await mark(page);
-    const other = await pageOf(await addPerson(service, 'operator'), `/refunds/${refund.id}`);
-    await press(page, 'Approve');
-    await press(other, 'Reject');
-    await other.getByLabel('Reason').fill('The parcel has arrived.');
-    await confirm(other, 'Reject');
-    await other.getByText('Refund rejected. It was not sent.').waitFor();
-    await status(page, 'Cancelled');
-    expect(await isMarked(page)).toBe(true);
-    await page.getByText('The parcel has arrived.').waitFor();
-    expect(await timelineOf(service, refund.id)).toEqual([
-      'refund.created',
-      'refund.approval_required',
-      'refund.cancelled',
-    ]);
-  });
-
   releaseTest(
     'sees the current text when a dialog opens, which does not change while it is open',
     async () => {

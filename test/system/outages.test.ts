@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { PROCESSORS } from '../sandbox/processors.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres, OwnRedis } from '../support/faults/stores.ts';
@@ -121,7 +121,8 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
       const message = expect.stringContaining('Nothing was changed');
       expect([status, body]).toEqual([503, { error: { code: 'service_unavailable', message } }]);
       expect(Number(headers['retry-after'])).toBeGreaterThan(0);
-      expect((await service.call('GET', '/v1/refunds')).status).toBe(200);
+      const reads = async () => (await service.call('GET', '/v1/refunds')).status === 200;
+      await waitFor('reads to continue', reads);
       expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
       await client.query('DROP FUNCTION fill CASCADE');
     });
@@ -147,10 +148,12 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
       const databaseUrl = await createDatabase(inject('postgresUrl'), `test_${randomUUID()}`, { template });
       const redis = await OwnRedis.prepare();
       await redis.start();
+      onTestFinished(() => redis.stop());
       await begin(redis);
       const backend = { name: 'redis' as const, redisUrl: redis.url };
       const settings = { CREATE_WAIT_MS: 500 };
       const service = await startService({ databaseUrl, backend, settings });
+      onTestFinished(() => service.close());
       await service.sandbox.settings({ autoSettleMs: 100 });
       const expectAccepted = async () => {
         for (const processor of PROCESSORS) {
@@ -174,8 +177,6 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
       await end(redis);
       expect(await allComplete(service)).toBe(5);
       await expectInvariants(service);
-      await service.close();
-      await redis.stop();
     },
   );
 });
