@@ -1,6 +1,5 @@
 import type { TestProject } from 'vitest/node';
 import { findChromium } from './support/dashboard/browser.ts';
-import { canMountDisks } from './support/faults/small-disk.ts';
 import { compileService, removeCompiled } from './support/processes/compiled-service.ts';
 import { templateDatabase } from './support/processes/run-servers.ts';
 import { createDatabase, sealTemplate } from './support/stores/database-client.ts';
@@ -21,7 +20,6 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('postgresUrl', postgres.url);
   project.provide('redisUrl', redis?.url ?? null);
   project.provide('chromiumPath', chromiumIfPresent());
-  project.provide('disks', mountsDisks());
   const compiledFolder = await compiling;
   project.provide('compiledFolder', compiledFolder);
   return async () => {
@@ -42,16 +40,6 @@ function chromiumIfPresent(): string | null {
     reportSkipped('chromium is not on PATH', 'Every test with a browser', 'Install chromium to run them.');
   }
   return path;
-}
-
-function mountsDisks(): boolean {
-  if (canMountDisks()) return true;
-  reportSkipped(
-    'this user cannot mount a file system',
-    'Every test of a full disk',
-    'Run them as root on Linux, in a container with CAP_SYS_ADMIN.',
-  );
-  return false;
 }
 
 /** @throws Error in CI, which accepts no skipped tests. */

@@ -6,9 +6,8 @@ import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { useScriptedServers } from '../support/processors/scripted-server.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { byteColumns, everyCell } from '../support/stores/database-content.ts';
-import { drive } from './canaries/drive.ts';
 import { forbidden, owned, sealedColumns } from './canaries/planted.ts';
-import { allCanaries, openSite } from './canaries/site.ts';
+import { allCanaries, drive, openSite } from './canaries/site.ts';
 
 vi.setConfig({ hookTimeout: 500_000 });
 

@@ -20,7 +20,7 @@ const matrix = madeBeforeTests(
   ({ service }) => service.close(),
 );
 
-describe('a process that is killed or frozen, with every answer of the processor and every failure of the queue', () => {
+describe('a process that is killed or frozen, with every answer of the processor and lost wake-ups', () => {
   let found: Map<Run, string[]>;
   let all: Combination[];
 
@@ -37,9 +37,7 @@ describe('a process that is killed or frozen, with every answer of the processor
   test('leaves a refund that moves at most once, ends, and has a timeline that explains its end', async () => {
     const { MATRIX: asked = usualCount } = process.env;
     const count = asked === 'full' ? all.length : Number(asked);
-    const result = await playAll(matrix, slice(all, count, seed), {
-      report: (soFar) => console.log(`So far: ${describeResult(soFar)}\n${soFar.violations.join('\n')}`),
-    });
+    const result = await playAll(matrix, slice(all, count, seed));
     console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
     for (const title of result.missed) console.log(`Missed its point: ${title}`);
     expect(result.violations.join('\n')).toBe('');
@@ -50,7 +48,7 @@ describe('a process that is killed or frozen, with every answer of the processor
   test.each(isRelease ? plantedBugs : plantedBugs.slice(0, 1))(
     'the matrix finds a planted bug: $name',
     async ({ name, tampering, shows, symptom }) => {
-      const result = await playAll(matrix, slice(all.filter(shows), plantedCount, seed), { tampering });
+      const result = await playAll(matrix, slice(all.filter(shows), plantedCount, seed), tampering);
       const noticed = result.violations.filter((violation) => symptom.test(violation));
       console.log(`Planted: ${name}. ${describeResult(result)}; first: ${noticed[0]}`);
       expect(noticed.length).toBeGreaterThan(0);

@@ -18,17 +18,7 @@ import { isRelease } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
 
 /** Visited by `npm test`; `npm run test:system` visits all, also on a phone. */
-const mainPages = [
-  'sign-in',
-  'overview',
-  'refunds',
-  'refund-completed',
-  'refund-approve',
-  'refund-new-confirm',
-  'policies',
-  'settings-api-keys',
-  'settings-accounts',
-];
+const mainPages = ['sign-in', 'overview', 'refunds', 'refund-approve', 'settings-api-keys'];
 
 describe.skipIf(inject('chromiumPath') === null)('pages of the dashboard in a browser', () => {
   // Without workers, so that pages do not change.

@@ -89,26 +89,21 @@ describe('npm run dev', () => {
 
   test('says why it does not start when its data directory or its port is in use', async () => {
     const twin = startDev({ DATA_DIR: dataDir, PORT: String(await freePort()) });
+    const neighbour = startDev({ DATA_DIR: join(folder, 'other'), PORT: String(port) });
     expect(await twin.exited).toEqual({ code: 1, signal: null });
     expect(twin.output()).toMatch(
       new RegExp(`^npm run dev already runs in .* \\(process ${dev.pid}\\)\\..*\\n$`),
     );
-
-    const neighbour = startDev({ DATA_DIR: join(folder, 'other'), PORT: String(port) });
     expect(await neighbour.exited).toEqual({ code: 1, signal: null });
     expect(neighbour.output()).toMatch(new RegExp(`^Another program uses port ${port}\\..*\\n$`));
   });
 
   test('restarts killed processes and writes their new ids to dev.json', async () => {
-    for (const name of ['workers', 'api', 'sandbox'] as const) {
-      const [killed = -1] = [readDev(dataDir).processes[name]].flat();
-      process.kill(killed, 'SIGKILL');
-      const pid = await waitFor(`another process as ${name}`, () => {
-        const [newest = -1] = [readDev(dataDir).processes[name]].flat();
-        return newest !== killed && isAlive(newest) && newest;
-      });
-      expect(pid).not.toBe(killed);
-    }
+    const killed = allOf(readDev(dataDir));
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await waitFor('other processes', () =>
+      allOf(readDev(dataDir)).every((pid) => !killed.includes(pid) && isAlive(pid)),
+    );
     await dev.waitForUrl(`${first.apiUrl}/readyz`);
     const again = { transactionId: 'ch_second', amount: 100, reason: 'other' } as const;
     expect(await client.refunds.create(again)).toMatchObject(again);

@@ -1,6 +1,6 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 
 /** The path of Chromium on PATH, or null. */
 export function findChromium(): string | null {
@@ -20,17 +20,10 @@ function isExecutable(path: string): boolean {
   }
 }
 
-// Chromium has no sandbox for root, as which tests in containers run.
-const launchOptions = { headless: true, args: ['--no-sandbox'] };
-
-/** Starts a browser with its profile in `folder`. */
-export async function openBrowser(executablePath: string, folder: string): Promise<BrowserContext> {
-  return await chromium.launchPersistentContext(folder, { executablePath, ...launchOptions });
-}
-
 /** Starts a browser for isolated contexts. */
 export async function startBrowser(executablePath: string): Promise<Browser> {
-  return await chromium.launch({ executablePath, ...launchOptions });
+  // Chromium has no sandbox for root, as which tests in containers run.
+  return await chromium.launch({ executablePath, headless: true, args: ['--no-sandbox'] });
 }
 
 /** Collects the page's console errors and warnings (such as policy violations), exceptions and failed requests. */

@@ -32,6 +32,7 @@ export interface ApiProcess {
 export interface HttpAnswer {
   status: number;
   body: ParsedJson;
+  headers: Headers;
 }
 
 export interface DeployOptions {
@@ -126,5 +127,5 @@ async function post(url: string, body: unknown, headers: Record<string, string>)
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
-  return { status: response.status, body: await response.json() };
+  return { status: response.status, body: await response.json(), headers: response.headers };
 }

@@ -1,6 +1,6 @@
 import { newPayment } from '../refunds/payments.ts';
 import type { ApiAnswer, TestService } from '../service.ts';
-import { type WaitOptions, waitFor } from '../wait-for.ts';
+import { waitFor } from '../wait-for.ts';
 
 // Refunds that are created while something fails.
 
@@ -48,20 +48,14 @@ export async function untilAtProcessor(service: TestService, ids: readonly strin
   });
 }
 
-/** Waits until the refunds have completed, and returns how many milliseconds that took. */
-export async function untilCompleted(
-  service: TestService,
-  ids: readonly string[],
-  options: WaitOptions = {},
-): Promise<number> {
-  const since = performance.now();
+/** Waits until the refunds have completed. */
+export async function untilCompleted(service: TestService, ids: readonly string[]): Promise<void> {
   const completed = { id: { in: [...ids] }, status: 'completed' as const };
   await waitFor(
     `${ids.length} refunds to complete`,
     async () => (await service.deps.db.refund.count({ where: completed })) === ids.length,
-    { intervalMs: 50, ...options },
+    { intervalMs: 50 },
   );
-  return Math.round(performance.now() - since);
 }
 
 /** Waits until every refund has completed or was cancelled, and returns how many there are. */

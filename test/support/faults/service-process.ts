@@ -4,7 +4,6 @@ import {
   type StartOptions,
   startProcess,
 } from '../processes/child-process.ts';
-import type { WaitOptions } from '../wait-for.ts';
 import type { Breakable } from './breakable.ts';
 
 export interface Program extends StartOptions {
@@ -38,12 +37,8 @@ export class ServiceProcess implements Breakable {
     return this.#current.output();
   }
 
-  waitForOutput(pattern: RegExp, options?: WaitOptions): Promise<RegExpExecArray> {
-    return this.#current.waitForOutput(pattern, options);
-  }
-
-  waitForUrl(url: string, options?: WaitOptions): Promise<Response> {
-    return this.#current.waitForUrl(url, options);
+  waitForUrl(url: string): Promise<Response> {
+    return this.#current.waitForUrl(url);
   }
 
   async ready(): Promise<void> {

@@ -37,7 +37,7 @@ export interface StartedProcess {
    * Waits until a line of its output matches.
    * @throws Error with the output, after the timeout or the end of the process.
    */
-  waitForOutput(pattern: RegExp, options?: WaitOptions): Promise<RegExpExecArray>;
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray>;
   /**
    * Waits until a URL answers with a status below 500.
    * @throws Error with the output, after the timeout or the end of the process.
@@ -113,8 +113,8 @@ export function startProcess(
     pid: child.pid ?? -1,
     output: readOutput,
     exited,
-    waitForOutput: (pattern, options) =>
-      waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(readOutput()), options),
+    waitForOutput: (pattern) =>
+      waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(readOutput())),
     waitForUrl: (url, options) =>
       waitWhileRunning(watch, `an answer of ${url}`, () => answerOf(url), options),
     stop: (graceMs = 30_000) => end('SIGTERM', graceMs),

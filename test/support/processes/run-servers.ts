@@ -9,8 +9,6 @@ declare module 'vitest' {
     chromiumPath: string | null;
     /** The folder of the compiled service. */
     compiledFolder: string;
-    /** Whether a test can mount a disk. */
-    disks: boolean;
   }
 }
 

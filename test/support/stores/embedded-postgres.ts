@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -17,12 +17,12 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../processes/free-port.ts';
 import { type Reaper, startReaper } from '../processes/reaper.ts';
-import { alreadyInUse, claimDataDirectory, releaseDataDirectory } from './data-directory.ts';
+import { waitFor } from '../wait-for.ts';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { type Account, accountFor, launchAs } from './server-account.ts';
 
 export interface PostgresOptions {
-  /** Kept for the next start. By default, a temporary folder that is removed at the end. */
+  /** Kept for the next start; the caller keeps others from it. By default, a temporary folder that is removed at the end. */
   dataDir?: string;
   /** A free one by default. */
   port?: number;
@@ -54,7 +54,7 @@ const user = 'postgres';
 
 /**
  * Starts the PostgreSQL that npm installed, on 127.0.0.1. It ends with this process at the latest.
- * @throws Error when the data directory is in use, or with the server's log when it does not start.
+ * @throws Error with the server's log when it does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const temporary = options.dataDir === undefined ? makeTemporaryFolder() : null;
@@ -68,7 +68,6 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
     ]);
     const reaper = startReaper(server.pid, temporary === null ? 'INT' : 'QUIT', temporary);
     return supervise(server, reaper, {
-      dataDir,
       temporary,
       port,
       url: `postgresql://${user}:${cluster.password}@127.0.0.1:${port}/postgres`,
@@ -89,10 +88,33 @@ async function openCluster(dataDir: string): Promise<Cluster> {
   mkdirSync(dirname(dataDir), { recursive: true });
   const account = accountFor(dataDir);
   const binaries = findPostgresBinaries();
-  await claimDataDirectory(dataDir);
+  await endOrphan(dataDir);
   const passwordFile = `${dataDir}.password`;
   if (!existsSync(dataDir)) await createCluster(dataDir, passwordFile, account, binaries);
   return { dataDir, password: readFileSync(passwordFile, 'utf8').trim(), account, binaries };
+}
+
+/** Ends a server of an earlier run that was killed together with its reaper. */
+async function endOrphan(dataDir: string): Promise<void> {
+  const pidFile = join(dataDir, 'postmaster.pid');
+  const pid = existsSync(pidFile) ? Number.parseInt(readFileSync(pidFile, 'utf8'), 10) : 0;
+  const isRunning = () => pid > 0 && commandOf(pid).includes(dataDir);
+  if (isRunning()) {
+    process.kill(pid, 'SIGINT');
+    await waitFor(`the PostgreSQL of an earlier run (process ${pid}) to end`, () => !isRunning());
+  }
+  // PostgreSQL would refuse to start if another program now had that process id.
+  rmSync(pidFile, { force: true });
+}
+
+/** The command line of a process; empty when it has ended or is a zombie. */
+function commandOf(pid: number): string {
+  try {
+    if (process.platform === 'linux') return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return execFileSync('ps', ['-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  } catch {
+    return '';
+  }
 }
 
 /** Moved to its place when complete, so that an interrupted initdb leaves nothing that looks usable. */
@@ -161,7 +183,6 @@ async function startServer(cluster: Cluster, flags: string[]): Promise<Server> {
       await sleep(200);
       continue;
     }
-    if (log.includes('lock file "postmaster.pid" already exists')) throw alreadyInUse(cluster.dataDir, null);
     throw new Error(`PostgreSQL did not start in ${cluster.dataDir}: ${log}`);
   }
 }
@@ -188,7 +209,6 @@ function becomesReady({ child }: Server): Promise<boolean> {
 }
 
 interface Place {
-  dataDir: string;
   temporary: string | null;
   port: number;
   url: string;
@@ -197,7 +217,6 @@ interface Place {
 function supervise({ child, pid, log }: Server, reaper: Reaper, place: Place): RunningPostgres {
   const exited = ended(child).then(() => {
     reaper.dismiss();
-    releaseDataDirectory(place.dataDir);
     if (place.temporary !== null) rmSync(place.temporary, { recursive: true, force: true });
     return log();
   });

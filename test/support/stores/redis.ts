@@ -10,10 +10,6 @@ import { waitFor } from '../wait-for.ts';
 export interface RedisOptions {
   /** A free one by default. */
   port?: number;
-  /** Writes every command to disk before it answers. By default nothing is kept. */
-  aof?: boolean;
-  /** Kept for the next start. By default, a temporary folder that is removed at the end. */
-  folder?: string;
   /** Further arguments of redis-server. */
   args?: string[];
 }
@@ -41,22 +37,18 @@ export function findRedisServer(): string | null {
 }
 
 /**
- * Starts redis-server on 127.0.0.1. It ends with this process at the latest.
+ * Starts redis-server on 127.0.0.1, which keeps nothing. It ends with this process at the latest.
  * @throws Error with the server's log when it does not start.
  */
 export async function startRedis(options: RedisOptions = {}): Promise<RunningRedis> {
   const port = options.port ?? (await freePort());
-  const temporary = options.folder === undefined ? mkdtempSync(join(tmpdir(), 'refund-redis-')) : null;
-  const folder = options.folder ?? temporary ?? '';
-  const durability = options.aof
-    ? ['--appendonly', 'yes', '--appendfsync', 'always']
-    : ['--appendonly', 'no'];
+  const folder = mkdtempSync(join(tmpdir(), 'refund-redis-'));
   const child = spawn(
     'redis-server',
     [
       ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
       // Required by BullMQ: a queue must not lose keys when memory is short.
-      ...['--maxmemory-policy', 'noeviction', ...durability, ...(options.args ?? [])],
+      ...['--maxmemory-policy', 'noeviction', '--appendonly', 'no', ...(options.args ?? [])],
     ],
     { detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
   );
@@ -64,14 +56,14 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
     child.once('close', () => resolve()).once('error', () => resolve()),
   );
   await becomesReady(child).catch((error) => {
-    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
     throw error;
   });
   const pid = child.pid ?? -1;
-  const reaper = startReaper(pid, 'KILL', temporary);
+  const reaper = startReaper(pid, 'KILL', folder);
   const gone = exited.then(() => {
     reaper.dismiss();
-    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true });
   });
   const stop = async () => {
     child.kill('SIGKILL');

@@ -99,7 +99,7 @@ async function outputOfWorker(site: Site, settings: Record<string, string>): Pro
   try {
     const worker = await site.processes.startWorker(settings);
     // It may also work without a warning.
-    await waitFor('a warning', () => /"level":[45]0/.test(worker.output()), { timeoutMs: 5_000 }).catch(
+    await waitFor('a warning', () => /"level":[45]0/.test(worker.output()), { timeoutMs: 1_500 }).catch(
       () => null,
     );
     await worker.kill();

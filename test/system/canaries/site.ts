@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { inject } from 'vitest';
+import { createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import type { Canary } from '../../support/http/canaries.ts';
 import type { CliResult } from '../../support/processes/admin-cli.ts';
@@ -7,7 +8,9 @@ import type { useScriptedServers } from '../../support/processors/scripted-serve
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { asService } from '../../support/stores/service-role.ts';
+import { administer, breakJobs, startWithBadSettings, usePeople } from './operations.ts';
 import { everything, secrets } from './planted.ts';
+import { useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
 
 /** The service with planted secrets, and everything that its use leaves behind. */
 export interface Site {
@@ -58,4 +61,35 @@ async function withPassword(databaseUrl: string, password: string): Promise<stri
   url.username = user;
   url.password = password;
   return url.href;
+}
+
+/** Uses every part of the service, also wrongly, with a canary in every input. */
+export async function drive(site: Site): Promise<void> {
+  const { service } = site.processes;
+  const { deps, organization } = service;
+  site.trail.keys.push(
+    ...Object.values(organization.keys).map(({ plaintext: text }) => ({ what: 'an API key', text })),
+  );
+  const revoked = await createApiKey(deps, {
+    organizationId: organization.id,
+    environment: 'test',
+    actor: 'test',
+  });
+  await revokeApiKey(deps, { keyId: revoked.id, actor: 'test' });
+  site.trail.keys.push({ what: 'a revoked API key', text: revoked.plaintext });
+  await usePeople(site);
+  const trace = { LOG_LEVEL: 'trace', CREATE_WAIT_MS: '1500', CANCEL_WAIT_MS: '500' };
+  const [api, worker] = await Promise.all([
+    site.processes.startApi(trace),
+    site.processes.startWorker(trace),
+  ]);
+  await useCorrectly(site, api);
+  await useWrongly(site, api, revoked.plaintext);
+  await useEchoingProcessors(site, api);
+  await breakJobs(site, api);
+  await worker.kill();
+  await api.process.stop();
+  site.trail.logs.push(['API', api.process.output()], ['worker that was killed', worker.output()]);
+  await startWithBadSettings(site);
+  await administer(site);
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '#shared/platform/environment.ts';
 import type { PlannedCreation } from './orders.ts';
-import type { WaitedFor } from './waits.ts';
 
 /** How long a client waits for an answer; longer than any wait that it asks for. */
 const patienceMs = 15_000;
@@ -25,14 +24,12 @@ export interface ClientLog {
   creationAnswers: Answer[];
   cancelAnswers: Answer[];
   readAnswers: Answer[];
-  waits: WaitedFor[];
   /** True once the client has nothing left to repeat. */
   isConcluded: boolean;
 }
 
 export function openClientLog(creation: PlannedCreation): ClientLog {
-  const answers = { creationAnswers: [], cancelAnswers: [], readAnswers: [] };
-  return { creation, ...answers, waits: [], isConcluded: false };
+  return { creation, creationAnswers: [], cancelAnswers: [], readAnswers: [], isConcluded: false };
 }
 
 /** The refund that was accepted, as far as the client knows. */
@@ -107,18 +104,10 @@ async function untilAnswered(
   firstApi: number,
 ): Promise<void> {
   const { apiUrls, keys } = addresses;
-  const attempts: string[] = [];
-  const wait: WaitedFor = { sinceMs: performance.now(), untilMs: performance.now(), attempts };
-  log.waits.push(wait);
   for (let round = firstApi; !signal.aborted; round += 1) {
     const base = apiUrls[round % apiUrls.length];
-    const sentMs = performance.now();
     const { answer, wasRefused } = await send(`${base}${sent.path}`, sent, log.creation, keys, signal);
     answers.push(answer);
-    wait.untilMs = performance.now();
-    attempts.push(
-      `${Math.round(sentMs)} to ${Math.round(wait.untilMs)} ms: ${sent.method} ${base}${sent.path} ${answer.httpStatus}`,
-    );
     const isSafe =
       sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || answer.httpStatus === 503;
     if (!isRepeated(answer) || !isSafe) return;

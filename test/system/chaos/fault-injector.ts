@@ -1,10 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SandboxControl } from '../../sandbox/clients.ts';
 import type { Breakable } from '../../support/faults/breakable.ts';
 import { ServiceProcess } from '../../support/faults/service-process.ts';
 import type { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
-import { type Fault, nameOf, type PlannedFault, raiseStorm } from './faults.ts';
-import type { Span } from './waits.ts';
+import { type Fault, nameOf, type PlannedFault } from './faults.ts';
 
 /** What faults are injected into. */
 export interface FaultTargets {
@@ -13,7 +11,6 @@ export interface FaultTargets {
   redis: OwnRedis | null;
   /** APIs and workers, by name. */
   processes: ReadonlyMap<string, Breakable>;
-  control: SandboxControl;
 }
 
 /**
@@ -23,8 +20,6 @@ export interface FaultTargets {
 export class FaultInjector {
   /** How often each fault was injected. */
   readonly counts = new Map<string, number>();
-  /** When PostgreSQL or an API was broken, until it accepted connections again. */
-  readonly outages: Span[] = [];
   /** Rejects when a fault cannot be injected or undone. */
   readonly failed: Promise<never>;
   readonly #targets: FaultTargets;
@@ -81,18 +76,10 @@ export class FaultInjector {
   }
 
   async #inject(fault: Fault): Promise<void> {
-    const { postgres, redis, control } = this.#targets;
-    switch (fault.action) {
-      case 'flush':
-        return await redis?.flush();
-      case 'disconnect':
-        return await postgres.disconnectAll();
-      case 'storm':
-        return await raiseStorm(control, fault.storm);
-    }
+    const { postgres, redis } = this.#targets;
+    if (fault.action === 'flush') return await redis?.flush();
+    if (fault.action === 'disconnect') return await postgres.disconnectAll();
     const target = this.#targetOf(fault.target);
-    const outage: Span = { sinceMs: performance.now(), untilMs: Number.POSITIVE_INFINITY };
-    if (fault.target === 'postgres' || fault.target.startsWith('api')) this.outages.push(outage);
     await target[fault.action]();
     await sleep(fault.forMs, null, { signal: this.#stopping.signal }).catch(() => {});
     if (fault.action === 'freeze') target.thaw();
@@ -101,7 +88,6 @@ export class FaultInjector {
       // PostgreSQL accepts connections once it is started.
       if (target instanceof ServiceProcess) await target.ready();
     }
-    outage.untilMs = performance.now();
   }
 
   #targetOf(name: string): Breakable {

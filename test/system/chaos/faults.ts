@@ -1,5 +1,5 @@
 import type { SandboxControl } from '../../sandbox/clients.ts';
-import { FAULT_KINDS, type FaultKind, OPERATIONS, type Operation } from '../../sandbox/faults.ts';
+import { FAULT_KINDS, type FaultKind, type Operation } from '../../sandbox/faults.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import type { Random } from '../../support/random.ts';
 import { latestApplyMs, longestWorkerFreezeMs } from './settings.ts';
@@ -10,16 +10,7 @@ export type Fault =
   | { action: 'kill' | 'stop' | 'freeze'; target: string; forMs: number }
   | { action: 'flush'; target: 'redis' }
   /** Ends every connection to PostgreSQL. */
-  | { action: 'disconnect'; target: 'postgres' }
-  | { action: 'storm'; target: 'processors'; storm: Storm };
-
-/** The same fault on the next requests of a kind. */
-export interface Storm {
-  processor: string;
-  operation: Operation | '*';
-  kind: FaultKind;
-  times: number;
-}
+  | { action: 'disconnect'; target: 'postgres' };
 
 export interface PlannedFault {
   /** How many orders come in between the one before and this one. */
@@ -61,7 +52,6 @@ function faultChoices(random: Random, targets: Targets): Choice[] {
     [2, () => ({ action: 'freeze', target: random.pick(apis), forMs: random.between(300, 10_000) })],
     ...(targets.redis ? redisChoices(random) : []),
     ...postgresChoices(random),
-    [4, () => ({ action: 'storm', target: 'processors', storm: planStorm(random) })],
   ];
 }
 
@@ -80,15 +70,6 @@ function postgresChoices(random: Random): Choice[] {
     [1, () => ({ action: 'kill', target: 'postgres', forMs: random.between(0, 2_000) })],
     [1, () => ({ action: 'freeze', target: 'postgres', forMs: random.between(300, 4_000) })],
   ];
-}
-
-function planStorm(random: Random): Storm {
-  return {
-    processor: random.pick(PROCESSORS),
-    operation: random.chance(0.4) ? 'refund.create' : random.pick([...OPERATIONS, '*']),
-    kind: random.pick(passingFaults),
-    times: random.between(3, 15),
-  };
 }
 
 /** Names a fault for counting, such as `kill worker`. */
@@ -128,10 +109,6 @@ export async function armProcessorFaults(control: SandboxControl, random: Random
       }
     }
   }
-}
-
-export async function raiseStorm(control: SandboxControl, storm: Storm): Promise<void> {
-  await control.fault({ ...storm, delayMs: storm.kind === 'reset-late-apply' ? latestApplyMs : holdMs });
 }
 
 function delayOf(kind: FaultKind, random: Random): number {

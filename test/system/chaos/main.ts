@@ -35,7 +35,6 @@ const { verdict, keptIn } = await runChaos({
 }).finally(() => removeCompiled(compiledFolder));
 for (const line of problemLines(verdict).slice(0, mostPrinted)) console.log(line);
 if (keptIn.length > 0) console.log(`Logs and data are kept in ${keptIn.join(' and ')}.`);
-for (const attempt of verdict.waits.attempts) console.log(`The longest wait beyond outages: ${attempt}`);
 console.log(verdictLine(verdict));
 process.exit(hasPassed(verdict) ? 0 : 1);
 

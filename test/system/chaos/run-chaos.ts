@@ -11,7 +11,6 @@ import { armProcessorFaults, planFaults } from './faults.ts';
 import { Load } from './load.ts';
 import { chaosSettings } from './settings.ts';
 import { findViolations, hasPassed, untilQuiet, type Verdict } from './verdict.ts';
-import { type Span, waitsOf } from './waits.ts';
 
 export type QueueName = 'redis' | 'postgres';
 
@@ -104,12 +103,12 @@ async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
   setMaxListeners(0, givingUp.signal);
   const load = new Load({ addresses, control, random: randomFor(seed, 'load'), signal: givingUp.signal });
   try {
-    const { faults, outages } = await injectFaults(stage, options, load);
+    const faults = await injectFaults(stage, options, load);
     say(`faults are over, ${load.acceptedCount} refunds are accepted`);
-    const quiet = await untilQuiet(db, load.concluded(), patienceMs);
+    const stuck = await untilQuiet(db, load.concluded(), patienceMs);
     givingUp.abort();
     await load.concluded();
-    say(`quiet, ${quiet.stuck.length} refunds are stuck`);
+    say(`quiet, ${stuck.length} refunds are stuck`);
     const violations = [
       ...(await findViolations(db, control, load.logs)),
       // No outage is a reason for a process to end.
@@ -117,11 +116,7 @@ async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
         .flatMap(({ unexpectedExits }) => unexpectedExits)
         .map((what) => ({ kind: 'wrong' as const, refundId: null, what })),
     ];
-    const waits = waitsOf(
-      load.logs.flatMap((log) => log.waits),
-      outages,
-    );
-    return { seed, acceptedCount: load.acceptedCount, faults, violations, quiet, waits };
+    return { seed, acceptedCount: load.acceptedCount, faults, violations, stuck };
   } finally {
     givingUp.abort();
   }
@@ -129,13 +124,13 @@ async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
 
 /**
  * Injects faults for as long as orders come in, then undoes them.
- * @returns how often each was injected, and when clients had to wait for it.
+ * @returns how often each was injected.
  */
 async function injectFaults(
   { deployment, postgres, redis, apis, processes }: Stage,
   { seed, refunds, say }: ChaosOptions,
   load: Load,
-): Promise<{ faults: Map<string, number>; outages: readonly Span[] }> {
+): Promise<Map<string, number>> {
   const control = deployment.service.sandbox;
   await armProcessorFaults(control, randomFor(seed, 'processors'));
   const names = processes.map(({ name }) => name);
@@ -145,7 +140,7 @@ async function injectFaults(
     redis: redis !== null,
   });
   const byName = new Map(processes.map((process) => [process.name, process]));
-  const injector = new FaultInjector({ postgres, redis, processes: byName, control }, plan, say);
+  const injector = new FaultInjector({ postgres, redis, processes: byName }, plan, say);
   await Promise.race([load.run(refunds, () => injector.noteOrder()), injector.failed]);
   await injector.stop();
   await control.clearFaults();
@@ -154,11 +149,10 @@ async function injectFaults(
     ...apis.map(({ process, url }) => process.waitForUrl(`${url}/readyz`)),
   ]);
   const strikes = Object.entries(await control.strikes());
-  const faults = new Map([
+  return new Map([
     ...injector.counts,
     ...strikes.map(([kind, times]) => [`processor ${kind}`, times] as const),
   ]);
-  return { faults, outages: injector.outages };
 }
 
 /** A sequence for each part, so that none depends on how often another has drawn. */

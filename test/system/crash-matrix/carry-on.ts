@@ -28,20 +28,15 @@ export async function carryOn(stage: Stage, actor: Actor, options: CarryOnOption
       await settleWhenDue(stage, refund);
       await stage.letTimePass(refund.id);
     }
-    await work(actor, refund.id, options);
+    await work(actor, refund.id, options.rival ?? null);
   }
 }
 
-async function work(
-  actor: Actor,
-  refundId: string,
-  { mishap = 'none', rival = null }: CarryOnOptions,
-): Promise<void> {
+async function work(actor: Actor, refundId: string, rival: Actor | null): Promise<void> {
   const advance = ({ process, deps }: Actor) =>
     process.run(() => attempt(() => advanceRefund(deps, refundId)));
   if (rival !== null) return await allOf([advance(actor), advance(rival)]);
   await advance(actor);
-  if (mishap === 'woken twice') await advance(actor);
 }
 
 /** A worker gives up when the database fails; the refund is claimed again later. */

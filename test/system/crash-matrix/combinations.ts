@@ -35,18 +35,11 @@ export const allAnswers = Object.keys(answers) as Answer[];
  * What happens to wake-ups and to the process.
  * - `none`: the process is killed at the point.
  * - `wake-up lost`: the same, and the first two wake-ups are lost, so that a worker finds the refund when it looks by itself.
- * - `woken twice`: the same, and every wake-up comes twice.
  * - `two workers at once`: two processes work on the refund at once; the first to reach the point is killed.
  * - `stalled and retaken`: the process is frozen at the point, another one takes over after the lease, and the first one
  *   continues: after one job of the other one or, for every second point, when the refund has ended.
  */
-export const mishaps = [
-  'none',
-  'wake-up lost',
-  'woken twice',
-  'two workers at once',
-  'stalled and retaken',
-] as const;
+export const mishaps = ['none', 'wake-up lost', 'two workers at once', 'stalled and retaken'] as const;
 
 export type Mishap = (typeof mishaps)[number];
 

@@ -6,14 +6,11 @@ import { waitFor } from '../../support/wait-for.ts';
 import { type Combination, crossed, flowNames, type Run, titleOf } from './combinations.ts';
 import { flows } from './flows.ts';
 import type { Tampering } from './killable-dependencies.ts';
-import { settleDelayMs } from './passing-time.ts';
 import { type Played, play, traceOf } from './play.ts';
-import type { Lane } from './stage.ts';
+import { type Lane, settleDelayMs } from './stage.ts';
 
 /** Combinations that are played at the same time. */
 const laneCount = 12;
-/** Combinations between two progress reports. */
-const reportedEvery = 500;
 /** How often a combination that missed its point is played. */
 const mostTries = 3;
 
@@ -26,12 +23,6 @@ export interface Result {
   /** Each with the combination that it was found in. */
   violations: string[];
   elapsedMs: number;
-}
-
-export interface PlayOptions {
-  tampering?: Tampering;
-  /** Called now and then with the result so far. */
-  report?: (soFar: Result) => void;
 }
 
 /** The service, with an organization for each lane. */
@@ -107,7 +98,7 @@ export function allCombinations(found: ReadonlyMap<Run, readonly string[]>): Com
 export async function playAll(
   matrix: Matrix,
   combinations: readonly Combination[],
-  { tampering = {}, report = () => {} }: PlayOptions = {},
+  tampering: Tampering = {},
 ): Promise<Result> {
   const since = performance.now();
   await replaceFunctions(matrix, tampering);
@@ -117,12 +108,10 @@ export async function playAll(
     if (!wasReached) result.missed.push(titleOf(combination));
     result.combinations += 1;
     result.checks += checks;
-    result.elapsedMs = Math.round(performance.now() - since);
     result.violations.push(...violations.map((violation) => `${titleOf(combination)}\n    ${violation}`));
-    if (result.combinations % reportedEvery === 0) report(result);
   });
   await replaceFunctions(matrix, {});
-  return result;
+  return { ...result, elapsedMs: Math.round(performance.now() - since) };
 }
 
 /** Creates the SQL functions of the core again, with the changes of a planted bug. */

@@ -18,7 +18,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     name: 'a claim that ignores leases and unknown outcomes',
     tampering: { sql: { claim_refunds: withoutLease, next_refund_step: ignoringUnknown } },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
-    symptom: /more than one movement|sends again|was not the last/,
+    symptom: /more than one movement|sends again|has the attempts/,
   },
   {
     name: 'an unknown outcome treated as a rejection',

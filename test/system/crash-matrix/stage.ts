@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { PaymentKey } from '#shared/payments/payment.ts';
+import type { Database } from '#shared/platform/database.ts';
 import type { CallOptions, Processor } from '#shared/processors/contract/processor.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
@@ -9,7 +10,6 @@ import { waitFor } from '../../support/wait-for.ts';
 import { answers, type Run } from './combinations.ts';
 import { killable, type ProcessorCall, type Tampering, type WakeUp } from './killable-dependencies.ts';
 import { type Breakpoint, KillableProcess } from './killable-process.ts';
-import { letTimePass, settleDelayMs, timeUntilDueMs } from './passing-time.ts';
 import { replacing } from './replacing.ts';
 
 /** A process with what it works with. */
@@ -42,6 +42,15 @@ interface LateAnswer {
   /** How long it has been under way, in the refund's time. */
   outstandingMs: number;
 }
+
+/**
+ * How long after the end of an attempt a lookup that finds nothing is proof. Lookups after the first pause, and after the
+ * lease of a killed worker, come before that.
+ */
+export const settleDelayMs = 60_000;
+
+/** More than a step takes in real time, which counts towards the settle delay as well. */
+const marginMs = 6_000;
 
 /** Long enough for a sandbox on a busy machine. */
 const shortTimeoutMs = 1_000;
@@ -238,4 +247,35 @@ export class Stage {
     const armed = await this.service.sandbox.faults();
     return armed.some(({ transactionId }) => transactionId === this.transactionId);
   }
+}
+
+/** Milliseconds until a refund is due and every lease on it has ended. */
+async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
+  const [found] = await db.$queryRaw<{ ms: number }[]>`
+    SELECT (extract(epoch FROM greatest(
+      interval '0', leased_until - service_time(), due_at - service_time()
+    )) * 1000)::float8 AS ms
+    FROM refund_work WHERE refund_id = ${refundId}`;
+  return marginMs + (found?.ms ?? 0);
+}
+
+/**
+ * Lets time pass for one refund and its account, by moving all their times into the past.
+ */
+async function letTimePass(db: Database, refundId: string, passedMs: number): Promise<void> {
+  await db.$executeRaw`
+    WITH passed AS (
+      SELECT id, organization_id, processor, ${passedMs} * interval '1 millisecond' AS time
+      FROM refund WHERE id = ${refundId}
+    ), rested AS (
+      UPDATE processor_account SET throttled_until = throttled_until - time FROM passed
+      WHERE processor_account.organization_id = passed.organization_id
+        AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
+    )
+    UPDATE refund_work SET
+      leased_until = leased_until - time, due_at = due_at - time,
+      attempt_started_at = attempt_started_at - time, unknown_since = unknown_since - time, retrying_since = retrying_since - time,
+      resync_requested_at = resync_requested_at - time, cancel_requested_at = cancel_requested_at - time,
+      flagged_at = flagged_at - time
+    FROM passed WHERE refund_work.refund_id = passed.id`;
 }

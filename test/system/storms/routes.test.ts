@@ -4,7 +4,6 @@ import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
-import { readDocument } from '../../support/http/openapi-document.ts';
 import { noteRegisteredRoutes, type RegisteredRoute } from '../../support/http/registered-routes.ts';
 import {
   braintreeForm,
@@ -275,14 +274,6 @@ test.each(['stripe', 'braintree'] as const)(
     expect(Object.keys(outcomes)).toEqual(expect.arrayContaining(['200', '400', '404']));
   },
 );
-
-test('every route under /v1 is in the OpenAPI document, whose operations have a storm of their own', async () => {
-  const described = (await readDocument(exposed.service)).operations.map(
-    ({ method, path }) => `${method.toUpperCase()} ${path.replace(/\{(\w+)\}/g, ':$1')}`,
-  );
-  const undescribed = routes().filter(({ url }) => url.startsWith('/v1/'));
-  expect(described).toEqual(expect.arrayContaining(undescribed.map(({ method, url }) => `${method} ${url}`)));
-});
 
 // The last one, because it also changes keys, accounts and members.
 test('any request to a page, a form or a public route is answered, and creates nothing unless it is carried out', async () => {

@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { PROCESSORS } from '../sandbox/processors.ts';
+import { allComplete, create, timed } from '../support/faults/refunds.ts';
+import { OwnPostgres, OwnRedis } from '../support/faults/stores.ts';
+import { templateDatabase } from '../support/processes/run-servers.ts';
+import { webhookAbout } from '../support/processors/signed-webhooks.ts';
+import { openWebhooks, reportOf, type Webhooks } from '../support/processors/webhooks.ts';
+import { expectInvariants } from '../support/refunds/invariants.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { rowOf } from '../support/refunds/refund-records.ts';
+import { isRelease, releaseTest, testedBackends } from '../support/release.ts';
+import { startService, type TestService } from '../support/service.ts';
+import { createDatabase, withClient } from '../support/stores/database-client.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
+  let postgres: OwnPostgres;
+  let service: TestService;
+  let webhooks: Webhooks;
+
+  beforeAll(async () => {
+    postgres = await OwnPostgres.open();
+    const settings = { CREATE_WAIT_MS: 1_000 };
+    service = await startService({ databaseUrl: postgres.url, backend, settings });
+    await service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 });
+    webhooks = await openWebhooks(service);
+  });
+  afterEach(() => expectInvariants(service));
+  afterAll(async () => {
+    await service.close();
+    await postgres.remove();
+  });
+
+  const newStripePayment = () => newPayment(service, { processor: 'stripe' });
+  const keyOf = (transactionId: string) => ({ 'idempotency-key': `outage-${transactionId}` });
+
+  async function expectUnavailable(transactionId: string, refundId: string, withinMs: number): Promise<void> {
+    const answers = await Promise.all([
+      create(service, transactionId),
+      create(service, transactionId, keyOf(transactionId)),
+      timed(service.call('GET', `/v1/refunds/${refundId}`)),
+      timed(service.call('GET', '/v1/refunds')),
+      timed(service.call('POST', `/v1/refunds/${refundId}/cancel`)),
+      timed(service.call('POST', '/v1/policies/check', { body: { transactionId } })),
+    ]);
+    for (const { status, body, headers, ms } of answers) {
+      expect([status, body.error.code]).toEqual([503, 'service_unavailable']);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      expect(ms).toBeLessThan(withinMs);
+    }
+    expect((await service.call('GET', '/healthz')).status).toBe(200);
+    const ready = await service.call('GET', '/readyz');
+    expect(ready).toMatchObject({ status: 503, body: { status: 'unavailable', database: 'down' } });
+  }
+
+  /** Expects the refused request to succeed with the same key, and everything to complete. */
+  async function expectToWork(refused: string): Promise<void> {
+    const again = await waitFor('the refused request to succeed', async () => {
+      const answer = await create(service, refused, keyOf(refused));
+      return answer.status === 200 && answer;
+    });
+    expect(again.headers['idempotent-replayed']).toBeUndefined();
+    for (const processor of PROCESSORS) {
+      expect((await create(service, await newPayment(service, { processor }))).status).toBe(200);
+    }
+    await allComplete(service);
+  }
+
+  test('is answered with 503 at once, and everything works when the database is back', async () => {
+    const known = await create(service, await newStripePayment());
+    const refund = await rowOf(service, known.body.data.id);
+    const webhook = webhookAbout('stripe', { ...reportOf(refund), processorStatus: 'failed' });
+    const address = await webhooks.addressOf('stripe');
+    const transactionId = await newStripePayment();
+    await postgres.stop();
+    await expectUnavailable(transactionId, refund.id, 5_000);
+    expect(await webhooks.send('stripe', webhook, address)).toMatchObject({ status: 503 });
+    await postgres.start();
+    await expectToWork(transactionId);
+  });
+
+  releaseTest(
+    'in which the database hangs keeps no client waiting for long, and 503 means that nothing was done',
+    async () => {
+      const frozenAnswerMs = 15_000;
+      const known = await create(service, await newStripePayment());
+      const transactionId = await newStripePayment();
+      const payments = await Promise.all(Array.from({ length: 24 }, newStripePayment));
+      // One after the other, so that the outage meets them at different steps.
+      const caught = payments.map(async (payment, index) => {
+        await sleep(index * 4);
+        return { payment, ...(await create(service, payment, { prefer: 'respond-async' })) };
+      });
+      await sleep(60);
+      postgres.freeze();
+      await expectUnavailable(transactionId, known.body.data.id, frozenAnswerMs);
+      const answers = await Promise.all(caught);
+      postgres.thaw();
+      await expectToWork(transactionId);
+      for (const { payment, status, body, ms } of answers) {
+        const created = await service.deps.db.refund.count({ where: { transactionId: payment } });
+        if (status === 200) expect(created).toBe(1);
+        else if (status === 503) expect(created).toBe(0);
+        else expect(body.error.message).toMatch(/It is unknown whether/);
+        expect(ms).toBeLessThan(frozenAnswerMs);
+      }
+    },
+  );
+
+  test('by a full disk refuses creations with 503 and leaves nothing half done', async () => {
+    const transactionId = await newStripePayment();
+    await withClient(postgres.url, async (client) => {
+      await client.query(
+        `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
+         $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+         CREATE TRIGGER fill BEFORE INSERT ON refund_event FOR EACH ROW EXECUTE FUNCTION fill()`,
+      );
+      const { status, body, headers } = await create(service, transactionId, keyOf(transactionId));
+      const message = expect.stringContaining('Nothing was changed');
+      expect([status, body]).toEqual([503, { error: { code: 'service_unavailable', message } }]);
+      expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+      const reads = async () => (await service.call('GET', '/v1/refunds')).status === 200;
+      await waitFor('reads to continue', reads);
+      expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
+      await client.query('DROP FUNCTION fill CASCADE');
+    });
+    await expectToWork(transactionId);
+  });
+});
+
+/** How Redis fails, and how it recovers. */
+const redisOutages = [
+  { how: 'gone', begin: (redis: OwnRedis) => redis.kill(), end: (redis: OwnRedis) => redis.start() },
+  {
+    how: 'frozen',
+    begin: async (redis: OwnRedis) => redis.freeze(),
+    end: async (redis: OwnRedis) => redis.thaw(),
+  },
+].slice(0, isRelease ? 2 : 1);
+
+describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
+  test.each(redisOutages)(
+    'lets API and worker start and accept every refund while Redis is $how, and all complete once it is back',
+    async ({ begin, end }) => {
+      const template = templateDatabase;
+      const databaseUrl = await createDatabase(inject('postgresUrl'), `test_${randomUUID()}`, { template });
+      const redis = await OwnRedis.prepare();
+      await redis.start();
+      onTestFinished(() => redis.stop());
+      await begin(redis);
+      const backend = { name: 'redis' as const, redisUrl: redis.url };
+      const settings = { CREATE_WAIT_MS: 500 };
+      const service = await startService({ databaseUrl, backend, settings });
+      onTestFinished(() => service.close());
+      await service.sandbox.settings({ autoSettleMs: 100 });
+      const expectAccepted = async () => {
+        for (const processor of PROCESSORS) {
+          const { status, body } = await create(service, await newPayment(service, { processor }));
+          expect([status, body.data?.status]).toEqual([200, 'processing']);
+        }
+      };
+      await expectAccepted();
+      await end(redis);
+      expect(await allComplete(service)).toBe(2);
+      const payment = await newPayment(service, { processor: 'stripe' });
+      const { body } = await create(service, payment, { prefer: 'wait=10' });
+      expect(body.data.externalRefundId).not.toBeNull();
+      await begin(redis);
+      await expectAccepted();
+      const ready = await service.call('GET', '/readyz');
+      expect(ready).toMatchObject({
+        status: 200,
+        body: { status: 'degraded', database: 'up', queue: 'down' },
+      });
+      await end(redis);
+      expect(await allComplete(service)).toBe(5);
+      await expectInvariants(service);
+    },
+  );
+});
