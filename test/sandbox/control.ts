@@ -152,7 +152,8 @@ function refundRow(refund: Refund, payment: Payment) {
     amount: refund.amount,
     currency: refund.currency,
     status: refund.status,
-    key: refund.reference,
+    // A Braintree order id may name the request as well, after a dot.
+    key: refund.reference.split('.', 1)[0],
     createdAt: new Date(refund.createdAt).toISOString(),
   };
 }

@@ -3,6 +3,7 @@ import { closeDependencies, type Dependencies, openDependencies } from '#shared/
 import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import type { Database } from '#shared/platform/database.ts';
 import { openLog } from '#shared/platform/log.ts';
+import { marksInMemory } from '#shared/platform/position-marks.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
 import { previewPolicies } from '#shared/policies/preview.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
@@ -283,7 +284,7 @@ describe('requests of two payments that are decided at the same moment', () => {
     vi.spyOn(service.deps.statements, 'create').mockImplementationOnce(async (item) => {
       return await service.deps.db.$transaction(
         async (tx) => {
-          const result = await openRefundStatements(tx as Database, 0).create(item);
+          const result = await openRefundStatements(tx as Database, 0, marksInMemory()).create(item);
           isRecorded.open();
           await mayCommit.opened;
           return result;

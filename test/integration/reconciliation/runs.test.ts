@@ -181,13 +181,16 @@ describe('a run', () => {
       await useUpLease();
     }
     let calls = 0;
-    const answer = readWithRetries({ deps: service.deps, account, processor, run, signal }, async () => {
-      calls += 1;
-      if (calls > 1 || throttledMs !== null) return { kind: 'found', value: calls };
-      await useUpLease();
-      const failure = { code: 'test', message: 'not now' };
-      return { kind: 'unavailable', rateLimited: false, retryAfterMs: 1_000, failure };
-    });
+    const answer = readWithRetries(
+      { deps: service.deps, account, processor, run, signal, putsBack: false },
+      async () => {
+        calls += 1;
+        if (calls > 1 || throttledMs !== null) return { kind: 'found', value: calls };
+        await useUpLease();
+        const failure = { code: 'test', message: 'not now' };
+        return { kind: 'unavailable', rateLimited: false, retryAfterMs: 1_000, failure };
+      },
+    );
     const leased = await waitFor('the lease to be taken anew', async () => {
       if (!isUsedUp) return null;
       return await reconciliationRun.findFirst({ where: { id: run.id, claimedUntil: { gt: new Date() } } });

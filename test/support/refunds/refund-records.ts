@@ -105,6 +105,7 @@ export function submissionFor(
   const refundId = newId('ref');
   return {
     refundId,
+    requestDigest: null,
     transactionId,
     amount: 1_500n,
     currency: 'usd',
@@ -116,9 +117,10 @@ export function submissionFor(
 
 export function referenceOf({
   refundId,
+  requestDigest,
   transactionId,
   amount,
   currency,
 }: RefundSubmission): RefundReference {
-  return { refundId, transactionId, amount, currency };
+  return { refundId, requestDigest, transactionId, amount, currency };
 }
