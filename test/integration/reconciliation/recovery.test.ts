@@ -10,7 +10,6 @@ import type { ProcessorName } from '../../sandbox/processors.ts';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { reconcile } from '../../support/processors/reconciliation.ts';
-import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
