@@ -5,6 +5,7 @@ import { type Clock, DatabaseClock } from './platform/clock.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
 import type { Logger } from './platform/log.ts';
+import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
 import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
@@ -28,6 +29,8 @@ export interface Dependencies {
   /** Frequent reads, with their own connections. */
   reads: Reads;
   queues: RefundQueues;
+  /** Where workers keep how far the database has come. */
+  positionMarks: PositionMarks;
   secrets: SecretBox;
   /** Runs what only waits for something else. A request to the API holds no place meanwhile. */
   whileWaiting: <T>(wait: () => Promise<T>) => Promise<T>;
@@ -51,6 +54,7 @@ export function openDependencies(
   const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, preparesStatements });
   const reads = overrides.reads ?? openReads(DATABASE_URL, { poolSize: readConnections, preparesStatements });
   const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime: () => serviceTime(db) });
+  const positionMarks = overrides.positionMarks ?? marksInMemory();
   return {
     settings,
     log,
@@ -61,7 +65,8 @@ export function openDependencies(
     apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
     refundReads: openRefundReads(reads),
-    statements: openRefundStatements(db, leaseMs(settings)),
+    statements: openRefundStatements(db, leaseMs(settings), positionMarks),
+    positionMarks,
     queues: new RefundQueues(settings, processorNames, log),
     secrets,
     connections: new ProcessorConnections({ db, clock, log, secrets }),
@@ -90,7 +95,9 @@ export async function untilClockStarted({ clock }: Pick<Dependencies, 'clock'>):
 }
 
 /** Closes what `openDependencies` opened. */
-export async function closeDependencies({ clock, db, reads, queues }: Dependencies): Promise<void> {
+export async function closeDependencies(deps: Dependencies): Promise<void> {
+  const { clock, db, reads, queues, positionMarks } = deps;
+  positionMarks.close();
   if (clock instanceof DatabaseClock) clock.close();
   await Promise.allSettled([queues.close(), db.$disconnect(), reads.close()]);
 }

@@ -1,14 +1,16 @@
 import { closeDependencies, openDependencies, untilClockStarted } from '#shared/dependencies.ts';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
+import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { closeOnSignal, runMain } from '#shared/process.ts';
 import { startWorkers } from './start-workers.ts';
 
 runMain(async () => {
   const settings = loadServiceSettings();
   const log = openLog(settings.LOG_LEVEL, 'worker');
-  const deps = openDependencies(settings, log);
-  await untilClockStarted(deps);
+  const positionMarks = openPositionMarks(settings, log);
+  const deps = openDependencies(settings, log, { positionMarks });
+  await Promise.all([untilClockStarted(deps), positionMarks.read()]);
   const workers = startWorkers(deps);
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await workers.close();

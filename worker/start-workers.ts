@@ -5,6 +5,7 @@ import { openRefundWork } from './advance/refund-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import type { DueWork } from './schedule/due-work.ts';
+import { feedPositionTask } from './schedule/feed-position.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
@@ -91,6 +92,7 @@ function scheduledTasks(
       intervalMs: SWEEP_INTERVAL_MS,
       run: async () => void (await work.look()),
     })),
+    feedPositionTask(deps),
     { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
     {
       name: 'createDeliveries',

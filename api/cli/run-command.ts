@@ -11,6 +11,7 @@ import { addKeyCommands } from './commands/key.ts';
 import { addOrganizationCommands } from './commands/organization.ts';
 import { addPolicyCommands } from './commands/policy.ts';
 import { addReconciliationCommands } from './commands/reconciliation.ts';
+import { addRecoverCommand } from './commands/recover.ts';
 import { addRefundCommands } from './commands/refund.ts';
 import { addSecretsCommands } from './commands/secrets.ts';
 import { addUserCommands } from './commands/user.ts';
@@ -39,6 +40,7 @@ function buildProgram(): Command {
   addPolicyCommands(program);
   addRefundCommands(program);
   addReconciliationCommands(program);
+  addRecoverCommand(program);
   addSecretsCommands(program);
   addUserCommands(program);
   addAuditCommands(program);

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ApiKey, Reads } from '#shared/platform/database.ts';
+import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import {
   fingerprintOfCreation,
   type GivenKey,
@@ -218,15 +219,12 @@ function derive(...parts: readonly string[]): string {
 }
 
 /** The id of the refund that the key is bound to, if it is 24 hours old. */
-async function findOld(
-  reads: Reads,
-  { organizationId, environment }: ApiKey,
-  key: string,
-): Promise<string | null> {
+async function findOld(reads: Reads, apiKey: ApiKey, key: string): Promise<string | null> {
+  const { organizationId, environment } = apiKey;
   const [row] = await reads.query<{ id: string }>(
     `SELECT id FROM refund WHERE organization_id = $1 AND environment = $2 AND idempotency_key = $3
        AND created_at <= service_time() - interval '24 hours'`,
-    [organizationId, environment, key],
+    [organizationId, environment, requestDigestOf(apiKey, key)],
   );
   return row?.id ?? null;
 }

@@ -1,11 +1,16 @@
 import type { Refund, RefundWork } from '../platform/database.ts';
-import { isLive, type ListedRefund, type ProcessorRefund } from '../processors/contract/processor.ts';
+import {
+  isLive,
+  isNamed,
+  type ListedRefund,
+  type ProcessorRefund,
+} from '../processors/contract/processor.ts';
 import { type DiscrepancyKind, type Facts, factsOf } from '../refunds/model/flags.ts';
 
 /** A refund of ours, as far as it is compared. */
 export type OurRefund = Pick<
   Refund,
-  'id' | 'transactionId' | 'externalRefundId' | 'amount' | 'currency' | 'status'
+  'id' | 'idempotencyKey' | 'transactionId' | 'externalRefundId' | 'amount' | 'currency' | 'status'
 > & { work: Pick<RefundWork, 'unknownSince' | 'leasedUntil'> | null };
 
 /** A difference between a refund of ours and the processor's record of it. */
@@ -25,7 +30,9 @@ export function matchOf<Ours extends OurRefund>(
   const ofPayment = candidates.filter(({ transactionId }) => theirs.transactionIds.includes(transactionId));
   return (
     ofPayment.find(({ externalRefundId }) => externalRefundId === theirs.id) ??
-    ofPayment.find(({ id }) => id === theirs.refundId) ??
+    ofPayment.find(({ id, idempotencyKey }) =>
+      isNamed(theirs, { refundId: id, requestDigest: idempotencyKey }),
+    ) ??
     ofPayment.find((ours) => mayBeVoid(theirs, ours)) ??
     null
   );

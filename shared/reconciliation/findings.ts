@@ -12,21 +12,29 @@ import { keepRun } from './runs.ts';
  * - `payment_read`: the payment was read again, so what can still be refunded of it is up to date.
  * - `resync_requested`: a worker reads the refund again, and records or flags what it finds.
  * - `flagged`: the refund was flagged.
+ * - `put_back`: the refund was put back on record, in a recovery.
  * - `dismissed`: a person has resolved or dismissed the same discrepancy before.
  * - `nothing`: nothing had to be done.
  */
-export type FindingAction = 'payment_read' | 'resync_requested' | 'flagged' | 'dismissed' | 'nothing';
+export type FindingAction =
+  | 'payment_read'
+  | 'resync_requested'
+  | 'flagged'
+  | 'put_back'
+  | 'dismissed'
+  | 'nothing';
 
 const kindsForAttention: ReadonlySet<string> = new Set<FindingKind>([
   'missing_there',
   'amount_differs',
   'moved_after_end',
   'extra_refund',
+  'not_on_record',
 ]);
 
 /** True when a person has to act on a finding: reading the refund again does not settle it. */
 export function needsAttention({ kind, action }: { kind: string; action: string }): boolean {
-  return kindsForAttention.has(kind) && action !== 'dismissed';
+  return kindsForAttention.has(kind) && action !== 'dismissed' && action !== 'put_back';
 }
 
 /** What is recorded of a finding. */

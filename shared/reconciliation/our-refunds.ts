@@ -7,7 +7,7 @@ type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'proces
 
 const batchSize = 200;
 
-/** Refunds of the account that may be the listed ones: by the processor's id, by our name, or by a voided payment. */
+/** Refunds of the account that may be the listed ones: by the processor's id, by a name of ours, or by a voided payment. */
 export async function findCandidates(
   db: Database,
   account: Account,
@@ -20,6 +20,10 @@ export async function findCandidates(
     [
       { externalRefundId: { in: theirs.map(({ id }) => id) } },
       { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
+      {
+        ...ownerOf(account),
+        idempotencyKey: { in: theirs.flatMap(({ requestDigest }) => requestDigest ?? []) },
+      },
       {
         paymentId: { in: [...voided.values()] },
         ...{ externalRefundId: null, work: { unknownSince: { not: null } } },
@@ -39,6 +43,25 @@ export async function findPaymentIds(
     where: { ...scopeOf(account), name: { in: [...transactionIds] } },
   });
   return new Map(names.map(({ name, paymentId }) => [name, paymentId]));
+}
+
+/** The ids in the names of listed refunds that any refund on record has. */
+export async function findRecordedIds(db: Database, theirs: readonly ListedRefund[]): Promise<Set<string>> {
+  const found = await db.refund.findMany({
+    where: { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
+    select: { id: true },
+  });
+  return new Set(found.map(({ id }) => id));
+}
+
+/** Transaction ids of the account's refunds that await approval. */
+export async function findPaymentsAwaitingApproval(db: Database, account: Account): Promise<string[]> {
+  const waiting = await db.refund.findMany({
+    where: { ...scopeOf(account), status: 'pending' },
+    distinct: ['paymentId'],
+    select: { transactionId: true },
+  });
+  return waiting.map(({ transactionId }) => transactionId);
 }
 
 /** The account's refunds that the processor accepted in a window and should still have, in batches. */
@@ -69,6 +92,10 @@ export async function* acceptedWithin(
 /** What follows a refund in the order of the list, even if that refund has left it meanwhile. */
 function after({ createdAt, id }: Refund): Prisma.RefundWhereInput {
   return { createdAt: { gte: createdAt }, OR: [{ createdAt: { gt: createdAt } }, { id: { gt: id } }] };
+}
+
+function ownerOf({ organizationId, environment }: Account) {
+  return { organizationId, environment };
 }
 
 function scopeOf({ organizationId, environment, processor }: Account): Account {

@@ -17,6 +17,8 @@ export interface RunContext {
   account: AccountName;
   processor: Processor;
   run: ReconciliationRun;
+  /** True in a recovery: refunds of ours that are not on record are put back. */
+  putsBack: boolean;
   /** Aborted when the process is shutting down. */
   signal: AbortSignal;
 }

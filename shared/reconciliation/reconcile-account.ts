@@ -18,7 +18,14 @@ import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
 import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';
 import { recordDiscrepancy, recordFinding } from './findings.ts';
-import { acceptedWithin, findCandidates, findPaymentIds } from './our-refunds.ts';
+import {
+  acceptedWithin,
+  findCandidates,
+  findPaymentIds,
+  findPaymentsAwaitingApproval,
+  findRecordedIds,
+} from './our-refunds.ts';
+import { isOffRecord, putBackRefunds } from './put-back.ts';
 import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
 import { beginRun, finishRun, RunLostError } from './runs.ts';
 
@@ -27,20 +34,22 @@ export interface ReconciliationRequest {
   window: RefundWindow;
   /** `worker` for the schedule, `cli:<user>` for administration. */
   actor: string;
+  /** True to put back refunds of ours that are not on record: a recovery after a restore. */
+  putsBack?: boolean;
   /** Aborted when the process is shutting down. */
   signal: AbortSignal;
 }
 
 /**
  * Compares a processor account's refunds with ours over a window of time: requests resyncs where reading a refund again
- * settles it, and reports the rest. It never creates, cancels or sends anything, and may be repeated at any time.
+ * settles it, and reports the rest. It never cancels or sends anything, and may be repeated at any time.
  * @returns the finished run, whose `failure` says why it did not finish; null while another run of the account is under
  * way, and for the schedule when the account is no longer due.
  * @throws RunLostError when it was too slow and another process closed it, and what the database throws.
  */
 export async function reconcileAccount(
   deps: Dependencies,
-  { account: { id }, window, actor, signal }: ReconciliationRequest,
+  { account: { id }, window, actor, signal, putsBack = false }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
   const run = await beginRun(deps, { id }, window, actor);
   if (run === null) return null;
@@ -56,7 +65,7 @@ export async function reconcileAccount(
       omit: withoutCredentials,
     });
     const processor = await connect(deps, account);
-    await compareAll({ deps, account, processor, run, signal }, window, progress);
+    await compareAll({ deps, account, processor, run, signal, putsBack }, window, progress);
   } catch (error) {
     if (error instanceof RunLostError) throw error;
     return await giveUp(deps, run, progress, error);
@@ -103,6 +112,7 @@ async function giveUp(
 async function compareAll(context: RunContext, window: RefundWindow, progress: Progress): Promise<void> {
   const { deps, account, signal } = context;
   for await (const page of listPages(context, window)) await comparePage(context, page, progress);
+  if (context.putsBack) await putBackApproved(context);
   for await (const batch of acceptedWithin(deps.db, account, window)) {
     for (const ours of batch) {
       if (progress.matchedIds.has(ours.id)) continue;
@@ -137,13 +147,30 @@ async function comparePage(
   const { deps, account } = context;
   const candidates = await findCandidates(deps.db, account, page);
   const unmatched: ListedRefund[] = [];
+  const lost: ListedRefund[] = [];
+  const recordedIds = await findRecordedIds(deps.db, page);
   for (const theirs of page) {
     progress.comparedCount += 1;
     const ours = matchOf(theirs, candidates);
-    if (ours === null) unmatched.push(theirs);
+    const isLost = ours === null ? isOffRecord(theirs, recordedIds) : ours.status === 'pending';
+    if (context.putsBack && isLost) lost.push(theirs);
+    else if (ours === null) unmatched.push(theirs);
     else await comparePair(context, theirs, ours, progress);
   }
-  await recordMadeElsewhere(context, unmatched.filter(isLive), progress);
+  const paymentOf = ({ transactionIds: [id = ''] }: ListedRefund) => id;
+  for (const transactionId of new Set(lost.map(paymentOf))) {
+    const listed = lost.filter((theirs) => paymentOf(theirs) === transactionId);
+    await putBackRefunds(context, transactionId, listed);
+  }
+  await recordUnmatched(context, unmatched.filter(isLive), recordedIds, progress);
+}
+
+/** Refunds that await approval here may have been approved and sent after the backup, too recently for the list. */
+async function putBackApproved(context: RunContext): Promise<void> {
+  for (const transactionId of await findPaymentsAwaitingApproval(context.deps.db, context.account)) {
+    stopIfAborted(context.signal);
+    await putBackRefunds(context, transactionId, []);
+  }
 }
 
 async function comparePair(
@@ -185,12 +212,14 @@ async function confirm(
 }
 
 /**
- * Reads the payments of refunds again that were made elsewhere, so that what can still be refunded is up to date. A payment
- * that is not on record is read when a refund of it is first requested.
+ * Reads the payments of refunds again that are not on record, so that what can still be refunded is up to date. A payment that is
+ * not on record either is read when a refund of it is first requested. A refund under a name of ours is reported in any case, and
+ * in a recovery, so is a void, which has no name.
  */
-async function recordMadeElsewhere(
+async function recordUnmatched(
   context: RunContext,
   refunds: readonly ListedRefund[],
+  recordedIds: ReadonlySet<string>,
   progress: Progress,
 ): Promise<void> {
   if (refunds.length === 0) return;
@@ -198,12 +227,14 @@ async function recordMadeElsewhere(
   const ids = refunds.flatMap(({ transactionIds }) => transactionIds);
   const recorded = await findPaymentIds(deps.db, account, ids);
   for (const refund of refunds) {
+    const isLostVoid = context.putsBack && refund.transactionIds.includes(refund.id);
+    const kind = isOffRecord(refund, recordedIds) || isLostVoid ? 'not_on_record' : 'made_elsewhere';
     const transactionId = refund.transactionIds.find((id) => recorded.has(id));
-    if (transactionId === undefined) continue;
-    const left = await readPaymentOnce(context, transactionId, progress);
+    if (transactionId === undefined && kind === 'made_elsewhere') continue;
+    const left = transactionId === undefined ? null : await readPaymentOnce(context, transactionId, progress);
     const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };
-    const finding = { kind: 'made_elsewhere', refundId: null, transactionId, facts } as const;
-    await recordFinding(context, finding, left === null ? 'nothing' : 'payment_read');
+    const about = { refundId: null, transactionId: transactionId ?? refund.transactionIds[0] ?? null, facts };
+    await recordFinding(context, { kind, ...about }, left === null ? 'nothing' : 'payment_read');
   }
 }
 

@@ -213,7 +213,8 @@ function listRefunds(ledger: Ledger, { processor, environment: inScope, transact
       amount: refund.amount,
       currency: refund.currency,
       status: refund.status,
-      key: refund.reference,
+      // A Braintree order id may name the request as well, after a dot.
+      key: refund.reference.split('.', 1)[0],
       createdAt: new Date(refund.createdAt).toISOString(),
     }));
 }

@@ -11,7 +11,8 @@ import { advanceRefund } from './advance-refund.ts';
 export function openRefundWork(deps: Dependencies, processor: string): DueWork {
   return openDueWork({
     places: deps.settings.WORKER_CONCURRENCY,
-    claimDue: (most) => claimDueRefunds(deps, processor, most),
+    claimDue: async (most) =>
+      deps.settings.RESTORED ? { claims: [], isMore: false } : await claimDueRefunds(deps, processor, most),
     work: (claim) => advanceRefund(deps, claim),
     warn: warnSparingly(
       deps.log.child({ processor }),

@@ -55,10 +55,10 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
  */
 export async function sendRefund(context: StepContext): Promise<StepOutcome | null> {
   const { claim, processor, settings } = context;
-  const { id, transactionId, amount, currency, reason } = claim.refund;
-  const idempotencyKey = `${id}-${claim.work.idempotencyKeyVersion}`;
+  const reference = referenceTo(claim.refund);
+  const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
   const result = await processor.createRefund(
-    { refundId: id, transactionId, amount, currency, reason, idempotencyKey },
+    { ...reference, reason: claim.refund.reason, idempotencyKey },
     { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since: claim.since },
   );
   switch (result.kind) {

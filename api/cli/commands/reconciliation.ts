@@ -25,7 +25,7 @@ import {
 } from '../reports/reconciliation-report.ts';
 
 /** Exit code of a finished comparison that found something that needs attention. */
-const needsAttentionCode = 3;
+export const needsAttentionCode = 3;
 
 const runHelp = `
 Exit code: 0 when nothing needs attention, 3 when something does, 1 when a comparison could not be finished. Times are

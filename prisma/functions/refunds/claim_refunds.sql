@@ -1,8 +1,8 @@
 -- Claims the named refunds for one call to their processor each, as lease_refunds.sql says. Leaves out a refund that is not due,
--- that another worker holds, or whose account is throttled.
+-- that another worker holds, or whose account is throttled, and all while nothing may be sent (may_advance.sql says what `reached` is).
 --
 -- items: a JSON array of {refund_id}. lease_ms: longer than any call to a processor can last.
-CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int)
+CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int, reached jsonb)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
 -- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
@@ -13,6 +13,9 @@ DECLARE
   moment timestamptz := service_time();
   held text[];
 BEGIN
+  IF NOT may_advance(reached, moment) THEN
+    RETURN;
+  END IF;
   -- One row at a time by its primary key, whose condition stands alone: with the others it was found among all due rows.
   SELECT array_agg(locked.refund_id) INTO held
   FROM (SELECT DISTINCT i.refund_id FROM jsonb_to_recordset(items) AS i(refund_id text) ORDER BY 1) AS asked

@@ -73,6 +73,8 @@ BEGIN
       outcome := CASE
         WHEN made.id = asked.id THEN 'created'
         WHEN made.fingerprint = asked.fingerprint THEN 'replayed'
+        -- Put back after a restore: what else was requested is not known any more.
+        WHEN made.fingerprint IS NULL AND made.amount = asked.amount AND made.currency = asked.currency THEN 'replayed'
         ELSE 'reused' END;
       refund := to_json(made);
       RETURN NEXT; CONTINUE;

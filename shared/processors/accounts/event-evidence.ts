@@ -92,6 +92,7 @@ async function readFromEvents(
       state,
       processorStatus: status,
       refundId,
+      requestDigest: null,
       failure: state === 'failed' ? processorFailure(status, message) : null,
     },
   };

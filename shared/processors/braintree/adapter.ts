@@ -14,6 +14,7 @@ import {
   type CallOptions,
   type CancelResult,
   isLive,
+  isNamed,
   type LookupResult,
   type Processor,
   type ProcessorPayment,
@@ -30,6 +31,7 @@ import {
 import { BraintreeClient, type BraintreeCredentials, isTransactionId, openNotifications } from './client.ts';
 import { findCredits, listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
+import { orderIdOf } from './order-id.ts';
 import { planRefund, unpaid } from './plan-refund.ts';
 import {
   type BraintreeTransaction,
@@ -111,8 +113,8 @@ export class BraintreeProcessor implements Processor {
         return { kind: 'found', value: voidAsRefund(sale, refundId) };
       }
       const ours = (await findCredits(client, sale))
-        .filter(({ orderId }) => orderId === refundId)
-        .map((credit) => toRefund(credit, sale.id));
+        .map((credit) => toRefund(credit, sale.id))
+        .filter((refund) => isNamed(refund, reference));
       const value = ours.find(isLive) ?? ours[0];
       return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
     } catch (error) {
@@ -175,10 +177,10 @@ export class BraintreeProcessor implements Processor {
   }
 
   async #refundSale(client: BraintreeClient, submission: RefundSubmission): Promise<SubmissionResult> {
-    const { transactionId, amount, currency, refundId, idempotencyKey } = submission;
+    const { transactionId, amount, currency, idempotencyKey } = submission;
     const reply = await client.refund(transactionId, {
       amount: toDecimal(amount, currency),
-      orderId: refundId,
+      orderId: orderIdOf(submission),
       ...(this.#credentials.useApiRequestKey ? { apiRequestKey: idempotencyKey } : {}),
     });
     const result = readResult(reply);

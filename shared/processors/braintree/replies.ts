@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { fromDecimal, isCurrency } from '../../money/money.ts';
-import { isId } from '../../platform/ids.ts';
 import {
   processorFailure,
   readAnswer,
@@ -9,6 +8,7 @@ import {
   UnexpectedAnswerError,
 } from '../contract/outcome.ts';
 import type { ProcessorFailure, ProcessorRefund, ProcessorRefundState } from '../contract/processor.ts';
+import { nameInOrderId } from './order-id.ts';
 
 const optionalText = z.string().nullish();
 
@@ -110,8 +110,7 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     currency: credit.currencyIsoCode,
     state,
     processorStatus: credit.status,
-    // Credits made elsewhere have any order id, mostly the sale's.
-    refundId: credit.orderId != null && isId('ref', credit.orderId) ? credit.orderId : null,
+    ...nameInOrderId(credit.orderId),
     failure:
       state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
   };
@@ -126,6 +125,7 @@ export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null
     state: 'completed',
     processorStatus: sale.status,
     refundId,
+    requestDigest: null,
     failure: null,
   };
 }

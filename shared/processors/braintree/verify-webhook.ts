@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { isId } from '../../platform/ids.ts';
 import { recordedStatus } from '../contract/outcome.ts';
 import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
 import type { Notifications } from './client.ts';
+import { nameInOrderId } from './order-id.ts';
 
 const notificationBody = z.object({
   kind: z.string().regex(/^[a-z0-9_]{1,100}$/),
@@ -73,7 +73,7 @@ function subjectOf(type: string, transaction: unknown): WebhookSubject | null {
   if (type !== 'refund_failed' && credit.type !== 'credit') return null;
   const { orderId, refundedTransactionId: saleId } = credit;
   return {
-    refundId: orderId != null && isId('ref', orderId) ? orderId : null,
+    refundId: nameInOrderId(orderId).refundId,
     externalRefundId: credit.id,
     processorStatus: credit.status ?? null,
     refundedAmount: null,

@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { redact } from '../../platform/log.ts';
 import { DeadlineExceededError } from './calls.ts';
-import type {
-  CancelResult,
-  LookupResult,
-  ProcessorFailure,
-  ProcessorRefund,
-  ReadResult,
-  RefundSubmission,
-  SubmissionResult,
+import {
+  type CancelResult,
+  isNamed,
+  type LookupResult,
+  type ProcessorFailure,
+  type ProcessorRefund,
+  type ReadResult,
+  type RefundSubmission,
+  type SubmissionResult,
 } from './processor.ts';
 
 /** The meaning of a call that did not succeed. Each adapter has one function that decides it. */
@@ -80,7 +81,7 @@ export function asCancelResult(outcome: Outcome): CancelResult {
 
 /** The processor has created a refund; its amount and currency may differ from the requested ones. */
 export function submitted(submission: RefundSubmission, refund: ProcessorRefund): SubmissionResult {
-  if (refund.refundId !== null && refund.refundId !== submission.refundId) {
+  if (refund.refundId !== null && !isNamed(refund, submission)) {
     throw new UnexpectedAnswerError('The processor answered with the refund of another submission.');
   }
   if (refund.amount === submission.amount && refund.currency === submission.currency) {

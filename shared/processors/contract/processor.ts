@@ -1,4 +1,6 @@
 import type { Environment } from '../../platform/environment.ts';
+import { isId } from '../../platform/ids.ts';
+import { isRequestDigest } from '../../platform/request-digest.ts';
 
 /** A payment at its processor. Amounts are in minor units. */
 export interface ProcessorPayment {
@@ -26,7 +28,7 @@ export function isLive({ state }: Pick<ProcessorRefund, 'state'>): boolean {
 }
 
 /** A refund at its processor. */
-export interface ProcessorRefund {
+export interface ProcessorRefund extends KeptName {
   id: string;
   amount: bigint;
   /** Lowercase ISO 4217. */
@@ -34,9 +36,37 @@ export interface ProcessorRefund {
   state: ProcessorRefundState;
   /** The processor's own status, for display. */
   processorStatus: string;
-  /** The id of our refund (Stripe: metadata, Braintree: order id); null when it was made elsewhere. */
-  refundId: string | null;
   failure: ProcessorFailure | null;
+}
+
+/** What a refund of ours is recognized by at its processor. */
+export interface RefundName {
+  /** The id of our refund. */
+  refundId: string;
+  /** The digest of the request's idempotency key (platform/request-digest.ts); null for a request without one. */
+  requestDigest: string | null;
+}
+
+/** The name that a processor keeps with a refund (Stripe: metadata, Braintree: order id). */
+export interface KeptName {
+  /** Null when the refund was made elsewhere. */
+  refundId: string | null;
+  requestDigest: string | null;
+}
+
+/** Reads a kept name; others may have written anything there. */
+export function keptName(refundId: string | undefined, requestDigest: string | undefined): KeptName {
+  if (refundId === undefined || !isId('ref', refundId)) return { refundId: null, requestDigest: null };
+  const isKept = requestDigest !== undefined && isRequestDigest(requestDigest);
+  return { refundId, requestDigest: isKept ? requestDigest : null };
+}
+
+/**
+ * True for a refund that was made for the same request. Its id may be another one: a request that is repeated after a restore
+ * from a backup gets a new id.
+ */
+export function isNamed({ refundId, requestDigest }: KeptName, name: RefundName): boolean {
+  return refundId === name.refundId || (requestDigest !== null && requestDigest === name.requestDigest);
 }
 
 /**
@@ -50,13 +80,15 @@ export interface ProcessorFailure {
 }
 
 /** A refund to send. All of it is stored before the call. */
-export interface RefundSubmission {
-  refundId: string;
+export interface RefundSubmission extends RefundName {
   transactionId: string;
   amount: bigint;
   currency: string;
   reason: string;
-  /** Derived from the refund's id and the attempt's idempotencyKeyVersion: the same on a retry unless that version has changed. */
+  /**
+   * Derived from the request's digest, or from the refund's id where there is none, and the attempt's idempotencyKeyVersion: the
+   * same on a retry unless that version has changed.
+   */
   idempotencyKey: string;
 }
 
@@ -105,9 +137,7 @@ export type CancelResult =
 export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult;
 
 /** What a refund of ours is found by at its processor. */
-export interface RefundReference {
-  /** The id of our refund. */
-  refundId: string;
+export interface RefundReference extends RefundName {
   transactionId: string;
   amount: bigint;
   currency: string;
@@ -193,7 +223,7 @@ export interface Processor {
   getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>>;
   /** Sends a refund: one attempt to move money. */
   createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult>;
-  /** Looks up a refund by our id. */
+  /** Looks up a refund by its name. */
   findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult>;
   /** Reads a refund by the processor's id. */
   getRefund(

@@ -13,6 +13,7 @@ import {
   type CallOptions,
   type CancelResult,
   isLive,
+  isNamed,
   type LookupResult,
   type Processor,
   type ProcessorPayment,
@@ -73,7 +74,7 @@ export class StripeProcessor implements Processor {
   }
 
   async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
-    const { transactionId, amount, currency, reason, refundId, idempotencyKey } = submission;
+    const { transactionId, amount, currency, reason, refundId, requestDigest, idempotencyKey } = submission;
     if (!isPaymentId(transactionId)) return { kind: 'rejected', failure: noSuchPayment(transactionId) };
     const problem = amountProblem(amount, currency);
     if (problem !== null) return { kind: 'rejected', failure: processorFailure('invalid_amount', problem) };
@@ -84,7 +85,10 @@ export class StripeProcessor implements Processor {
           amount: toStripeAmount(amount, currency),
           // Never `fraudulent`, which also puts the customer's card and email on Stripe's block lists.
           reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
-          metadata: { refund_id: refundId },
+          metadata: {
+            refund_id: refundId,
+            ...(requestDigest === null ? {} : { request_digest: requestDigest }),
+          },
         },
         { idempotencyKey, timeout: new Deadline(options).remainingMs() },
       );
@@ -94,15 +98,13 @@ export class StripeProcessor implements Processor {
     }
   }
 
-  async findRefund(
-    { refundId, transactionId }: RefundReference,
-    options: CallOptions,
-  ): Promise<LookupResult> {
+  async findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult> {
+    const { refundId, transactionId } = reference;
     const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
     if (!isPaymentId(transactionId)) return { kind: 'not-found', failure };
     try {
       const refunds = await this.#listRefunds(transactionId, new Deadline(options));
-      const ours = refunds.filter((refund) => refund.refundId === refundId);
+      const ours = refunds.filter((refund) => isNamed(refund, reference));
       const value = ours.find(isLive) ?? ours[0];
       return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
     } catch (error) {

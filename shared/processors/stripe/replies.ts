@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { isId } from '../../platform/ids.ts';
 import { processorFailure, readAnswer, recordedId, recordedStatus } from '../contract/outcome.ts';
 import type { ProcessorRefundState } from '../contract/processor.ts';
 import {
   isLive,
+  keptName,
   type ListedRefund,
   type ProcessorFailure,
   type ProcessorPayment,
@@ -72,14 +72,9 @@ export function readRefund(reply: unknown): ProcessorRefund {
     currency: refund.currency,
     state,
     processorStatus: refund.status ?? 'unknown',
-    refundId: ourRefundId(refund.metadata?.refund_id),
+    ...keptName(refund.metadata?.refund_id, refund.metadata?.request_digest),
     failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
   };
-}
-
-/** Others may write anything into the metadata. */
-function ourRefundId(id: string | undefined): string | null {
-  return id !== undefined && isId('ref', id) ? id : null;
 }
 
 /** One page of refunds. */

@@ -1,7 +1,11 @@
 import { z } from 'zod';
-import { isId } from '../../platform/ids.ts';
 import { recordedId, recordedStatus } from '../contract/outcome.ts';
-import type { WebhookRequest, WebhookSubject, WebhookVerdict } from '../contract/processor.ts';
+import {
+  keptName,
+  type WebhookRequest,
+  type WebhookSubject,
+  type WebhookVerdict,
+} from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { stripeSdk } from './client.ts';
 
@@ -65,9 +69,8 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
       payment_intent: intent,
       status,
     } = refundBody.parse(object);
-    const refundId = metadata?.refund_id;
     return {
-      refundId: refundId !== undefined && isId('ref', refundId) ? refundId : null,
+      refundId: keptName(metadata?.refund_id, undefined).refundId,
       externalRefundId,
       processorStatus: status ?? 'unknown',
       refundedAmount: null,

@@ -2,6 +2,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { requestDigestOf } from '../../platform/request-digest.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
 import { keyReused, notKnown } from '../model/refusals.ts';
@@ -66,7 +67,7 @@ export async function cancelRefund(
     organizationId,
     environment,
     actor,
-    key: idempotencyKey,
+    key: idempotencyKey && requestDigestOf({ organizationId, environment }, idempotencyKey),
     eventId: newId('evt'),
     // Requests of API keys are in the timeline only.
     auditId: actor.startsWith('user:') ? newId('aud') : null,

@@ -5,12 +5,19 @@ import type { PaymentFacts } from '../../payments/read-payment.ts';
 import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { requestDigestOf } from '../../platform/request-digest.ts';
 import type { RecordedLimits } from '../../policies/agent-limits.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
-import { balanceProblem, type Decision, decideRefund, type RefundRequest } from './decide.ts';
+import {
+  balanceProblem,
+  type Decision,
+  decideRefund,
+  type IdempotencyKey,
+  type RefundRequest,
+} from './decide.ts';
 import { sumOfLive } from './record-payment.ts';
 
 export interface CreatedRefund {
@@ -105,7 +112,7 @@ function itemOf(
     approvalPolicy: verdict?.approvalRequired === true ? verdict.policyName : null,
     // Requests of API keys are in the timeline only.
     auditId: request.actor.startsWith('user:') ? newId('aud') : null,
-    idempotencyKey: idempotency?.key ?? null,
+    idempotencyKey: idempotency && requestDigestOf(request, idempotency.key),
     fingerprint: idempotency?.fingerprint ?? null,
     payment: unstored === null ? null : factsOf(unstored),
     limits: limits === null ? null : limitsItem(limits),
@@ -178,10 +185,11 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
  */
 export async function findByKey(
   { db }: Pick<Dependencies, 'db'>,
-  { organizationId, environment, idempotency }: RefundRequest,
+  request: RefundRequest,
 ): Promise<CreatedRefund | null> {
+  const { organizationId, environment, idempotency } = request;
   if (idempotency === null) return null;
-  const { key } = idempotency;
+  const key = requestDigestOf(request, idempotency.key);
   // Two lookups, each by its own unique index.
   const [row] = await db.$queryRaw<{ refund: RowJson }[]>`
     SELECT to_json(r) AS refund FROM refund AS r
@@ -192,6 +200,16 @@ export async function findByKey(
   if (row === undefined) return null;
   const refund = refundFrom(row.refund);
   if (refund.idempotencyKey !== key) throw keyReused();
-  if (Buffer.compare(refund.fingerprint ?? Buffer.alloc(0), idempotency.fingerprint) !== 0) throw keyReused();
+  if (!isSameRequest(refund, request, idempotency)) throw keyReused();
   return { refund, isReplayed: true };
+}
+
+/** A refund that was put back after a restore has no fingerprint; see create_refunds.sql. */
+function isSameRequest(
+  { fingerprint, amount, currency }: Refund,
+  request: RefundRequest,
+  idempotency: IdempotencyKey,
+): boolean {
+  if (fingerprint === null) return amount === request.amount && currency === request.currency;
+  return Buffer.compare(fingerprint, idempotency.fingerprint) === 0;
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import type { PositionMarks } from '../../platform/position-marks.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
 import { paymentFrom, type RowJson, refundFrom, toItems } from '../model/rows.ts';
 import type { CancelItem, CancelResult } from './cancel.ts';
@@ -31,8 +32,12 @@ export interface RefundStatements {
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
 }
 
-/** @param leaseMs the length of a lease. */
-export function openRefundStatements(db: Database, leaseMs: number): RefundStatements {
+/**
+ * @param leaseMs the length of a lease.
+ * @param marks nothing is claimed from a database that is behind them.
+ */
+export function openRefundStatements(db: Database, leaseMs: number, marks: PositionMarks): RefundStatements {
+  const reached = () => JSON.stringify(marks.reached);
   const perItem = <Item, Result extends { outcome: string }>(call: (items: string) => Promise<ItemRow[]>) =>
     untilUnlocked<Item, Result>(
       shareStatement(async (items) => inOrder(items.length, await call(toItems(items)))),
@@ -41,7 +46,7 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
     create: perItem((items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`),
     claim: shareStatement(async (items) => {
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
-        SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${leaseMs}::int)`;
+        SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${leaseMs}::int, ${reached()}::jsonb)`;
       const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
       return items.map(({ refundId }) => {
         const claim = claims.get(refundId) ?? null;
@@ -52,7 +57,7 @@ export function openRefundStatements(db: Database, leaseMs: number): RefundState
     }),
     claimDue: async (processor, most) => {
       const rows = await db.$queryRaw<{ claim: ClaimRow | null }[]>`
-        SELECT claim FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int)`;
+        SELECT claim FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb)`;
       return rows.map(({ claim }) => claim);
     },
     record: perItem((items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),

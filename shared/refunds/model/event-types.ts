@@ -30,4 +30,5 @@ export type RefundEventType =
   | 'review.agreed'
   | 'review.flagged'
   | 'flag.dismissed'
-  | 'reconciliation.flagged';
+  | 'reconciliation.flagged'
+  | 'recovery.put_back';

@@ -77,6 +77,13 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary: `Not confirmed here, but ${processor} shows ${facts.externalRefundId} as ${facts.processorStatus}.`,
     advice: null,
   }),
+  not_on_record: (facts, processor) => ({
+    title: 'Not on record',
+    summary:
+      `${processor} has refund ${facts.externalRefundId} of ${theirAmount(facts)} (${facts.processorStatus}), which this service ` +
+      'made and has no record of.',
+    advice: 'If the database was restored from a backup, run the recovery before anything is refunded again.',
+  }),
   made_elsewhere: (facts, processor) => ({
     title: 'Made elsewhere',
     summary:

@@ -23,7 +23,9 @@ export type DiscrepancyKind =
 export type FindingKind =
   | DiscrepancyKind
   /** The processor has a refund that was not made here, of a payment that is on record. */
-  | 'made_elsewhere';
+  | 'made_elsewhere'
+  /** The processor has a refund under a name of ours, or a void without one, that is not on record, as after a restore. */
+  | 'not_on_record';
 
 /** Why a refund is flagged. */
 export type FlagReason =

@@ -107,8 +107,9 @@ export function asCreated(refund: ReadRefund): PublicRefund {
 }
 
 /** Identifies a refund at its processor. */
-export function referenceTo({ id, transactionId, amount, currency }: Refund): RefundReference {
-  return { refundId: id, transactionId, amount, currency };
+export function referenceTo(refund: Refund): RefundReference {
+  const { id, idempotencyKey, transactionId, amount, currency } = refund;
+  return { refundId: id, requestDigest: idempotencyKey, transactionId, amount, currency };
 }
 
 /** The limits of a refund's metadata; bytes as JSON. */

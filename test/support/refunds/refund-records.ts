@@ -105,6 +105,7 @@ export function submissionFor(
   const refundId = newId('ref');
   return {
     refundId,
+    requestDigest: null,
     transactionId,
     amount: 1_500n,
     currency: 'usd',

@@ -13,6 +13,7 @@ const lostUntil = (leasedUntil: Date | null = null) => ({ unknownSince: before, 
 function ours(changes: Partial<OurRefund> = {}): OurRefund {
   return {
     id: 'ref_1',
+    idempotencyKey: null,
     transactionId: 'ch_1',
     externalRefundId: 're_1',
     amount: 2_500n,
@@ -31,6 +32,7 @@ function theirs(changes: Partial<ListedRefund> = {}): ListedRefund {
     state: 'completed',
     processorStatus: 'their-word',
     refundId: 'ref_1',
+    requestDigest: null,
     failure: null,
     transactionIds: ['ch_1', 'pi_1'],
     ...changes,

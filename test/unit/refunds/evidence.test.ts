@@ -17,6 +17,7 @@ describe('evidence about a refund of 25.00 USD', () => {
       state,
       processorStatus: state,
       refundId: 'ref_1',
+      requestDigest: null,
       failure: null,
       ...more,
     },

@@ -93,6 +93,7 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
   'review.flagged': { title: 'Flagged: the processor disagrees', tone: 'bad' },
   'flag.dismissed': { title: 'Flag dismissed', tone: 'good' },
   'reconciliation.flagged': { title: 'Flagged by reconciliation', tone: 'bad' },
+  'recovery.put_back': { title: 'Put back on record after a restore', tone: 'warn' },
 };
 
 /** An event in a few words; an unknown type is shown as it is. */

@@ -223,5 +223,14 @@ function toRefund(reply: z.infer<typeof refundReply>, refundId: string | null): 
   const { id, amount, currency, status } = reply;
   const state = refundState(status);
   const failure = state === 'failed' ? processorFailure(status, 'The refund bounced.') : null;
-  return { id, amount: BigInt(amount), currency, state, processorStatus: status, refundId, failure };
+  return {
+    id,
+    amount: BigInt(amount),
+    currency,
+    state,
+    processorStatus: status,
+    refundId,
+    requestDigest: null,
+    failure,
+  };
 }

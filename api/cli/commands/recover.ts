@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { ProcessorAccount, ReconciliationRun } from '#shared/platform/database.ts';
+import { processorKind, processorNames } from '#shared/processors/registry.ts';
+import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
+import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
+import { examples, timeOption } from '../console/options.ts';
+import { explain } from '../console/output.ts';
+import { CommandError, type Session, withSession } from '../console/session.ts';
+import { loadReport, printReport, summaryOf } from '../reports/reconciliation-report.ts';
+import { needsAttentionCode } from './reconciliation.ts';
+
+const help = `
+Workers send nothing until it has finished. It reads the refunds that each processor account has made since an hour before the
+backup, puts back those of ours that are not on record, and prints what a person has to look at. It may be repeated.
+
+Exit code: 0 when nothing needs attention, 3 when something does, 1 when an account could not be read: run it again, or leave the
+account out with --without if it is no longer used. docs/operations/restore.md has every step of a restore.
+`;
+
+/** Backups and processors have clocks of their own, and a backup takes a while. */
+const overlapMs = 60 * 60 * 1000;
+
+/** How long another comparison of the same account is waited for. */
+const busyTries = 30;
+const busyPauseMs = 2_000;
+
+/** `recover`: after a restore from a backup. */
+export function addRecoverCommand(program: Command): void {
+  program
+    .command('recover')
+    .description('after a restore from a backup: put back what processors have and the database has not')
+    .addOption(timeOption('--since <time>', 'when the backup was begun').makeOptionMandatory())
+    .option('--without <accountId...>', 'leave out these processor accounts')
+    .addHelpText('after', help)
+    .addHelpText('after', examples('recover --since 2026-11-24T03:00:00Z'))
+    .action(withSession(recover));
+}
+
+async function recover(
+  session: Session,
+  { since, without = [] }: { since: Date; without?: string[] },
+): Promise<void> {
+  await requireRecovery(session.db);
+  const accounts = await chooseAccounts(session, without);
+  let unfinished = 0;
+  for (const account of accounts) {
+    const report = await loadReport(session.db, (await recoverAccount(session, account, since)).id);
+    printReport(report);
+    explain(summaryOf(report));
+    if (report.run.failure !== null) unfinished += 1;
+    if (report.needsAttentionCount > 0) process.exitCode = needsAttentionCode;
+  }
+  if (unfinished > 0) throw new CommandError('Recovery is incomplete, and nothing is sent. Run it again.');
+  await endRecovery(session.db);
+  for (const processor of processorNames) session.queues.wake(processor);
+  explain('Recovery is complete. Workers send refunds again, except those with RESTORED=true.');
+}
+
+async function chooseAccounts({ db }: Session, without: readonly string[]): Promise<ProcessorAccount[]> {
+  const accounts = await db.processorAccount.findMany({ orderBy: { id: 'asc' } });
+  const unknown = without.find((id) => accounts.every((account) => account.id !== id));
+  if (unknown !== undefined) throw new CommandError(`Processor account not found: ${unknown}`);
+  return accounts.filter(({ id, processor }) => {
+    const { capabilities, displayName } = processorKind(processor);
+    if (!without.includes(id) && !capabilities.listsRefunds)
+      explain(`${displayName} does not list refunds; compare the refunds of ${id} by hand.`);
+    return !without.includes(id) && capabilities.listsRefunds;
+  });
+}
+
+async function recoverAccount(
+  session: Session,
+  account: ProcessorAccount,
+  since: Date,
+): Promise<ReconciliationRun> {
+  const window = { from: new Date(since.getTime() - overlapMs), to: session.clock.now() };
+  if (window.from >= window.to) throw new CommandError('--since must not be in the future.');
+  const { signal } = new AbortController();
+  const request = { account, window, actor: session.actor, signal, putsBack: true };
+  for (let tried = 1; tried < busyTries; tried += 1) {
+    const run = await reconcileAccount(session, request);
+    if (run !== null) return run;
+    await sleep(busyPauseMs);
+  }
+  throw new CommandError(`The account ${account.id} is being reconciled. Try again in a minute.`);
+}

@@ -1,0 +1,22 @@
+-- CreateTable
+CREATE TABLE "recovery" (
+    "id" INTEGER NOT NULL DEFAULT 1,
+    "generation" TEXT NOT NULL,
+    "required_since" TIMESTAMPTZ(3),
+
+    CONSTRAINT "recovery_pkey" PRIMARY KEY ("id")
+);
+
+ALTER TABLE "recovery" ADD CONSTRAINT "recovery_one_row" CHECK ("id" = 1);
+INSERT INTO "recovery" ("generation") VALUES (gen_random_uuid()::text);
+
+-- Idempotency keys are stored as digests; see shared/platform/request-digest.ts.
+CREATE FUNCTION pg_temp.digest_of(organization_id text, environment environment, key text) RETURNS text
+LANGUAGE sql AS $$
+  SELECT rtrim(translate(encode(sha256(convert_to(
+    organization_id || E'\n' || environment::text || E'\n' || key, 'UTF8')), 'base64'), '+/', '-_'), '=')
+$$;
+UPDATE "refund" SET
+    "idempotency_key" = pg_temp.digest_of("organization_id", "environment", "idempotency_key"),
+    "cancel_key" = pg_temp.digest_of("organization_id", "environment", "cancel_key")
+WHERE "idempotency_key" IS NOT NULL OR "cancel_key" IS NOT NULL;

@@ -1,0 +1,28 @@
+import type { Dependencies } from '#shared/dependencies.ts';
+import { warnSparingly } from '#shared/platform/log.ts';
+import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
+import type { Task } from './schedule.ts';
+
+/** How often the position in the event feed is kept outside of the database. */
+const keepingMs = 1_000;
+
+/** Keeps the position that the event feed has reached, and warns while a recovery is required. */
+export function feedPositionTask({
+  reads,
+  positionMarks,
+  log,
+}: Pick<Dependencies, 'reads' | 'positionMarks' | 'log'>): Task {
+  const warn = warnSparingly(
+    log,
+    'the database was restored from a backup; nothing is sent until admin recover has run',
+  );
+  return {
+    name: 'keepFeedPosition',
+    intervalMs: keepingMs,
+    async run() {
+      const { generation, position, requiredSince } = await readRecovery(reads);
+      if (requiredSince === null) await positionMarks.keep({ generation, position });
+      else warn(undefined);
+    },
+  };
+}
