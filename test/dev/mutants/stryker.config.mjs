@@ -9,7 +9,6 @@ export default {
         'shared/money/*.ts',
         'shared/refunds/model/*.ts',
         'shared/policies/{balance,evaluate,explain,policy,policy-facts,preview}.ts',
-        'worker/advance/pauses.ts',
         'worker/deliver/{attempt-result,retry-schedule}.ts',
       ],
   testRunner: 'vitest',
