@@ -4,7 +4,7 @@ import { query } from '../support/stores/database-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { loadDueRefunds } from './bulk-load.ts';
 import type { ServicePipeline } from './pipelines.ts';
-import { number, table } from './results.ts';
+import { type Conditions, number, table } from './results.ts';
 
 const backlog = 50_000;
 const latencyMs = 300;
@@ -12,13 +12,15 @@ const latencyMs = 300;
 const concurrency = 50;
 const workersInTurn = [1, 2, 4];
 
+const head = ['workers', 'completed/s', 'possible/s', 'claim, mean ms', 'longest ms', 'processors busy'];
+
 /**
  * Measures how fast workers complete a backlog that tables analyzed while empty did not prepare PostgreSQL for.
  * @returns a table as Markdown.
  */
 export async function measureBacklog(
   service: ServicePipeline,
-  { seconds, rounds }: { seconds: number; rounds: number },
+  { seconds, rounds }: Conditions,
   say: (line: string) => void,
 ): Promise<string> {
   const { databaseUrl, organizationId, sandbox } = service;
@@ -31,8 +33,7 @@ export async function measureBacklog(
   for (const count of workersInTurn) {
     await query(databaseUrl, 'select pg_stat_statements_reset()');
     const workers = Array.from({ length: count }, () => service.startWorker());
-    const atStart = await countCompleted(databaseUrl);
-    const enough = atStart + 2 * concurrency * count;
+    const enough = (await countCompleted(databaseUrl)) + 2 * concurrency * count;
     await waitFor('the workers', async () => (await countCompleted(databaseUrl)) > enough, {
       timeoutMs: 300_000,
     });
@@ -47,22 +48,12 @@ export async function measureBacklog(
     const claim = await readClaim(databaseUrl);
     await Promise.all(workers.map((worker) => worker.stop()));
     say(`${count} workers: ${Math.round(rate)}/s`);
-    const possible = (count * concurrency * 1000) / latencyMs;
     lines.push([
-      ...[String(count), number(rate), number(possible), number(rate / possible, 2)],
+      ...[String(count), number(rate), number((count * concurrency * 1000) / latencyMs)],
       ...[number(claim.mean, 1), number(claim.max, 1)],
       `${number(((busy.busy - busyBefore.busy) / (busy.total - busyBefore.total)) * 100)} %`,
     ]);
   }
-  const head = [
-    'workers',
-    'completed/s',
-    'possible/s',
-    'share',
-    'claim, mean ms',
-    'longest ms',
-    'processors busy',
-  ];
   return table(head, lines);
 }
 

@@ -7,7 +7,7 @@ import { addEndpoint, type EndpointStage, recordRefunds } from '../support/webho
 import { readStatementCount } from './measure.ts';
 import { type ServicePipeline, startReceiver } from './pipelines.ts';
 import { call } from './requests.ts';
-import type { Results, Row } from './results.ts';
+import type { Conditions, Results, Row } from './results.ts';
 
 /** The endpoints whose deliveries count. Another one accepts events at first, and later does not respond. */
 const healthyEndpoints = 49;
@@ -36,7 +36,7 @@ interface Rate {
  */
 export async function measureDeliveries(
   service: ServicePipeline,
-  { seconds, rounds }: { seconds: number; rounds: number },
+  { seconds, rounds }: Conditions,
   say: (line: string) => void,
 ): Promise<Results> {
   const { databaseUrl, encryptionKey, organizationId, endpointId } = service;

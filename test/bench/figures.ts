@@ -2,26 +2,24 @@ import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Both, Measured } from './measure.ts';
 import { type Pipeline, registerPayment } from './pipelines.ts';
-import { createRefund, respondAsync } from './requests.ts';
+import { createRefund } from './requests.ts';
 import { type Figure, percentile } from './results.ts';
 
 /** What each answer of a load costs, until everything that follows is done. @param what was asked for. */
 export function costsOf({ service, naked }: Both<Measured>, what: 'refund' | 'webhook'): Figure[] {
-  const per = (cost: keyof Measured['used']) => ({
-    service: service.used[cost] / service.answered,
-    naked: naked.used[cost] / naked.answered,
+  const cost = (title: string, of: keyof Measured['used'], digits: number): Figure => ({
+    title,
+    service: service.used[of] / service.answered,
+    naked: naked.used[of] / naked.answered,
+    digits,
   });
-  const time = (name: string, of: Exclude<keyof Measured['used'], 'statements'>): Figure => ({
-    ...{ title: `processor time per ${what}, ${name}, ms`, ...per(of), digits: 2 },
-  });
+  const time = `processor time per ${what}`;
   return [
-    { title: `statements per ${what}, under load`, ...per('statements'), digits: 1 },
-    ...[
-      time('API', 'api'),
-      time('worker', 'worker'),
-      time('PostgreSQL', 'postgres'),
-      time('sandbox', 'sandbox'),
-    ],
+    cost(`statements per ${what}, under load`, 'statements', 1),
+    cost(`${time}, API, ms`, 'api', 2),
+    cost(`${time}, worker, ms`, 'worker', 2),
+    cost(`${time}, PostgreSQL, ms`, 'postgres', 2),
+    cost(`${time}, sandbox, ms`, 'sandbox', 2),
   ];
 }
 
@@ -53,7 +51,7 @@ async function measureDelays(pipeline: Pipeline, count: number): Promise<number[
   const sentAt = new Map<string, number>();
   for (let n = 0; n < count + warmUp; n += 1) {
     const now = Date.now();
-    const id = await createRefund(pipeline, payment, respondAsync);
+    const id = await createRefund(pipeline, payment);
     if (n >= warmUp) sentAt.set(id, now);
     await sleep(pauseMs);
   }
@@ -69,12 +67,9 @@ export function processFigures({ service, naked }: Both<Pipeline>): Figure[] {
   const both = (title: string, read: (pipeline: Pipeline) => number): Figure => ({
     ...{ title, service: read(service), naked: read(naked), digits: 0 },
   });
-  // The naked API is not compiled, so that its start does not compare.
-  const start = { title: 'start of the API to its first answer, ms', naked: null, digits: 0 };
   return [
     both("the processor's webhooks refused, to be sent again", ({ sandbox }) => sandbox.failures().attempts),
     both("the processor's webhooks lost after four attempts", ({ sandbox }) => sandbox.failures().events),
-    { ...start, service: service.startUpMs },
     both('memory of the API after the run, MB', ({ api }) => residentBytes(api.pid) / 1e6),
     both('memory of the worker after the run, MB', ({ worker }) => residentBytes(worker.pid) / 1e6),
   ];

@@ -6,40 +6,35 @@ import type { WebhookEndpoint } from '../sandbox/ledger.ts';
 import { signedStripeEvent } from '../sandbox/stripe/webhooks.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { costsOf } from './figures.ts';
-import { encodeRequest } from './load.ts';
+import type { LoadRequest } from './load.ts';
 import { type Both, measureLoads, runMeasured, runRequests } from './measure.ts';
 import type { Pipeline } from './pipelines.ts';
-import { buildRow, type Results } from './results.ts';
-
-/** For how many connections and how long. */
-interface Load {
-  connections: number;
-  seconds: number;
-  rounds: number;
-}
+import { buildRow, type Conditions, type Results } from './results.ts';
 
 /**
  * Measures webhooks per second without other requests: events of completed refunds, which say what is on record, each with a
  * new id. Both pipelines get the same ones.
  */
 export async function measureInbound(
-  { service, naked }: Both<Pipeline>,
-  load: Load,
+  pipelines: Both<Pipeline>,
+  conditions: Conditions,
   say: (line: string) => void,
 ): Promise<Results> {
-  const sends = { service: await endpointOf(service), naked: await endpointOf(naked) };
-  const events = await recordEvents(service, sends.service, load);
+  const { service, naked } = pipelines;
+  const endpoints = { service: await endpointOf(service), naked: await endpointOf(naked) };
+  const events = await recordEvents(service, endpoints.service);
+  let sent = 0;
   const measured = await measureLoads({
-    ...{ pipelines: [service, naked], loads: ['webhooks'], ...load, say },
+    ...{ pipelines, loads: ['webhooks'], ...conditions, say },
     run: (pipeline, _, seconds) => {
-      let sent = 0;
-      const next = () => requestOf(sends[pipeline.name], events[sent++ % events.length] ?? '');
-      return runMeasured(pipeline, { connections: load.connections, seconds, next });
+      const next = () => requestOf(endpoints[pipeline.name], events[sent++ % events.length] ?? '');
+      return runMeasured(pipeline, { seconds, next });
     },
   });
   const pair = measured.get('webhooks');
   if (pair === undefined) throw new Error('Webhooks were not measured.');
-  return { rows: [buildRow('webhooks that agree with the record', pair)], figures: costsOf(pair, 'webhook') };
+  const title = 'webhooks that agree with the record';
+  return { rows: [buildRow(pair, { title })], figures: costsOf(pair, 'webhook') };
 }
 
 /** Where a pipeline receives Stripe's webhooks in the test environment. */
@@ -53,7 +48,7 @@ async function endpointOf({ sandbox }: Pipeline): Promise<WebhookEndpoint> {
 }
 
 /** Creates refunds, each of a payment of its own, and returns the events of the sandbox, which sends no more afterwards. */
-async function recordEvents(service: Pipeline, endpoint: WebhookEndpoint, { connections }: Load) {
+async function recordEvents(service: Pipeline, endpoint: WebhookEndpoint): Promise<string[]> {
   const bodies: string[] = [];
   const recorder = createServer(async (request, response) => {
     bodies.push(await text(request));
@@ -63,7 +58,7 @@ async function recordEvents(service: Pipeline, endpoint: WebhookEndpoint, { conn
   const url = `http://127.0.0.1:${(recorder.address() as AddressInfo).port}/`;
   const { control } = service.sandbox;
   await control.settings({ webhooks: [{ ...endpoint, url }] });
-  const { answered } = await runRequests(service, 'new', { connections, seconds: 1 });
+  const { answered } = await runRequests(service, 'new', 1);
   await waitFor('the events of the refunds', () => bodies.length >= 3 * answered);
   await control.settings({ webhooks: [] });
   recorder.closeAllConnections();
@@ -71,8 +66,8 @@ async function recordEvents(service: Pipeline, endpoint: WebhookEndpoint, { conn
   return bodies;
 }
 
-function requestOf({ url, ...keys }: WebhookEndpoint, event: string): string {
+function requestOf({ url, ...keys }: WebhookEndpoint, event: string): LoadRequest {
   const payload = event.replace(/"id": "evt_\w+"/, `"id": "evt_${randomBytes(12).toString('hex')}"`);
   const { headers, body } = signedStripeEvent(payload, keys);
-  return encodeRequest({ method: 'POST', path: new URL(url).pathname, headers, body });
+  return { method: 'POST', path: new URL(url).pathname, headers, body };
 }

@@ -15,7 +15,14 @@ import { costsOf, measureDelay, processFigures } from './figures.ts';
 import { measureInbound } from './inbound.ts';
 import { measureLoads, runRequests } from './measure.ts';
 import { parseOptions, type QueueKind, type RowId } from './options.ts';
-import { type Pipeline, type ServicePipeline, startNaked, startService, startStores } from './pipelines.ts';
+import {
+  type Pipeline,
+  type Place,
+  type ServicePipeline,
+  startNaked,
+  startService,
+  startStores,
+} from './pipelines.ts';
 import { requireNoFailure } from './requests.ts';
 import { buildRows, type Conditions, loadsFor, type Results, report } from './results.ts';
 
@@ -25,7 +32,7 @@ import { buildRows, type Conditions, loadsFor, type Results, report } from './re
 const say = (line: string) => process.stderr.write(`${line}\n`);
 
 runMain(async () => {
-  const { scenarios, queues, rows, connections, ...options } = parseOptions(process.argv.slice(2));
+  const { scenarios, queues, rows, ...options } = parseOptions(process.argv.slice(2));
   const compiledFolder = await compileService();
   try {
     const present = queues.filter(isPresent);
@@ -33,7 +40,7 @@ runMain(async () => {
       const seconds = options.seconds ?? scenario.seconds;
       const rounds = options.rounds ?? scenario.rounds;
       for (const queue of scenario.isFurther ? present.slice(0, 1) : present) {
-        const conditions = { scenario, queue, seconds, rounds, connections };
+        const conditions = { scenario, queue, seconds, rounds };
         console.log(report(conditions, await measure(conditions, rows, compiledIn(compiledFolder))));
       }
     }
@@ -55,23 +62,20 @@ async function measure(
   compiled: CompiledService,
 ): Promise<Results | string> {
   const { scenario, queue } = conditions;
-  const teardown: (() => Promise<void> | void)[] = [];
+  const teardown: Place['teardown'] = [];
   try {
     const folder = mkdtempSync(join(tmpdir(), 'refund-bench-'));
     chmodSync(folder, 0o711);
     teardown.push(() => rmSync(folder, { recursive: true }));
-    const stores = await startStores(queue, scenario.hasStatistics);
-    teardown.push(stores.stop);
-    const place = { scenario, stores, compiled, folder };
+    const stores = await startStores(conditions, teardown);
+    const place = { scenario, ...stores, compiled, folder, teardown };
     const service = await startService(place);
-    teardown.push(service.stop);
     say(`${scenario.title}, queue on ${queue}`);
     if (scenario.rows === 'backlog') return await measureBacklog(service, conditions, say);
-    const naked = await startNaked(place);
-    teardown.push(naked.stop);
-    if (scenario.rows === 'inbound') return await measureInbound({ service, naked }, conditions, say);
+    const pipelines = { service, naked: await startNaked(place) };
+    if (scenario.rows === 'inbound') return await measureInbound(pipelines, conditions, say);
     const rows = scenario.rows.filter((row) => asked.includes(row));
-    return await measureRows({ service, naked }, rows, conditions);
+    return await measureRows(pipelines, rows, conditions);
   } finally {
     for (const undo of teardown.reverse()) await undo();
   }
@@ -83,14 +87,13 @@ async function measureRows(
   conditions: Conditions,
 ): Promise<Results> {
   const { service, naked } = pipelines;
-  const { connections, seconds } = conditions;
+  const { seconds } = conditions;
   // Compiles what long-running processes have compiled, and creates refunds to read.
   for (const pipeline of [service, naked]) {
-    await runRequests(pipeline, 'create', { connections, seconds: Math.min(8, 2 * seconds) });
+    await runRequests(pipeline, 'create', Math.min(8, 2 * seconds));
   }
   const measured = await measureLoads({
-    ...{ pipelines: [service, naked], loads: loadsFor(asked), ...conditions, say },
-    run: (pipeline, load, length) => runRequests(pipeline, load, { connections, seconds: length }),
+    ...{ pipelines, loads: loadsFor(asked), ...conditions, say, run: runRequests },
   });
   const created = measured.get('create');
   const figures = [

@@ -12,7 +12,7 @@ export interface Measured {
   answeredMs: number;
   latencies: number[];
   /** How many requests were not answered with 200, by status or error. */
-  refusals: Map<string, number>;
+  refusals: Record<string, number>;
   /** From the first creation to the last completion; 0 for loads that create nothing. */
   completedMs: number;
   /** Until all work that follows is done. */
@@ -25,7 +25,7 @@ export type Used = Record<'statements' | 'api' | 'worker' | 'postgres' | 'sandbo
 export type Both<T> = Record<Pipeline['name'], T>;
 
 export interface MeasureOptions<Load extends string> {
-  pipelines: readonly Pipeline[];
+  pipelines: Both<Pipeline>;
   loads: readonly Load[];
   run: (pipeline: Pipeline, load: Load, seconds: number) => Promise<Measured>;
   /** How long each load lasts. */
@@ -35,26 +35,29 @@ export interface MeasureOptions<Load extends string> {
 }
 
 /** Runs every load against both pipelines in turn, so that other work of the machine slows down both. */
-export async function measureLoads<Load extends string>(
-  measuring: MeasureOptions<Load>,
-): Promise<Map<Load, Both<Measured>>> {
-  const { pipelines, loads, run, seconds, rounds, say } = measuring;
+export async function measureLoads<Load extends string>({
+  pipelines: { service, naked },
+  loads,
+  run,
+  seconds,
+  rounds,
+  say,
+}: MeasureOptions<Load>): Promise<Map<Load, Both<Measured>>> {
   // Lets V8 compile what long-running processes have compiled.
   for (const load of loads) {
-    for (const pipeline of pipelines) await run(pipeline, load, Math.min(2, seconds));
+    for (const pipeline of [service, naked]) await run(pipeline, load, Math.min(2, seconds));
   }
   const measured = new Map<Load, Both<Measured>>();
   for (let round = 0; round < rounds; round += 1) {
     // The order alternates, because the first pipeline leaves work for the machine behind.
-    const order = round % 2 === 0 ? pipelines : pipelines.toReversed();
+    const order = round % 2 === 0 ? [service, naked] : [naked, service];
     for (const load of loads) {
       for (const pipeline of order) {
         const result = await run(pipeline, load, seconds);
         const both = measured.get(load) ?? { service: nothing, naked: nothing };
         measured.set(load, { ...both, [pipeline.name]: sum(both[pipeline.name], result) });
         const perSecond = Math.round((result.answered / result.answeredMs) * 1000);
-        const refused = total(result.refusals);
-        say(`round ${round + 1}: ${load} ${pipeline.name} ${perSecond}/s, ${refused} refused`);
+        say(`round ${round + 1}: ${load} ${pipeline.name} ${perSecond}/s, ${total(result.refusals)} refused`);
       }
     }
   }
@@ -62,29 +65,27 @@ export async function measureLoads<Load extends string>(
 }
 
 /** Creates or reads refunds, and waits until everything that follows is done. */
-export async function runRequests(
-  pipeline: Pipeline,
-  load: LoadId,
-  options: Pick<LoadOptions, 'connections' | 'seconds'>,
-): Promise<Measured> {
+export async function runRequests(pipeline: Pipeline, load: LoadId, seconds: number): Promise<Measured> {
   const { requests } = pipeline;
   const isReading = load === 'get' || load === 'list';
-  const onBody = (body: string) => requests.remember(body);
   return await runMeasured(pipeline, {
-    ...options,
+    seconds,
     next: () => requests.next(load),
-    ...(isReading ? {} : { onBody, creates: true }),
+    onBody: (body) => isReading || requests.remember(body),
+    creates: !isReading,
   });
 }
+
+export const connections = 64;
 
 /** Runs a load against a pipeline's API. @param options `creates` when refunds have to complete afterwards. */
 export async function runMeasured(
   pipeline: Pipeline,
-  { creates = false, ...options }: Omit<LoadOptions, 'url'> & { creates?: boolean },
+  { creates = false, ...options }: Omit<LoadOptions, 'url' | 'connections'> & { creates?: boolean },
 ): Promise<Measured> {
   const before = await readUsed(pipeline);
   const startedAt = performance.now();
-  const { latencies, elapsedMs, refusals } = await runLoad({ ...options, url: pipeline.url });
+  const { latencies, elapsedMs, refusals } = await runLoad({ ...options, connections, url: pipeline.url });
   if (creates) await drain(pipeline);
   const completedMs = creates ? performance.now() - startedAt : 0;
   if (creates) await untilQuiet(pipeline);
@@ -93,34 +94,36 @@ export async function runMeasured(
 }
 
 const nothing: Measured = {
-  ...{ answered: 0, answeredMs: 0, latencies: [], refusals: new Map(), completedMs: 0 },
+  ...{ answered: 0, answeredMs: 0, latencies: [], refusals: {}, completedMs: 0 },
   used: { statements: 0, api: 0, worker: 0, postgres: 0, sandbox: 0 },
 };
 
+const plus = (a: number, b: number) => a + b;
+
 function sum(a: Measured, b: Measured): Measured {
-  const kinds = [...a.refusals.keys(), ...b.refusals.keys()];
   return {
     answered: a.answered + b.answered,
     answeredMs: a.answeredMs + b.answeredMs,
     latencies: a.latencies.concat(b.latencies),
-    refusals: new Map(kinds.map((kind) => [kind, (a.refusals.get(kind) ?? 0) + (b.refusals.get(kind) ?? 0)])),
+    refusals: combine(a.refusals, b.refusals, plus),
     completedMs: a.completedMs + b.completedMs,
-    used: combine(a.used, b.used, (one, other) => one + other),
+    used: combine(a.used, b.used, plus),
   };
+}
+
+/** Numbers by name, of two records; a name that one of them lacks is 0 there. */
+function combine<Name extends string>(
+  a: Record<Name, number>,
+  b: Record<Name, number>,
+  operation: (a: number, b: number) => number,
+): Record<Name, number> {
+  const names = Object.keys({ ...a, ...b }) as Name[];
+  const values = names.map((name) => [name, operation(a[name] ?? 0, b[name] ?? 0)]);
+  return Object.fromEntries(values) as Record<Name, number>;
 }
 
 export function total(refusals: Measured['refusals']): number {
-  return [...refusals.values()].reduce((sum, count) => sum + count, 0);
-}
-
-function combine(a: Used, b: Used, operation: (a: number, b: number) => number): Used {
-  return {
-    statements: operation(a.statements, b.statements),
-    api: operation(a.api, b.api),
-    worker: operation(a.worker, b.worker),
-    postgres: operation(a.postgres, b.postgres),
-    sandbox: operation(a.sandbox, b.sandbox),
-  };
+  return Object.values(refusals).reduce(plus, 0);
 }
 
 async function readUsed(pipeline: Pipeline): Promise<Used> {

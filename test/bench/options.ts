@@ -1,29 +1,66 @@
 import { parseArgs } from 'node:util';
-import { type Scenario, scenarios } from './scenarios.ts';
 
 export type QueueKind = 'redis' | 'postgres';
 
+/** Rows of the main table that are loads. */
+const loadRows = ['create', 'key', 'new', 'wait', 'completed', 'get', 'list'] as const;
+
 /** What is measured; all but the last are rows of the main table. */
-export const rowIds = [
-  'create',
-  'key',
-  'new',
-  'wait',
-  'completed',
-  'get',
-  'list',
-  'deliveries',
-  'delay',
-] as const;
+const rowIds = [...loadRows, 'deliveries', 'delay'] as const;
 
 export type RowId = (typeof rowIds)[number];
+
+/** In which conditions both pipelines are measured. */
+export interface Scenario {
+  title: string;
+  /** Rows of the main table, of which those that were asked for are measured; the other two have tables of their own. */
+  rows: readonly RowId[] | 'inbound' | 'backlog';
+  /** Not in the main tables, and measured with one queue alone. */
+  isFurther: boolean;
+  /** The processor's, and an endpoint of the service. */
+  webhooks: boolean;
+  /** How many completed refunds are in the tables before the run. */
+  preload: number;
+  /** Without, no table is analyzed, except by a scenario itself. */
+  hasStatistics: boolean;
+  /** Unless the options say otherwise. */
+  seconds: number;
+  rounds: number;
+}
+
+const production: Scenario = {
+  title: 'As in production',
+  rows: rowIds,
+  isFurther: false,
+  webhooks: true,
+  preload: 0,
+  hasStatistics: true,
+  seconds: 5,
+  rounds: 3,
+};
+const further = { ...production, rows: loadRows, isFurther: true, seconds: 2, rounds: 2 };
+
+/** Everything that `npm run bench` measures. */
+const scenarios: Readonly<Record<string, Scenario>> = {
+  production,
+  lab: { ...production, title: 'Without webhooks', webhooks: false },
+  unanalyzed: { ...further, title: 'A new database without statistics', hasStatistics: false },
+  million: { ...further, title: '1,000,000 refunds before the run', preload: 1_000_000 },
+  inbound: { ...further, title: 'Webhooks of the processor alone', rows: 'inbound' },
+  backlog: { ...further, title: '50,000 refunds due at once', rows: 'backlog', hasStatistics: false },
+};
+
+const queueKinds: Readonly<Record<string, QueueKind[]>> = {
+  both: ['redis', 'postgres'],
+  redis: ['redis'],
+  postgres: ['postgres'],
+};
 
 export interface BenchOptions {
   scenarios: Scenario[];
   /** How long each load lasts, and how often it is repeated; null for what the scenario has. */
   seconds: number | null;
   rounds: number | null;
-  connections: number;
   queues: QueueKind[];
   rows: RowId[];
 }
@@ -36,42 +73,32 @@ export function parseOptions(args: string[]): BenchOptions {
       scenarios: { type: 'string', default: 'production' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
-      connections: { type: 'string', default: '64' },
       queue: { type: 'string', default: 'both' },
       rows: { type: 'string', default: rowIds.join() },
       lab: { type: 'boolean', default: false },
     },
   });
+  const furtherIds = Object.keys(scenarios).filter((id) => scenarios[id]?.isFurther);
+  const asked = (values.lab ? 'lab' : values.scenarios).replace('further', furtherIds.join());
   return {
-    scenarios: scenariosOf(values.lab ? 'lab' : values.scenarios),
-    seconds: values.seconds === undefined ? null : numberOf('--seconds', values.seconds, Number.isFinite),
-    rounds: values.rounds === undefined ? null : numberOf('--rounds', values.rounds),
-    connections: numberOf('--connections', values.connections),
-    queues: oneOf('--queue', values.queue, ['redis', 'postgres', 'both']).flatMap((queue) =>
-      queue === 'both' ? (['redis', 'postgres'] as const) : [queue],
-    ),
-    rows: values.rows.split(',').flatMap((row) => oneOf('--rows', row, rowIds)),
+    scenarios: asked.split(',').map((id) => pick('--scenarios', id, scenarios)),
+    seconds: numberOf('--seconds', values.seconds),
+    rounds: numberOf('--rounds', values.rounds),
+    queues: pick('--queue', values.queue, queueKinds),
+    rows: values.rows.split(',').map((row) => pick('--rows', row, rows)),
   };
 }
 
-/** `further` stands for all but those of the main tables. */
-function scenariosOf(value: string): Scenario[] {
-  if (value === 'further') return scenarios.filter(({ isFurther }) => isFurther);
-  const ids = scenarios.map(({ id }) => id);
-  const asked = value.split(',').flatMap((id) => oneOf('--scenarios', id, [...ids, 'further']));
-  return scenarios.filter(({ id }) => asked.includes(id));
+const rows = Object.fromEntries(rowIds.map((id) => [id, id]));
+
+function pick<T>(option: string, value: string, allowed: Readonly<Record<string, T>>): T {
+  const picked = allowed[value];
+  if (picked !== undefined) return picked;
+  throw new TypeError(`${option} takes ${Object.keys(allowed).join(', ')}, not ${value}.`);
 }
 
-function oneOf<T extends string>(option: string, value: string, allowed: readonly T[]): T[] {
-  const found = allowed.filter((each) => each === value);
-  if (found.length === 0) throw new TypeError(`${option} takes ${allowed.join(', ')}, not ${value}.`);
-  return found;
-}
-
-function numberOf(option: string, value: string, isAllowed = Number.isInteger): number {
-  const number = Number(value);
-  if (number > 0 && isAllowed(number)) return number;
-  throw new TypeError(
-    `${option} takes a ${isAllowed === Number.isInteger ? 'whole ' : ''}number above 0, not ${value}.`,
-  );
+function numberOf(option: string, value: string | undefined): number | null {
+  if (value === undefined) return null;
+  if (Number(value) > 0) return Number(value);
+  throw new TypeError(`${option} takes a number above 0, not ${value}.`);
 }

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrate } from '#prisma/migrate.ts';
 import { settingNames } from '#shared/platform/config.ts';
@@ -15,9 +14,9 @@ import { createDatabase, query } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
 import { preloadNaked, preloadService } from './bulk-load.ts';
-import type { QueueKind } from './options.ts';
+import type { Scenario } from './options.ts';
 import { call, knownPaymentAmount, knownPayments, Requests } from './requests.ts';
-import type { Scenario } from './scenarios.ts';
+import type { Conditions } from './results.ts';
 
 /** An API, a worker, a database and a sandbox. */
 export interface Pipeline {
@@ -33,9 +32,6 @@ export interface Pipeline {
   postgresPid: number;
   /** The webhook endpoint that accepts every event. */
   endpointId: string | null;
-  /** From the start of the API's process to its first answer. */
-  startUpMs: number;
-  stop(): Promise<void>;
 }
 
 export interface ServicePipeline extends Pipeline {
@@ -43,49 +39,48 @@ export interface ServicePipeline extends Pipeline {
   encryptionKey: string;
 }
 
-export interface PipelineOptions {
+/** What pipelines are started with. */
+export interface Place {
   scenario: Scenario;
-  stores: Stores;
+  postgres: RunningPostgres;
+  /** Null for queues in PostgreSQL. */
+  redis: RunningRedis | null;
   compiled: CompiledService;
   /** Takes the output of the processes. */
   folder: string;
+  /** Takes what stops the processes, the latest last. */
+  teardown: (() => unknown)[];
 }
 
 /** Starts the service as in production: compiled, with default settings, without a rate limit. */
-export async function startService(place: PipelineOptions): Promise<ServicePipeline> {
-  const { scenario, stores, compiled } = place;
+export async function startService(place: Place): Promise<ServicePipeline> {
+  const { scenario, compiled, teardown } = place;
   const encryptionKey = randomBytes(32).toString('base64');
-  const databaseUrl = await createDatabase(stores.postgres.url, 'service');
-  await migrate(databaseUrl);
-  if (stores.redis === null) await migrateQueueTables(databaseUrl, processorNames);
-  const sandbox = await openSandbox('service', place);
-  const sandboxUrl = sandbox.url;
-  const { organizationId, keys } = await seed({ databaseUrl, encryptionKey, sandboxUrl, remembered: null });
-  await preloadService(databaseUrl, organizationId, scenario);
-  const env = {
-    // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
-    NODE_ENV: 'development',
-    DATABASE_URL: databaseUrl,
-    ENCRYPTION_KEY: encryptionKey,
-    RATE_LIMIT_PER_SECOND: '0',
-  };
-  const api = { entry: compiled.entry('api/main.js'), args: [] };
-  const worker = { entry: compiled.entry('worker/main.js'), args: [] };
-  const processes = await startProcesses('service', place, { api, worker, env, sandbox });
-  const requests = new Requests('service', keys.test);
-  const service = { ...processes, databaseUrl, sandbox, requests, organizationId, encryptionKey };
-  if (!scenario.webhooks) return service;
-  await connectWebhooks({ databaseUrl, organizationId, sandboxUrl, apiUrl: service.url });
-  const receiver = await startReceiver();
-  const created = await call(service, '/v1/webhook-endpoints', {
-    method: 'POST',
-    body: { url: receiver.url },
+  const base = await openBase('service', place, migrate);
+  const { databaseUrl, sandbox } = base;
+  const { organizationId, keys } = await seed({
+    ...{ databaseUrl, encryptionKey, sandboxUrl: sandbox.url, remembered: null },
   });
-  const stop = async () => {
-    await service.stop();
-    await receiver.stop(5_000);
-  };
-  return { ...service, endpointId: (created as { id: string }).id, stop };
+  await preloadService(databaseUrl, organizationId, scenario.preload);
+  const processes = await startProcesses(base, place, {
+    api: { entry: compiled.entry('api/main.js'), args: [] },
+    worker: { entry: compiled.entry('worker/main.js'), args: [] },
+    env: {
+      // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
+      NODE_ENV: 'development',
+      ENCRYPTION_KEY: encryptionKey,
+      RATE_LIMIT_PER_SECOND: '0',
+    },
+  });
+  const requests = new Requests('service', keys.test);
+  const service = { ...processes, requests, organizationId, encryptionKey };
+  if (!scenario.webhooks) return service;
+  await connectWebhooks({ databaseUrl, organizationId, sandboxUrl: sandbox.url, apiUrl: service.url });
+  const receiver = await startReceiver();
+  teardown.push(() => receiver.stop(5_000));
+  const body = { url: receiver.url };
+  const created = await call(service, '/v1/webhook-endpoints', { method: 'POST', body });
+  return { ...service, endpointId: (created as { id: string }).id };
 }
 
 /** Starts a process that accepts every webhook. */
@@ -98,23 +93,22 @@ export async function startReceiver(): Promise<StartedProcess & { url: string }>
 }
 
 /** Starts the pipeline without safety that the service is compared with. */
-export async function startNaked(place: PipelineOptions): Promise<Pipeline> {
-  const { scenario, stores } = place;
-  const databaseUrl = await createDatabase(stores.postgres.url, 'naked');
-  await query(databaseUrl, nakedTables);
-  if (stores.redis === null) await migrateQueueTables(databaseUrl, processorNames);
-  await preloadNaked(databaseUrl, scenario);
+export async function startNaked(place: Place): Promise<Pipeline> {
+  const base = await openBase('naked', place, (databaseUrl) => query(databaseUrl, nakedTables));
+  const { databaseUrl, sandbox } = base;
+  await preloadNaked(databaseUrl, place.scenario.preload);
   const entry = 'test/bench/naked.ts';
-  const sandbox = await openSandbox('naked', place);
-  const env = { NODE_ENV: 'production', DATABASE_URL: databaseUrl, SANDBOX_URL: sandbox.url };
-  const [api, worker] = ['api', 'worker'].map((role) => ({ entry, args: [role] })) as [Program, Program];
-  const processes = await startProcesses('naked', place, { api, worker, env, sandbox });
-  if (scenario.webhooks) {
+  const processes = await startProcesses(base, place, {
+    api: { entry, args: ['api'] },
+    worker: { entry, args: ['worker'] },
+    env: { NODE_ENV: 'production', SANDBOX_URL: sandbox.url },
+  });
+  if (place.scenario.webhooks) {
     const url = `${processes.url}/webhooks/stripe`;
     const webhooks = [{ processor: 'stripe', environment: 'test', url, secret: 'whsec_naked' }];
     await sandbox.control.settings({ webhooks });
   }
-  return { ...processes, databaseUrl, sandbox, requests: new Requests('naked', 'none') };
+  return { ...processes, requests: new Requests('naked', 'none') };
 }
 
 const nakedTables = `
@@ -124,6 +118,19 @@ const nakedTables = `
     updated_at timestamptz not null);
   create index on refund (created_at);
   create table processor_event (id text primary key, payload jsonb not null)`;
+
+type Base = Pick<Pipeline, 'name' | 'databaseUrl' | 'sandbox'>;
+
+async function openBase(
+  name: Pipeline['name'],
+  place: Place,
+  createTables: (databaseUrl: string) => Promise<unknown>,
+): Promise<Base> {
+  const databaseUrl = await createDatabase(place.postgres.url, name);
+  await createTables(databaseUrl);
+  if (place.redis === null) await migrateQueueTables(databaseUrl, processorNames);
+  return { name, databaseUrl, sandbox: await startSandbox(name, place) };
+}
 
 /** Removes settings of this shell. */
 const noSettings = Object.fromEntries(settingNames.map((name) => [name, undefined]));
@@ -137,68 +144,46 @@ interface Programs {
   api: Program;
   worker: Program;
   env: Record<string, string>;
-  sandbox: SandboxProcess;
-}
-
-function openSandbox(name: string, { folder, scenario }: PipelineOptions): Promise<SandboxProcess> {
-  return startSandboxProcess(join(folder, name), scenario.settleMs);
 }
 
 async function startProcesses(
-  name: Pipeline['name'],
-  { stores, folder }: PipelineOptions,
-  { api, worker, env, sandbox }: Programs,
-): Promise<Omit<Pipeline, 'databaseUrl' | 'sandbox' | 'requests'>> {
+  base: Base,
+  { postgres, redis, folder, teardown }: Place,
+  programs: Programs,
+): Promise<Omit<Pipeline, 'requests'>> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const start = ({ entry, args }: Program, role: string) =>
-    startProcess(entry, {
+  const stores = { DATABASE_URL: base.databaseUrl, REDIS_URL: redis?.url };
+  const start = (role: 'api' | 'worker') => {
+    const { entry, args } = programs[role];
+    const started = startProcess(entry, {
       args,
-      env: { ...noSettings, ...env, REDIS_URL: stores.redis?.url, PORT: String(port) },
-      outputFile: join(folder, `${name}-${role}.log`),
+      env: { ...noSettings, ...programs.env, ...stores, PORT: String(port) },
+      outputFile: join(folder, `${base.name}-${role}.log`),
     });
-  const startWorker = () => start(worker, 'worker');
-  const startedAt = performance.now();
-  const started = { api: start(api, 'api'), postgresPid: stores.postgres.pid };
-  await started.api.waitForUrl(`${url}/healthz`, { intervalMs: 5 });
-  const startUpMs = performance.now() - startedAt;
-  const firstWorker = startWorker();
-  const stop = async () => {
-    await Promise.all([started.api.stop(5_000), firstWorker.stop(5_000)]);
-    await sandbox.stop();
+    teardown.push(() => started.stop(5_000));
+    return started;
   };
-  return { name, url, ...started, worker: firstWorker, startWorker, endpointId: null, startUpMs, stop };
+  const api = start('api');
+  await api.waitForUrl(`${url}/healthz`);
+  const startWorker = () => start('worker');
+  const worker = startWorker();
+  return { ...base, url, api, worker, startWorker, postgresPid: postgres.pid, endpointId: null };
 }
 
-/** The stores of both pipelines. */
-export interface Stores {
-  postgres: RunningPostgres;
-  redis: RunningRedis | null;
-  stop(): Promise<void>;
-}
-
-/**
- * Starts PostgreSQL, which counts statements, and Redis for queues on Redis.
- * @param hasStatistics whether PostgreSQL collects statistics of tables on its own, as it does by default.
- */
-export async function startStores(queue: QueueKind, hasStatistics: boolean): Promise<Stores> {
+/** Starts PostgreSQL, which counts statements, and Redis for queues on Redis. */
+export async function startStores({ scenario, queue }: Conditions, teardown: Place['teardown']) {
   const settings = {
-    autovacuum: hasStatistics ? 'on' : 'off',
+    autovacuum: scenario.hasStatistics ? 'on' : 'off',
     shared_preload_libraries: 'pg_stat_statements',
     'pg_stat_statements.max': '20000',
   };
   const postgres = await startPostgres({ durable: true, settings });
-  try {
-    const redis = queue === 'redis' ? await startRedis() : null;
-    const stop = async () => {
-      await redis?.stop();
-      await postgres.stop();
-    };
-    return { postgres, redis, stop };
-  } catch (error) {
-    await postgres.stop();
-    throw error;
-  }
+  teardown.push(() => postgres.stop());
+  if (queue === 'postgres') return { postgres, redis: null };
+  const redis = await startRedis();
+  teardown.push(() => redis.stop());
+  return { postgres, redis };
 }
 
 export interface SandboxProcess {
@@ -207,28 +192,24 @@ export interface SandboxProcess {
   pid: number;
   /** Of its webhooks so far. An attempt that fails is repeated; an event is given up after the last one. */
   failures(): { attempts: number; events: number };
-  stop(): Promise<void>;
 }
 
-/** Starts a sandbox with the payments of the bench. @param folder is created if missing. */
-export async function startSandboxProcess(folder: string, autoSettleMs: number): Promise<SandboxProcess> {
-  mkdirSync(folder, { recursive: true });
+/** Starts a sandbox that settles at once, with the payments of the bench. */
+async function startSandbox(name: string, { folder, teardown }: Place): Promise<SandboxProcess> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const args = ['--port', String(port), '--data-file', join(folder, 'sandbox.journal')];
+  const args = ['--port', String(port), '--data-file', join(folder, `${name}-sandbox.journal`)];
   const child = startProcess('test/sandbox/main.ts', { args });
+  teardown.push(() => child.stop());
   await child.waitForUrl(`${url}/_sandbox/health`);
   const control = sandboxControl(url);
-  await control.settings({ autoSettleMs });
+  await control.settings({ autoSettleMs: 0 });
   for (const id of knownPayments) await registerPayment(control, id);
   const failures = () => {
     const last = [...child.output().matchAll(/webhooks: (\d+) attempts failed, (\d+) events/g)].at(-1);
     return { attempts: Number(last?.[1] ?? 0), events: Number(last?.[2] ?? 0) };
   };
-  const stop = async () => {
-    await child.stop();
-  };
-  return { url, control, pid: child.pid, failures, stop };
+  return { url, control, pid: child.pid, failures };
 }
 
 export async function registerPayment(control: SandboxControl, id: string): Promise<void> {

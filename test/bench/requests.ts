@@ -1,5 +1,5 @@
 import { waitFor } from '../support/wait-for.ts';
-import { encodeRequest } from './load.ts';
+import type { LoadRequest } from './load.ts';
 import type { Pipeline } from './pipelines.ts';
 
 // The service and the naked pipeline get the same requests, apart from the key.
@@ -27,25 +27,27 @@ export class Requests {
   /** @param name distinguishes the payments and keys of the pipelines. */
   constructor(name: string, key: string) {
     this.#name = name;
-    this.headers = { authorization: `Bearer ${key}` };
+    this.headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
   }
 
-  next(load: LoadId): string {
+  next(load: LoadId): LoadRequest {
     this.#count += 1;
-    if (load === 'get') return this.#get(`/v1/refunds/${this.#ids[this.#count % this.#ids.length]}`);
-    if (load === 'list') return this.#get('/v1/refunds');
-    const payment = load === 'new' ? `ch_${this.#name}_${this.#count}` : knownPayment(this.#count);
-    return this.create(payment, this.#headersOf(load));
-  }
-
-  /** A creation of a refund of 1 of a payment. */
-  create(transactionId: string, headers: Record<string, string> = {}): string {
-    return encodeRequest({
-      method: 'POST',
-      path: '/v1/refunds',
-      headers: { ...this.headers, 'content-type': 'application/json', ...headers },
-      body: JSON.stringify({ transactionId, amount: 1, currency: 'usd', reason: 'product_defective' }),
-    });
+    const number = this.#count;
+    const payment = knownPayments[number % knownPayments.length] ?? '';
+    switch (load) {
+      case 'get':
+        return this.#get(`/v1/refunds/${this.#ids[number % this.#ids.length]}`);
+      case 'list':
+        return this.#get('/v1/refunds');
+      case 'new':
+        return this.#create(`ch_${this.#name}_${number}`, { ...respondAsync, [readChargeHeader]: '1' });
+      case 'key':
+        return this.#create(payment, { ...respondAsync, 'idempotency-key': `${this.#name}-${number}` });
+      case 'wait':
+        return this.#create(payment, {});
+      case 'create':
+        return this.#create(payment, respondAsync);
+    }
   }
 
   /** Takes the answer to a creation. */
@@ -56,41 +58,30 @@ export class Requests {
     this.#remembered += 1;
   }
 
-  #headersOf(load: LoadId): Record<string, string> {
-    switch (load) {
-      case 'key':
-        return { ...respondAsync, 'idempotency-key': `${this.#name}-${this.#count}` };
-      case 'new':
-        return { ...respondAsync, [readChargeHeader]: '1' };
-      case 'wait':
-        return {};
-      default:
-        return respondAsync;
-    }
+  #get(path: string): LoadRequest {
+    return { method: 'GET', path, headers: this.headers };
   }
 
-  #get(path: string): string {
-    return encodeRequest({ method: 'GET', path, headers: this.headers });
+  #create(transactionId: string, more: Record<string, string>): LoadRequest {
+    const headers = { ...this.headers, ...more };
+    return { method: 'POST', path: '/v1/refunds', headers, body: JSON.stringify(refundOf(transactionId)) };
   }
 }
 
-export const respondAsync = { prefer: 'respond-async' };
+const respondAsync = { prefer: 'respond-async' };
 
-function knownPayment(n: number): string {
-  return knownPayments[n % knownPayments.length] ?? '';
+const refundOf = (transactionId: string) => ({
+  transactionId,
+  amount: 1,
+  currency: 'usd',
+  reason: 'product_defective',
+});
+
+/** @returns the id of the new refund, without waiting for the processor. */
+export async function createRefund(pipeline: Pipeline, transactionId: string): Promise<string> {
+  const options = { method: 'POST', headers: respondAsync, body: refundOf(transactionId) };
+  return ((await call(pipeline, '/v1/refunds', options)) as { id: string }).id;
 }
-
-/** @returns the id of the new refund. */
-export async function createRefund(
-  pipeline: Pipeline,
-  transactionId: string,
-  headers: Record<string, string> = {},
-): Promise<string> {
-  const body = { transactionId, amount: 1, currency: 'usd', reason: 'product_defective' };
-  return ((await call(pipeline, '/v1/refunds', { method: 'POST', headers, body })) as { id: string }).id;
-}
-
-const drainTimeoutMs = 900_000;
 
 /**
  * Waits until no refund is processing.
@@ -99,7 +90,7 @@ const drainTimeoutMs = 900_000;
 export async function drain(pipeline: Pipeline): Promise<void> {
   const isDrained = async () =>
     ((await call(pipeline, '/v1/refunds?status=processing&limit=1')) as unknown[]).length === 0;
-  const options = { timeoutMs: drainTimeoutMs, intervalMs: 50 };
+  const options = { timeoutMs: 900_000, intervalMs: 50 };
   await Promise.race([
     waitFor(`every refund of the ${pipeline.name} to end`, isDrained, options),
     failWhenWorkerEnds(pipeline),
@@ -133,13 +124,13 @@ export async function call(
   path: string,
   { method = 'GET', headers = {}, body }: Call = {},
 ): Promise<unknown> {
-  const init = {
-    method,
-    headers: { ...requests.headers, 'content-type': 'application/json', ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  };
+  const content = body === undefined ? {} : { body: JSON.stringify(body) };
   const response = await waitFor(`${path} to be available`, async () => {
-    const answer = await fetch(`${url}${path}`, init);
+    const answer = await fetch(`${url}${path}`, {
+      method,
+      headers: { ...requests.headers, ...headers },
+      ...content,
+    });
     return answer.status === 503 ? null : answer;
   });
   const text = await response.text();

@@ -5,6 +5,7 @@ import { type Refund, RefundApiError, RefundClient } from '#shared/client/index.
 import { formatAmount } from '#shared/money/money.ts';
 import { ConfigError, loadSettings } from '#shared/platform/config.ts';
 import { openDatabase, type RefundEvent } from '#shared/platform/database.ts';
+import { sandboxControl } from '../sandbox/clients.ts';
 import type { DevFile } from './data-dir.ts';
 import { StartError } from './program.ts';
 import { startStack } from './stack.ts';
@@ -69,7 +70,7 @@ async function main(): Promise<void> {
 }
 
 async function refundOne(dev: DevFile, payment: (typeof payments)[number]): Promise<void> {
-  await addPayment(dev, payment);
+  await sandboxControl(dev.sandboxUrl).transaction(payment);
   const client = new RefundClient({ baseUrl: dev.apiUrl, apiKey: dev.keys.test });
   const { id: transactionId, processor, amount, currency } = payment;
   const created = await client.refunds.create(
@@ -83,15 +84,6 @@ async function refundOne(dev: DevFile, payment: (typeof payments)[number]): Prom
   );
   for (const line of await readTimeline(dev.databaseUrl, completed.id)) say(line);
   say('');
-}
-
-async function addPayment({ sandboxUrl }: DevFile, payment: (typeof payments)[number]): Promise<void> {
-  const response = await fetch(`${sandboxUrl}/_sandbox/transactions`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(payment),
-  });
-  if (!response.ok) throw new StartError(`The sandbox answered ${response.status}: ${await response.text()}`);
 }
 
 async function untilCompleted({ refunds }: RefundClient, id: string): Promise<Refund> {

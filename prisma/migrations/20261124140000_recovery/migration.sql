@@ -10,6 +10,10 @@ CREATE TABLE "recovery" (
 ALTER TABLE "recovery" ADD CONSTRAINT "recovery_one_row" CHECK ("id" = 1);
 INSERT INTO "recovery" ("generation") VALUES (gen_random_uuid()::text);
 
+-- A refund that was put back after a restore has a key without the fingerprint of its request.
+ALTER TABLE "refund" DROP CONSTRAINT "refund_idempotency_key_has_fingerprint",
+    ADD CONSTRAINT "refund_fingerprint_has_idempotency_key" CHECK ("fingerprint" IS NULL OR "idempotency_key" IS NOT NULL);
+
 -- Idempotency keys are stored as digests; see shared/platform/request-digest.ts.
 CREATE FUNCTION pg_temp.digest_of(organization_id text, environment environment, key text) RETURNS text
 LANGUAGE sql AS $$

@@ -99,41 +99,30 @@ const dependencies = 'shared/dependencies.ts';
 
 /** Folders of production code that import each other, directly or through others. */
 function folderCycles(imports: Imports): string[] {
-  const folders = new Map<string, Map<string, string>>();
+  const edges = new Map<string, Edge>();
   for (const [file, targets] of imports) {
     if (file.startsWith('test/')) continue;
-    const from = path.dirname(file);
     for (const target of targets.filter((name) => imports.has(name) && name !== dependencies)) {
-      const to = path.dirname(target);
-      if (to !== from) edgesOf(folders, from).set(to, `${file} imports ${target}`);
+      const [from, to] = [path.dirname(file), path.dirname(target)];
+      if (from !== to) edges.set(`${from} ${to}`, { from, to, example: `${file} imports ${target}` });
     }
   }
-  const reachable = new Map([...folders.keys()].map((folder) => [folder, reachableFrom(folders, folder)]));
-  return [...folders].flatMap(([from, edges]) =>
-    [...edges]
-      .filter(([to]) => reachable.get(to)?.has(from))
-      .map(([to, example]) => `${from} and ${to} import each other in a circle: ${example}`),
-  );
+  return [...edges.values()]
+    .filter(({ from, to }) => reachableFrom(to, edges).has(from))
+    .map(({ from, to, example }) => `${from} and ${to} import each other in a circle: ${example}`);
 }
 
-function edgesOf(folders: Map<string, Map<string, string>>, folder: string): Map<string, string> {
-  const edges = folders.get(folder) ?? new Map<string, string>();
-  folders.set(folder, edges);
-  return edges;
+interface Edge {
+  from: string;
+  to: string;
+  example: string;
 }
 
-function reachableFrom(
-  folders: ReadonlyMap<string, ReadonlyMap<string, string>>,
-  start: string,
-): Set<string> {
-  const reached = new Set<string>();
-  const open = [start];
-  for (let folder = open.pop(); folder !== undefined; folder = open.pop()) {
-    for (const next of folders.get(folder)?.keys() ?? []) {
-      if (reached.has(next)) continue;
-      reached.add(next);
-      open.push(next);
-    }
+function reachableFrom(start: string, edges: ReadonlyMap<string, Edge>): Set<string> {
+  const reached = new Set([start]);
+  // What is added while the loop runs is visited as well.
+  for (const folder of reached) {
+    for (const { from, to } of edges.values()) if (from === folder) reached.add(to);
   }
   return reached;
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
+import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { claimDueRefunds } from '#shared/refunds/lifecycle/claim.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { openRefundWork } from '#worker/advance/refund-work.ts';
@@ -33,7 +33,6 @@ const folder = useTemporaryFolder();
 const databaseUrl = useDatabase();
 let lost: TestService;
 let restored: TestService;
-let approveKey: string;
 /** When the backup was made. */
 let since: string;
 /** What was asked for, by the refund's id. */
@@ -119,11 +118,8 @@ async function makeRefunds(processor: ProcessorName) {
     early,
     async afterBackUp() {
       await lost.sandbox.clearFaults();
-      await waitFor(
-        'approval',
-        async () =>
-          (await lost.call('POST', `/v1/refunds/${early.waiting}/approve`, { key: approveKey })).status ===
-          200,
+      await waitFor('the approval', async () =>
+        approveRefund(lost.deps, await rowOf(lost, early.waiting), 'cli:ada'),
       );
       const late = {
         onKnownPayment: await refund(processor, known, 3_000, `${processor}-known`),
@@ -159,15 +155,6 @@ beforeAll(async () => {
   lost = await start(databaseUrl());
   await lost.sandbox.settings({ autoSettleMs: 50 });
   await storePolicies(lost, { approvalAbove: { api: 8_000 } });
-  const { plaintext } = await createApiKey(lost.deps, {
-    ...{
-      organizationId: lost.organization.id,
-      environment: 'test',
-      actor: 'test',
-      scopes: ['refunds:approve'],
-    },
-  });
-  approveKey = plaintext;
   const stripe = await makeRefunds('stripe');
   const braintree = await makeRefunds('braintree');
   const backup = await backUp(databaseUrl());

@@ -1,0 +1,43 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { importProblems, workProblems } from './import-rules.ts';
+import { findRefusedWords } from './word-rules.ts';
+
+// Run by `npm run check`: exits with 1 and a line for each import, and each write of refund_work, that breaks a rule, and for each
+// word that the docs or the UI should not use.
+
+const worded = /^(README|CONTRIBUTING|CHANGELOG)\.md$|^docs\/.*\.md$|^api\/(dashboard|cli)\/.*\.tsx?$/;
+
+const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
+  encoding: 'utf8',
+});
+const texts = new Map(
+  [...new Set(listed.split('\n'))]
+    .filter((file) => /\.tsx?$|^prisma\/functions\//.test(file) || worded.test(file))
+    .map((file) => [file, readFileSync(file, 'utf8')]),
+);
+const sources = [...texts].filter(([file]) => /\.tsx?$/.test(file));
+const problems = [
+  ...importProblems(new Map(sources.map(([file, text]) => [file, importsOf(file, text)]))),
+  ...workProblems(new Map([...texts].filter(([file]) => !file.endsWith('.md')))),
+  ...[...texts].flatMap(([file, text]) => (worded.test(file) ? findRefusedWords(file, text) : [])),
+];
+for (const problem of problems) process.stderr.write(`${problem}\n`);
+process.stdout.write(`${texts.size} files, ${problems.length} problems of imports and words\n`);
+process.exitCode = problems.length === 0 ? 0 : 1;
+
+function importsOf(file: string, text: string): string[] {
+  const { staticImports, staticExports, dynamicImports } = parseSync(file, text).module;
+  const names = [
+    ...staticImports.map(({ moduleRequest }) => moduleRequest.value),
+    ...staticExports.flatMap(({ entries }) =>
+      entries.flatMap(({ moduleRequest }) => moduleRequest?.value ?? []),
+    ),
+    ...dynamicImports.map(({ moduleRequest: { start, end } }) => text.slice(start + 1, end - 1)),
+  ];
+  return names.map((name) =>
+    name.startsWith('.') ? path.join(path.dirname(file), name) : name.replace(/^#/, ''),
+  );
+}
