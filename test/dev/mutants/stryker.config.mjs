@@ -9,7 +9,7 @@ export default {
         'shared/money/*.ts',
         'shared/refunds/model/*.ts',
         'shared/policies/{balance,evaluate,explain,policy,policy-facts,preview}.ts',
-        'worker/deliver/{attempt-result}.ts',
+        'worker/deliver/attempt-result.ts',
       ],
   testRunner: 'vitest',
   plugins: ['@stryker-mutator/vitest-runner'],

@@ -104,7 +104,7 @@ const violations: [constraint: string, table: Table, change: Row][] = [
   ['refund_completed_names_processor_refund', 'refund', { status: 'completed' }],
   ['refund_failed_says_why', 'refund', { status: 'failed' }],
   ['refund_idempotency_key_length', 'refund', { idempotency_key: '', fingerprint }],
-  ['refund_fingerprint_has_idempotency_key', 'refund', { fingerprint: Buffer.alloc(32) }],
+  ['refund_fingerprint_has_idempotency_key', 'refund', { fingerprint }],
   ['refund_fingerprint_is_sha256', 'refund', { idempotency_key: 'k', fingerprint: Buffer.alloc(31) }],
   ['refund_work_is_due_or_flagged', 'refund_work', { due_at: null }],
   ['refund_work_flag_says_why', 'refund_work', { flagged_at: now }],
