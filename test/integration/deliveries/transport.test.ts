@@ -114,6 +114,17 @@ describe('outside of production', () => {
     server.close();
   });
 
+  test('does not use a connection again whose response was not read to the end', async () => {
+    const receiver = await newReceiver((response) =>
+      response.writeHead(200, { 'content-length': 1024 * 1024 }).write('x'.repeat(8 * 1024)),
+    );
+    const transport = open();
+    for (let sent = 0; sent < 4; sent += 1) {
+      expect(await post(transport, receiver.url)).toMatchObject({ status: 200, error: null });
+    }
+    expect(receiver.connections).toBeGreaterThanOrEqual(4);
+  });
+
   test('checks the address of every new connection', async () => {
     const receiver = await newReceiver((response) => response.writeHead(204, { connection: 'close' }).end());
     const answers = ['127.0.0.1', '127.0.0.2'];
