@@ -1,4 +1,5 @@
 # One image for every process of the service: the API by default, the worker and the migration by command.
+# docs/operations/deployment.md says how to pin this image by its digest.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build

@@ -1,12 +1,17 @@
 import type { TestProject } from 'vitest/node';
+import { findCompose } from './support/containers/find-compose.ts';
 import { findChromium } from './support/dashboard/browser.ts';
 import { canMountDisks } from './support/faults/small-disk.ts';
 import { compileService, removeCompiled } from './support/processes/compiled-service.ts';
+import { isNginxPresent } from './support/processes/nginx.ts';
 import { templateDatabase } from './support/processes/run-servers.ts';
 import { createDatabase, sealTemplate } from './support/stores/database-client.ts';
 import { startPostgres } from './support/stores/embedded-postgres.ts';
 import { findRedisServer, type RunningRedis, startRedis } from './support/stores/redis.ts';
 import { prepareForTests } from './support/stores/service-role.ts';
+
+/** Only `npm run test:system` has tests that need these. */
+const isRelease = process.env.RELEASE === 'true';
 
 /** Starts the servers that all files of a test run share. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
@@ -22,6 +27,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('redisUrl', redis?.url ?? null);
   project.provide('chromiumPath', chromiumIfPresent());
   project.provide('disks', mountsDisks());
+  project.provide('nginx', isRelease && nginxIsPresent());
+  project.provide('compose', isRelease ? composeIfPresent() : null);
   const compiledFolder = await compiling;
   project.provide('compiledFolder', compiledFolder);
   return async () => {
@@ -52,6 +59,24 @@ function mountsDisks(): boolean {
     'Run them as root on Linux, in a container with CAP_SYS_ADMIN.',
   );
   return false;
+}
+
+function nginxIsPresent(): boolean {
+  if (isNginxPresent()) return true;
+  reportSkipped('nginx is not on PATH', 'The test of the reverse proxy', 'Install nginx-light to run it.');
+  return false;
+}
+
+function composeIfPresent(): string[] | null {
+  const compose = findCompose();
+  if (compose === null) {
+    reportSkipped(
+      'no container engine answers, or Docker Compose is missing',
+      'The test of the image and of docker-compose.yml',
+      'Start Docker, or set DOCKER_HOST, to run it.',
+    );
+  }
+  return compose;
 }
 
 /** @throws Error in CI, which accepts no skipped tests. */

@@ -11,6 +11,10 @@ declare module 'vitest' {
     compiledFolder: string;
     /** Whether a test can mount a disk. */
     disks: boolean;
+    /** Whether nginx is on PATH; false where no test needs it. */
+    nginx: boolean;
+    /** Docker Compose, as a command and its first arguments; null without an engine, and where no test needs it. */
+    compose: string[] | null;
   }
 }
 
