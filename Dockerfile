@@ -7,12 +7,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Install scripts would generate the database client before its schema is here; it is done below.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json build.ts prisma.config.ts ./
-COPY prisma prisma
-COPY shared shared
-COPY api api
-COPY worker worker
-COPY test/dev/write-client-types.ts test/dev/
+# .dockerignore lets in nothing but sources.
+COPY . .
 RUN npx prisma generate --no-hints && npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

@@ -19,5 +19,5 @@ printf %s "$postgres" > postgres_password
 printf %s "postgresql://refunds:$postgres@postgres:5432/refunds" > database_owner_url
 printf %s "postgresql://refunds_service:$(password)@postgres:5432/refunds" > database_url
 printf %s "redis://:$redis@redis:6379" > redis_url
-printf 'requirepass %s\n' "$redis" > redis_config
+printf 'requirepass %s\n' "$redis" > redis.conf
 openssl rand -base64 32 > encryption_key
