@@ -73,6 +73,11 @@ export async function buildImage(name: string): Promise<void> {
   await run('docker', ['build', '--tag', name, ...base, root]);
 }
 
+/** @throws Error while a container uses it. */
+export async function removeImage(name: string): Promise<void> {
+  await run('docker', ['image', 'rm', name]);
+}
+
 interface RunOptions {
   cwd?: string;
   input?: string;

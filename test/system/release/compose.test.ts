@@ -10,6 +10,7 @@ import {
   type ComposeProject,
   type Container,
   openComposeProject,
+  removeImage,
 } from '../../support/containers/compose-project.ts';
 import '../../support/processes/run-servers.ts';
 import { freePort } from '../../support/processes/free-port.ts';
@@ -40,7 +41,8 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
   }, 60 * minuteMs);
 
   afterAll(async () => {
-    await project?.compose('down', '--volumes', '--rmi', 'local', '--timeout', '5');
+    await project?.compose('down', '--volumes', '--timeout', '5');
+    await removeImage(name);
     await sandbox?.close();
   }, 5 * minuteMs);
 
