@@ -1,4 +1,5 @@
 # One image for every process of the service: the API by default, the worker and the migration by command.
+# docs/operations/deployment.md says how to pin this image by its digest.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
@@ -6,12 +7,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 # Install scripts would generate the database client before its schema is here; it is done below.
 RUN npm ci --ignore-scripts --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json build.ts prisma.config.ts ./
-COPY prisma prisma
-COPY shared shared
-COPY api api
-COPY worker worker
-COPY test/dev/write-client-types.ts test/dev/
+# .dockerignore lets in nothing but sources.
+COPY . .
 RUN npx prisma generate --no-hints && npm run build
 
 FROM ${NODE_IMAGE} AS dependencies

@@ -6,6 +6,7 @@ import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import type { DueWork } from './schedule/due-work.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
+import { withHeartbeat } from './schedule/heartbeat.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
@@ -73,7 +74,15 @@ function scheduledTasks(
   refunds: ReadonlyMap<string, DueWork>,
   sender: WebhookSender,
 ): Task[] {
-  const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS } = deps.settings;
+  const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS, HEARTBEAT_PATH } = deps.settings;
+  const sweeps: Task[] = [
+    ...[...refunds].map(([processor, work]) => ({
+      name: `advance ${processor}`,
+      intervalMs: SWEEP_INTERVAL_MS,
+      run: async () => void (await work.look()),
+    })),
+    { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
+  ];
   const retention = {
     expireProcessorEvents,
     expireInvitations,
@@ -87,13 +96,8 @@ function scheduledTasks(
     run: (closing) => reconcileDueAccounts(deps, closing),
   };
   return [
-    ...[...refunds].map(([processor, work]) => ({
-      name: `advance ${processor}`,
-      intervalMs: SWEEP_INTERVAL_MS,
-      run: async () => void (await work.look()),
-    })),
+    ...withHeartbeat(HEARTBEAT_PATH, sweeps),
     feedPositionTask(deps),
-    { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
     {
       name: 'createDeliveries',
       intervalMs: deliveryCreationMs,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /** Invalid configuration. `message` has one line per problem and no values. */
@@ -86,6 +87,7 @@ const settingsSchema = z.object({
   PROCESSOR_TIMEOUT_MS: count(20_000),
   LOOKUP_SETTLE_DELAY_MS: z.coerce.number().int().min(0).optional(),
   SWEEP_INTERVAL_MS: count(1_000),
+  HEARTBEAT_PATH: optional,
   RETRY_BASE_MS: count(1_000),
   RETRY_CAP_MS: count(15 * 60 * 1000),
   MISCONFIGURED_RETRY_MS: count(5 * 60 * 1000),
@@ -118,15 +120,51 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
   return read(settingsSchema, env);
 }
 
-function read<Schema extends z.ZodType>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
+function read<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   // An empty value, as in env files and compose files, counts as missing, not as zero.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
-  const parsed = schema.safeParse(given);
+  const parsed = schema.safeParse({ ...given, ...readFiles(Object.keys(schema.shape), given) });
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(
     (issue) => `${issue.path[0]?.toString() ?? 'environment'} ${issue.message}`,
   );
   throw new ConfigError(lines.join('\n'));
+}
+
+/**
+ * Reads the settings that are in files: `NAME_FILE` is the path of a file with the value of `NAME`, as secrets are mounted.
+ * @throws ConfigError naming every variable whose file cannot be used, or that is set beside its setting.
+ */
+function readFiles(names: readonly string[], given: NodeJS.ProcessEnv): Record<string, string> {
+  const values: Record<string, string> = {};
+  const problems: string[] = [];
+  for (const name of names) {
+    const path = given[`${name}_FILE`];
+    if (path === undefined) continue;
+    try {
+      if (given[name] !== undefined) throw new ConfigError(`is set as well as ${name}: remove one of them`);
+      values[name] = readValue(path);
+    } catch (error) {
+      problems.push(`${name}_FILE ${(error as Error).message}`);
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'));
+  return values;
+}
+
+/** The content of a file without the line break at its end. An empty one is an error, because it was meant to be a secret. */
+function readValue(path: string): string {
+  let content: string;
+  try {
+    content = readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ConfigError(
+      `cannot be read (${(error as NodeJS.ErrnoException).code}): check its path and rights`,
+    );
+  }
+  const value = content.trimEnd();
+  if (value === '') throw new ConfigError('is an empty file: write the value into it');
+  return value;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
 import {
@@ -10,6 +10,7 @@ import {
 } from '#shared/platform/config.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 
 const databaseUrl = 'postgresql://someone:hidden-password@127.0.0.1:5432/refunds';
 const encryptionKey = Buffer.alloc(32, 7).toString('base64');
@@ -63,6 +64,46 @@ describe('settings', () => {
       expect.stringMatching(/^DATABASE_URL is required/),
       expect.stringMatching(/^ENCRYPTION_KEY is required/),
     ]);
+  });
+});
+
+describe('a setting from a file', () => {
+  const inFolder = useTemporaryFolder();
+
+  function fileWith(content: string): string {
+    const path = inFolder('secret');
+    writeFileSync(path, content);
+    return path;
+  }
+
+  test.each(settingNames.map((name) => [name]))('is read as if its content were the value of %s', (name) => {
+    const file = fileWith('hidden-content\n');
+    const outcomeOf = (env: NodeJS.ProcessEnv) => {
+      try {
+        return loadSettings(env);
+      } catch (error) {
+        return (error as ConfigError).message;
+      }
+    };
+    const outcome = outcomeOf({ [`${name}_FILE`]: file });
+    expect(outcome).toEqual(outcomeOf({ [name]: 'hidden-content' }));
+    expect(outcome).not.toEqual(loadSettings({}));
+  });
+
+  test.each([
+    [
+      'beside the setting itself',
+      'hidden',
+      /^REDIS_URL_FILE is set as well as REDIS_URL: remove one of them$/,
+    ],
+    ['that does not exist', null, /^REDIS_URL_FILE cannot be read \(ENOENT\): /],
+    ['that is empty', '\n', /^REDIS_URL_FILE is an empty file: /],
+  ])('%s is refused, without a value in the error', (what, content, message) => {
+    const REDIS_URL_FILE = content === null ? inFolder('missing') : fileWith(content);
+    const beside = what.startsWith('beside') ? { REDIS_URL: 'redis://:hidden@redis' } : {};
+    const refusal = messageOf(() => loadSettings({ REDIS_URL_FILE, ...beside }));
+    expect(refusal).toMatch(message);
+    expect(refusal).not.toContain('hidden');
   });
 });
 

@@ -9,6 +9,10 @@ declare module 'vitest' {
     chromiumPath: string | null;
     /** The folder of the compiled service. */
     compiledFolder: string;
+    /** Whether nginx is on PATH; false where no test needs it. */
+    nginx: boolean;
+    /** Docker Compose, as a command and its first arguments; null without an engine, and where no test needs it. */
+    compose: string[] | null;
   }
 }
 

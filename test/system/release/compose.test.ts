@@ -1,0 +1,218 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { type SandboxControl, sandboxControl } from '../../sandbox/clients.ts';
+import { PROCESSORS, sandboxCredentials } from '../../sandbox/processors.ts';
+import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
+import {
+  buildImage,
+  type ComposeProject,
+  type Container,
+  openComposeProject,
+  removeImage,
+} from '../../support/containers/compose-project.ts';
+import '../../support/processes/run-servers.ts';
+import { freePort } from '../../support/processes/free-port.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { type WaitOptions, waitFor } from '../../support/wait-for.ts';
+
+const compose = inject('compose');
+const name = `refund-test-${randomBytes(4).toString('hex')}`;
+const minuteMs = 60_000;
+const patient: WaitOptions = { timeoutMs: 5 * minuteMs, intervalMs: 250 };
+
+describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', () => {
+  const inFolder = useTemporaryFolder();
+  let sandbox: RunningSandbox;
+  let control: SandboxControl;
+  let project: ComposeProject;
+  let url: string;
+
+  beforeAll(async () => {
+    await buildImage(name);
+    const PORT = String(await freePort());
+    url = `http://127.0.0.1:${PORT}`;
+    const settings = { TRUSTED_PROXIES: 'none', PORT, REFUND_SERVICE_IMAGE: name };
+    project = await openComposeProject(compose ?? [], inFolder(), name, settings);
+    sandbox = await startSandbox({ port: 0, host: '0.0.0.0' });
+    control = sandboxControl(`http://127.0.0.1:${sandbox.port}`);
+    await project.compose('up', '--detach', '--no-build');
+  }, 60 * minuteMs);
+
+  afterAll(async () => {
+    await project?.compose('down', '--volumes', '--timeout', '5');
+    await removeImage(name);
+    await sandbox?.close();
+  }, 5 * minuteMs);
+
+  async function container(service: string): Promise<Container> {
+    const [found] = await project.containers(service);
+    if (found === undefined) throw new Error(`${service} has no container.`);
+    return found;
+  }
+
+  /** Waits until a service has this many containers, all in a state of health. */
+  async function untilHealthy(service: string, count = 1): Promise<Container[]> {
+    return await waitFor(
+      `${count} of ${service} to be healthy`,
+      async () => {
+        const all = await project.containers(service);
+        const healthy = all.filter(({ State }) => State.Health?.Status === 'healthy');
+        return all.length === count && healthy.length === count ? all : null;
+      },
+      patient,
+    );
+  }
+
+  /** Sends a signal to the service's process, which is the child of the container's first one. */
+  function signal(to: Container, signal: 'KILL' | 'STOP' | 'CONT'): Promise<string> {
+    return project.exec(to, ['sh', '-c', `kill -${signal} $(cat /proc/1/task/1/children)`]);
+  }
+
+  async function setUpOrganization(): Promise<string> {
+    const api = await container('api');
+    const admin = (input: string, ...args: string[]) =>
+      project.exec(api, ['node', 'dist/api/cli/main.js', ...args], input);
+    const organization = await admin('', 'organization', 'create', '--name', 'Acme Inc');
+    const place = ['--organization', organization, '--environment', 'test'];
+    const address = `http://${await project.hostAddress()}:${sandbox.port}`;
+    for (const [processor, credentials] of Object.entries(sandboxCredentials('test', address))) {
+      await admin(JSON.stringify(credentials), 'account', 'set', ...place, '--processor', processor);
+    }
+    return await admin('', 'key', 'create', ...place);
+  }
+
+  test('becomes healthy from secrets in files, once its database is migrated', async () => {
+    await Promise.all(['api', 'worker', 'postgres', 'redis'].map((service) => untilHealthy(service)));
+    expect((await container('migrate')).State).toMatchObject({ Status: 'exited', ExitCode: 0 });
+    expect(await (await fetch(`${url}/readyz`)).json()).toMatchObject({ status: 'ok' });
+    const refused = await project.exec(await container('redis'), ['redis-cli', 'ping']);
+    expect(refused).toMatch(/^NOAUTH/);
+  });
+
+  test.each(['api', 'worker'])(
+    'runs %s without root, rights to write, unbounded memory or secrets in its environment',
+    async (service) => {
+      const running = await container(service);
+      expect(await project.exec(running, ['id', '-u'])).not.toBe('0');
+      await expect(project.exec(running, ['touch', '/app/file'])).rejects.toThrow('Read-only file system');
+      const heap = ['node', '-p', 'v8.getHeapStatistics().heap_size_limit'];
+      const heapBytes = Number(await project.exec(running, heap));
+      expect(heapBytes).toBeLessThan(running.HostConfig.Memory * 0.75);
+      const environment = await project.exec(running, ['cat', '/proc/1/environ']);
+      for (const file of readdirSync(inFolder('secrets'))) {
+        expect(environment).not.toContain(readFileSync(inFolder('secrets', file), 'utf8').trim());
+      }
+    },
+  );
+
+  test(
+    'loses and doubles no refund while a worker is killed, frozen and joined by others, and the stores restart',
+    async () => {
+      const load = startLoad(url, control, await setUpOrganization());
+      const [worker] = await untilHealthy('worker');
+      if (worker === undefined) throw new Error('There is no worker.');
+      await load.until(10);
+
+      await signal(worker, 'KILL');
+      await waitFor('the engine to start it again', async () => (await container('worker')).RestartCount > 0);
+      await untilHealthy('worker');
+      await load.until(20);
+
+      await signal(worker, 'STOP');
+      await waitFor(
+        'the frozen worker to be unhealthy',
+        async () => (await container('worker')).State.Health?.Status === 'unhealthy',
+        patient,
+      );
+      await project.compose('up', '--detach', '--no-build', '--no-recreate', '--scale', 'worker=3');
+      await signal(worker, 'CONT');
+      await untilHealthy('worker', 3);
+      await load.until(30);
+
+      for (const store of ['redis', 'postgres']) {
+        await project.compose('restart', store);
+        await untilHealthy(store);
+        await load.until(load.count() + 10);
+      }
+
+      const accepted = await load.end();
+      for (const { id } of accepted) await untilCompleted(id, load.get);
+      const moved = (await Promise.all(PROCESSORS.map((processor) => control.refunds({ processor })))).flat();
+      const summary = (each: { transactionId: string; amount: number }) =>
+        `${each.transactionId} ${each.amount}`;
+      expect(moved.map(summary).sort()).toEqual(accepted.map(summary).sort());
+      console.log(`${accepted.length} refunds were accepted and moved, 0 lost, 0 doubled`);
+    },
+    20 * minuteMs,
+  );
+});
+
+interface Accepted {
+  id: string;
+  transactionId: string;
+  amount: number;
+}
+
+interface Load {
+  count(): number;
+  /** Waits until so many refunds have been accepted. */
+  until(count: number): Promise<unknown>;
+  /** Creates no more. @returns what was accepted. */
+  end(): Promise<Accepted[]>;
+  /** Reads a refund; null when there is no answer. */
+  get(id: string): Promise<{ status: string } | null>;
+}
+
+/** Creates a refund of a new payment four times a second, and repeats each request until it has an answer. */
+function startLoad(url: string, control: SandboxControl, key: string): Load {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'wait=0' };
+  const accepted: Accepted[] = [];
+  let isEnding = false;
+
+  const call = async (path: string, init: RequestInit): Promise<{ id: string; status: string } | null> => {
+    const signal = AbortSignal.timeout(20_000);
+    const answer = await fetch(`${url}${path}`, { ...init, signal }).catch(() => null);
+    if (answer === null || answer.status >= 500) return null;
+    const body = (await answer.json()) as { data: { id: string; status: string } };
+    if (!answer.ok) throw new Error(`${path} was refused: ${JSON.stringify(body)}`);
+    return body.data;
+  };
+  const create = async (number: number) => {
+    const processor = PROCESSORS[number % PROCESSORS.length];
+    const transactionId = await control.transaction({ processor, amount: 10_000, currency: 'usd' });
+    const amount = 1_000 + number;
+    const init = {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': `order-${number}` },
+      body: JSON.stringify({ transactionId, amount, reason: 'other' }),
+    };
+    const { id } = await waitFor(`an answer to ${number}`, () => call('/v1/refunds', init), patient);
+    accepted.push({ id, transactionId, amount });
+  };
+  const creating = (async () => {
+    const underWay: Promise<void>[] = [];
+    for (let number = 0; !isEnding; number += 1) {
+      underWay.push(create(number));
+      await sleep(250);
+    }
+    await Promise.all(underWay);
+  })();
+  // Reported by `end`.
+  creating.catch(() => undefined);
+  return {
+    count: () => accepted.length,
+    until: (count) => waitFor(`${count} refunds to be accepted`, () => accepted.length >= count, patient),
+    async end() {
+      isEnding = true;
+      await creating;
+      return accepted;
+    },
+    get: (id) => call(`/v1/refunds/${id}`, { headers }),
+  };
+}
+
+async function untilCompleted(id: string, get: Load['get']): Promise<void> {
+  await waitFor(`${id} to complete`, async () => (await get(id))?.status === 'completed', patient);
+}

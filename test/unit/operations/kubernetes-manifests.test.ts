@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { ScaledObject } from '@kubernetes-models/keda/keda.sh/v1alpha1';
+import { Deployment } from 'kubernetes-models/apps/v1';
+import { HorizontalPodAutoscaler } from 'kubernetes-models/autoscaling/v2';
+import { Job } from 'kubernetes-models/batch/v1';
+import { PodDisruptionBudget } from 'kubernetes-models/policy/v1';
+import { type Container, Secret, Service } from 'kubernetes-models/v1';
+import { expect, test } from 'vitest';
+import { parseAllDocuments } from 'yaml';
+import { settingNames } from '#shared/platform/config.ts';
+
+const folder = resolve(import.meta.dirname, '../../../docs/operations/kubernetes');
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string };
+  spec?: { template?: { spec: { containers: Container[] } } };
+}
+
+const manifests = readdirSync(folder).flatMap((file) =>
+  parseAllDocuments(readFileSync(resolve(folder, file), 'utf8')).map((parsed) => ({
+    file,
+    manifest: parsed.toJS() as Manifest,
+  })),
+);
+
+/** The schemas of Kubernetes and KEDA, by kind. */
+const kinds = {
+  Deployment,
+  HorizontalPodAutoscaler,
+  Job,
+  PodDisruptionBudget,
+  ScaledObject,
+  Secret,
+  Service,
+};
+
+test.each(manifests.map(({ file, manifest }) => [file, manifest.kind, manifest] as const))(
+  '%s: the %s fits its schema and has no field that Kubernetes does not know',
+  (_file, kind, manifest) => {
+    const { validate } = kinds[kind as keyof typeof kinds].prototype;
+    // The schemas allow every unknown field, and so never read one.
+    const { watched, unread } = watchReads(manifest);
+    expect(() => validate.call(watched)).not.toThrow();
+    expect([...unread]).toEqual([]);
+  },
+);
+
+/** Stands in for a document and keeps the paths of the fields that have not been read. */
+function watchReads(document: object): { watched: never; unread: Set<string> } {
+  const unread = new Set<string>();
+  const watch = (value: unknown, path: string): unknown => {
+    if (typeof value !== 'object' || value === null) return value;
+    const parts: object = Array.isArray(value) ? [] : {};
+    for (const [key, part] of Object.entries(value)) {
+      unread.add(`${path}/${key}`);
+      Object.assign(parts, { [key]: watch(part, `${path}/${key}`) });
+    }
+    return new Proxy(parts, {
+      get(target, key) {
+        unread.delete(`${path}/${String(key)}`);
+        return Reflect.get(target, key);
+      },
+    });
+  };
+  return { watched: watch(document, '') as never, unread };
+}
+
+test('the containers set only settings of the service, and what they need is mounted', () => {
+  const containers = manifests.flatMap(({ manifest }) => manifest.spec?.template?.spec.containers ?? []);
+  expect(containers).toHaveLength(3);
+  const ofNode = ['NODE_OPTIONS'];
+  const known = [...ofNode, ...settingNames, ...settingNames.map((name) => `${name}_FILE`)];
+  const secretKeys = manifests.flatMap(({ manifest }) =>
+    Object.keys((manifest as { stringData?: object }).stringData ?? {}),
+  );
+  for (const { env = [], securityContext } of containers) {
+    expect(known).toEqual(expect.arrayContaining(env.map(({ name }) => name)));
+    const files = env.filter(({ name }) => name.endsWith('_FILE')).map(({ value = '' }) => value);
+    expect(secretKeys).toEqual(expect.arrayContaining(files.map((path) => path.split('/').at(-1))));
+    expect(securityContext).toMatchObject({ readOnlyRootFilesystem: true, allowPrivilegeEscalation: false });
+  }
+});
