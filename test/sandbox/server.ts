@@ -12,6 +12,8 @@ const KEEP_ALIVE_MS = 65_000;
 export interface SandboxOptions extends Omit<LedgerOptions, 'processors'> {
   /** 0 picks a free one. */
   port: number;
+  /** 127.0.0.1 by default. */
+  host?: string;
   /** Stripe and Braintree by default. */
   processors?: LedgerOptions['processors'] | undefined;
 }
@@ -21,15 +23,16 @@ export interface RunningSandbox {
   close(): Promise<void>;
 }
 
-/** Starts a sandbox on 127.0.0.1. */
+/** Starts a sandbox. Its `url` is for this machine. */
 export async function startSandbox({
   port,
+  host = '127.0.0.1',
   processors = Object.values(sandboxProcessors),
   ...options
 }: SandboxOptions): Promise<RunningSandbox> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
   // A second sandbox on the port fails here, before it rewrites the data file.
-  server.listen(port, '127.0.0.1');
+  server.listen(port, host);
   await once(server, 'listening');
   const ledger = await openLedger(server, { ...options, processors });
   const timers = new Set<NodeJS.Timeout>();

@@ -9,6 +9,7 @@ import { acceptedWithin, findCandidates } from '#shared/reconciliation/our-refun
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
 import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
+import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
@@ -185,6 +186,7 @@ export function stepsOf(
       const of = { ...owner, processor: 'stripe', transactionId };
       expect((await recordPayment(db, of, facts, new Date())).amount).toBe(100_000n);
     },
+    'the position of the feed': () => readRecovery(deps.reads),
     'a refund': get('/v1/refunds/:id'),
     'its events': get('/v1/refunds/:id/events'),
     ...Object.fromEntries(

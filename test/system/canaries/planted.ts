@@ -39,6 +39,7 @@ export const cards = {
   inReason: newCard('a card in the reason of a rejection'),
   inDatabaseError: newCard('a card in an error of PostgreSQL'),
   inCurrency: newCard('a card as a currency'),
+  inIdempotencyKey: newCard('a card as an Idempotency-Key'),
 };
 
 /** Data of a client, which is stored only in its own columns. */
@@ -50,10 +51,6 @@ export const owned = {
   transactionId: {
     canary: newCard('a card as a transaction id'),
     columns: ['public.refund.transaction_id', 'public.payment_name.name'],
-  },
-  idempotencyKey: {
-    canary: newCard('a card as an Idempotency-Key'),
-    columns: ['public.refund.idempotency_key'],
   },
 } satisfies Record<string, { canary: Canary; columns: readonly string[] }>;
 

@@ -49,13 +49,13 @@ export async function create(site: Site, api: ApiProcess, body: object, options:
 }
 
 export async function useCorrectly(site: Site, api: ApiProcess): Promise<void> {
-  const { metadata, transactionId, idempotencyKey } = owned;
+  const { metadata, transactionId } = owned;
   const payment = await newPayment(site.processes.service);
   const { status, body } = await create(
     site,
     api,
     { transactionId: payment, metadata: { card: metadata.canary.text } },
-    { headers: { 'idempotency-key': idempotencyKey.canary.text } },
+    { headers: { 'idempotency-key': cards.inIdempotencyKey.text } },
   );
   expect([status, body.data?.metadata]).toEqual([200, { card: metadata.canary.text }]);
   // The sandbox knows every id that Braintree could have.

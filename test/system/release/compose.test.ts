@@ -36,7 +36,7 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
     const settings = { TRUSTED_PROXIES: 'none', PORT, REFUND_SERVICE_IMAGE: name };
     project = await openComposeProject(compose ?? [], inFolder(), name, settings);
     sandbox = await startSandbox({ port: 0, host: '0.0.0.0' });
-    control = sandboxControl(`http://127.0.0.1:${sandbox.port}`);
+    control = sandboxControl(sandbox.url);
     await project.compose('up', '--detach', '--no-build');
   }, 60 * minuteMs);
 
@@ -76,7 +76,7 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
       project.exec(api, ['node', 'dist/api/cli/main.js', ...args], input);
     const organization = await admin('', 'organization', 'create', '--name', 'Acme Inc');
     const place = ['--organization', organization, '--environment', 'test'];
-    const address = `http://${await project.hostAddress()}:${sandbox.port}`;
+    const address = sandbox.url.replace('127.0.0.1', await project.hostAddress());
     for (const [processor, credentials] of Object.entries(sandboxCredentials('test', address))) {
       await admin(JSON.stringify(credentials), 'account', 'set', ...place, '--processor', processor);
     }
