@@ -283,7 +283,7 @@ describe('requests of two payments that are decided at the same moment', () => {
     vi.spyOn(service.deps.statements, 'create').mockImplementationOnce(async (item) => {
       return await service.deps.db.$transaction(
         async (tx) => {
-          const result = await openRefundStatements(tx as Database, 0).create(item);
+          const result = await openRefundStatements(tx as Database, 0, service.deps.metrics).create(item);
           isRecorded.open();
           await mayCommit.opened;
           return result;

@@ -116,7 +116,7 @@ test('no more indexes take part than have a query to serve', async () => {
       'refund_list_by_status',
       'refund_pkey',
     ],
-    refund_work: ['refund_work_due', 'refund_work_flagged', 'refund_work_pkey'],
+    refund_work: ['refund_work_due', 'refund_work_flagged', 'refund_work_pkey', 'refund_work_retrying'],
     refund_event: [
       'refund_event_all_feeds',
       'refund_event_feed',

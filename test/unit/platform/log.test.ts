@@ -70,6 +70,16 @@ describe('the log', () => {
     expect(JSON.parse(line).err).toMatchObject({ ...told, stack: expect.stringContaining('the cause') });
   });
 
+  test.each([
+    ['a refused connection', Object.assign(new Error('connect\n  ECONNREFUSED'), { code: 'ECONNREFUSED' })],
+    ['a Redis that does not answer', new Error('Command timed out')],
+    ['an answer of 503', new ServiceError('service_unavailable', 'Retry in a few seconds.')],
+  ])('writes expected trouble without a stack: %s', (_what, error) => {
+    const { err } = JSON.parse(written({ err: error }));
+    expect(err.message).toBe(error.message.replace(/\s+/g, ' '));
+    expect(err).not.toHaveProperty('stack');
+  });
+
   test('writes one JSON object per line and keeps numbers', () => {
     const line = written({ responseTime: 3.123456789012345, note: 'über\n"quoted" \\ 🙂' });
     expect(line.endsWith('\n')).toBe(true);
