@@ -10,6 +10,7 @@ import { operationRoutes } from './http/operation-routes.ts';
 import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { RequestLog } from './http/request-log.ts';
+import { measureRequests } from './http/request-metrics.ts';
 import { type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { jsonSecurityHeaders } from './http/security-headers.ts';
@@ -43,6 +44,7 @@ export async function buildApp(
     logController: new RequestLog(deps.log),
     ignoreTrailingSlash: true,
   });
+  measureRequests(app, deps.metrics);
   // Requests that wait get what is there now, so that closing does not wait for them.
   app.addHook('preClose', async () => closing.abort());
   const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = deps.settings;

@@ -4,6 +4,7 @@ import {
   openDependencies,
   untilClockStarted,
 } from '#shared/dependencies.ts';
+import type { MetricsListener } from '#shared/metrics/serve-metrics.ts';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import { type Database, openDatabase } from '#shared/platform/database.ts';
 import type { Logger } from '#shared/platform/log.ts';
@@ -23,13 +24,18 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
   });
   const { app, browserApp } = await buildApp({ ...deps, dashboardDb });
   await untilClockStarted(deps);
+  let metrics: MetricsListener | null = null;
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await app.close();
+    await metrics?.close();
     await dashboardDb.$disconnect();
     await closeDependencies(deps);
   });
   await app.listen({ host: settings.HOST, port: settings.PORT });
   setTimeout(() => loadBrowserApp(browserApp, log), quietMs).unref();
+  // Loaded once the API listens, as everything that requests do not need.
+  const { serveMetrics } = await import('#shared/metrics/serve-metrics.ts');
+  metrics = await serveMetrics(deps, { main: deps.db, reads: deps.reads, dashboard: dashboardDb });
   await inviteFirstOwner(deps);
 }
 

@@ -12,7 +12,7 @@ export const tableRights = {
   ),
   [everything]: tables(
     'invitation lockout membership payment policy processor_event reconciliation_finding reconciliation_run refund_work ' +
-      'second_factor session webhook_delivery webhook_endpoint',
+      'second_factor session webhook_delivery webhook_endpoint worker',
   ),
 };
 

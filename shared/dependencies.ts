@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type HealthReads, openHealthReads } from './health/read-health.ts';
+import { type Metrics, openMetrics } from './metrics/metrics.ts';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
 import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
 import { type Clock, DatabaseClock } from './platform/clock.ts';
@@ -22,6 +24,7 @@ import { openRefundReads, type RefundReads } from './refunds/queries/find-refund
 export interface Dependencies {
   settings: ServiceSettings;
   log: Logger;
+  metrics: Metrics;
   clock: Clock;
   /** Uniform in [0, 1), for jitter. */
   random: () => number;
@@ -40,6 +43,7 @@ export interface Dependencies {
   apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
   hashLimiter: HashLimiter;
+  health: HealthReads;
 }
 
 /** Builds the dependencies of a process. No store has to be reachable yet. */
@@ -53,11 +57,13 @@ export function openDependencies(
   const preparesStatements = DATABASE_PREPARED_STATEMENTS;
   const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, preparesStatements });
   const reads = overrides.reads ?? openReads(DATABASE_URL, { poolSize: readConnections, preparesStatements });
+  const metrics = overrides.metrics ?? openMetrics();
   const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime: () => serviceTime(db) });
   const positionMarks = overrides.positionMarks ?? marksInMemory();
   return {
     settings,
     log,
+    metrics,
     clock,
     random: Math.random,
     db,
@@ -65,12 +71,15 @@ export function openDependencies(
     apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
     refundReads: openRefundReads(reads),
-    statements: openRefundStatements(db, leaseMs(settings), positionMarks),
+    statements: openRefundStatements(db, leaseMs(settings), { metrics, positionMarks }),
     positionMarks,
-    queues: new RefundQueues(settings, processorNames, log),
+    queues: new RefundQueues(settings, processorNames, log, (queue, result) =>
+      metrics.wakeUps.inc({ queue, result }),
+    ),
     secrets,
     connections: new ProcessorConnections({ db, clock, log, secrets }),
     hashLimiter: openHashLimiter(),
+    health: openHealthReads(db),
     whileWaiting: (wait) => wait(),
     ...overrides,
   };

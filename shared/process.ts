@@ -12,7 +12,7 @@ export function runMain(main: () => Promise<void>): void {
 function describe(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    return `${error.message}: the port is in use. Stop the other process, or set PORT.`;
+    return `${error.message}: the port is in use. Stop the other process, or set PORT or METRICS_PORT.`;
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -1,4 +1,5 @@
 import { closeDependencies, openDependencies, untilClockStarted } from '#shared/dependencies.ts';
+import { serveMetrics } from '#shared/metrics/serve-metrics.ts';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
@@ -12,8 +13,10 @@ runMain(async () => {
   const deps = openDependencies(settings, log, { positionMarks });
   await Promise.all([untilClockStarted(deps), positionMarks.read()]);
   const workers = startWorkers(deps);
+  const metrics = await serveMetrics(deps, { main: deps.db, reads: deps.reads });
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
     await workers.close();
+    await metrics.close();
     await closeDependencies(deps);
   });
   log.info({ concurrency: settings.WORKER_CONCURRENCY }, 'working');

@@ -1,4 +1,6 @@
 import type { Dependencies } from '#shared/dependencies.ts';
+import { heartbeatMs, noteHeartbeat } from '#shared/health/heartbeat.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { openRefundWork } from './advance/refund-work.ts';
@@ -27,18 +29,25 @@ const deliveryCreationMs = 200;
 
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
-  const { settings, log } = deps;
+  const { settings, log, metrics } = deps;
   const refunds = new Map(processorNames.map((processor) => [processor, openRefundWork(deps, processor)]));
   const sender = openWebhookSender(deps);
   const workers = [...refunds].map(([processor, work]) =>
     openWorker(
       settings,
       refundQueueName(processor),
-      (release) => lookOnWakeUp(deps, processor, work, release),
+      (release) => {
+        metrics.wakeUps.inc({ queue: refundQueueName(processor), result: 'handled' });
+        return lookOnWakeUp(deps, processor, work, release);
+      },
       log,
     ),
   );
-  workers.push(openWorker(settings, deliveryQueueName, () => sender.sweep(), log));
+  const sweepOnWakeUp = () => {
+    metrics.wakeUps.inc({ queue: deliveryQueueName, result: 'handled' });
+    return sender.sweep();
+  };
+  workers.push(openWorker(settings, deliveryQueueName, sweepOnWakeUp, log));
   const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender));
   return {
     async close() {
@@ -95,7 +104,9 @@ function scheduledTasks(
     intervalMs: Math.min(longestReconciliationCheckMs, RECONCILIATION_INTERVAL_MS / 10),
     run: (closing) => reconcileDueAccounts(deps, closing),
   };
+  const workerId = newId('wrk');
   return [
+    { name: 'heartbeat', intervalMs: heartbeatMs, run: () => noteHeartbeat(deps.db, workerId) },
     ...withHeartbeat(HEARTBEAT_PATH, sweeps),
     feedPositionTask(deps),
     {

@@ -10,6 +10,7 @@ import { protectPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
 import { requireConfirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
+import { healthPage } from './pages/health.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
@@ -78,6 +79,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       requireMember(scope, deps);
       confirmRights(scope, deps);
       overviewPages(scope, deps);
+      healthPage(scope, deps);
       policyPages(scope, deps);
       apiKeyPages(scope, deps);
       accountPages(scope, deps);

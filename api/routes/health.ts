@@ -1,24 +1,53 @@
 import { z } from 'zod';
+import { type ProcessorPlace, readHealthInTime, type ServiceHealth } from '#shared/health/read-health.ts';
+import { isUnanswered } from '#shared/health/trouble.ts';
+import { environments } from '#shared/platform/environment.ts';
 import { jsonResponse, responsesOf, routePlugin } from '../http/route.ts';
 
 const readyTimeoutMs = 2_000;
 
 const status = z.object({ status: z.literal('ok') });
 const store = z.enum(['up', 'down']);
-const ready = z.object({ status: z.enum(['ok', 'degraded']), database: store, queue: store });
+const ready = z.object({
+  status: z.enum(['ok', 'degraded']),
+  database: store,
+  queue: store,
+  workers: store.meta({ description: '`down`: no worker was seen in the last 20 seconds.' }),
+  processors: z
+    .array(
+      z.object({
+        processor: z.string(),
+        environment: z.enum(environments),
+        trouble: z.enum(['unanswered', 'credentials_refused']),
+      }),
+    )
+    .meta({ description: 'Processors with an account in trouble.' }),
+});
+const allUp = { database: 'up', queue: 'up', workers: 'up' } as const;
+const readyExamples = {
+  ok: { value: { status: 'ok' as const, ...allUp, processors: [] } },
+  degraded: {
+    value: {
+      ...{ status: 'degraded' as const, ...allUp },
+      processors: [{ processor: 'stripe', environment: 'live' as const, trouble: 'unanswered' as const }],
+    },
+  },
+};
+
 const notReady = z.union([
   z.object({ status: z.literal('unavailable'), database: store, queue: store }),
   z.object({ status: z.literal('overloaded') }),
 ]);
 
 /**
- * `/healthz`: the process runs. `/readyz`: it can accept refunds, which takes the database. Without the queue it still
- * can: refunds are processed once the queue is back. An overloaded process does not check either.
+ * `/healthz`: the process runs. `/readyz`: it can accept refunds, which takes the database. Without the queue, a worker or a processor
+ * it still can: refunds are processed once these are back, and taking the API out as well would refuse them. An overloaded process
+ * checks nothing.
  */
 export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
   { name: 'health' },
   async (app, { isOverloaded }) => {
-    const { db, queues } = app.deps;
+    const { db, queues, health } = app.deps;
     app.get(
       '/healthz',
       {
@@ -40,12 +69,13 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
           operationId: 'readiness',
           summary: 'Readiness',
           description:
-            '`degraded`: the queue is down; refunds are accepted and processed once it is back. ' +
+            '`degraded`: the queue is down, no worker runs, or a processor answers nothing; refunds are accepted and ' +
+            'processed later. Refused credentials are named and degrade nothing: they concern one account. ' +
             '`overloaded`: the process has too many requests.',
           tags: ['Health'],
           security: [],
           response: {
-            200: jsonResponse('Refunds are accepted.', ready),
+            200: jsonResponse('Refunds are accepted.', ready, readyExamples),
             ...responsesOf(['validation_error']),
             503: jsonResponse('The database is unavailable, or the process is overloaded.', notReady),
           },
@@ -53,18 +83,45 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
       },
       async (_request, reply) => {
         if (isOverloaded()) return reply.code(503).header('retry-after', 2).send({ status: 'overloaded' });
-        const [database, queue] = await Promise.all([
+        const [database, queue, state] = await Promise.all([
           isUp(db.$queryRaw`SELECT FROM refund LIMIT 1`),
           isUp(queues.ping()),
+          readHealthInTime(health),
         ]);
         if (database === 'down') {
           return reply.code(503).header('retry-after', 2).send({ status: 'unavailable', database, queue });
         }
-        return { status: queue === 'up' ? ('ok' as const) : ('degraded' as const), database, queue };
+        const workers = (state?.workers.alive ?? 0) > 0 ? ('up' as const) : ('down' as const);
+        const processors = state === null ? [] : troublesOf(state);
+        const isDegraded =
+          queue === 'down' ||
+          workers === 'down' ||
+          processors.some(({ trouble }) => trouble === 'unanswered');
+        return {
+          status: isDegraded ? ('degraded' as const) : ('ok' as const),
+          database,
+          queue,
+          workers,
+          processors,
+        };
       },
     );
   },
 );
+
+/** Each processor and environment once per trouble, without what concerns one organization. */
+function troublesOf({ accountsInTrouble, misconfigured, now }: ServiceHealth) {
+  const unanswered = accountsInTrouble.filter((account) => isUnanswered(account, now));
+  const places = new Map(unanswered.map((place) => [`${place.processor} ${place.environment}`, place]));
+  return [
+    ...[...places.values()].map((place) => troubleAt(place, 'unanswered')),
+    ...misconfigured.map((place) => troubleAt(place, 'credentials_refused')),
+  ];
+}
+
+function troubleAt<Trouble extends string>({ processor, environment }: ProcessorPlace, trouble: Trouble) {
+  return { processor, environment, trouble };
+}
 
 async function isUp(probe: Promise<unknown>): Promise<'up' | 'down'> {
   const timeout = AbortSignal.timeout(readyTimeoutMs);

@@ -1,3 +1,5 @@
+import { readWorkers, type Workers } from '../health/heartbeat.ts';
+import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '../health/trouble.ts';
 import { type Database, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { withoutCredentials } from '../processors/accounts/connections.ts';
@@ -24,6 +26,12 @@ export interface FailedReconciliation {
 
 /** What needs attention in one organization and environment. */
 export interface NeedsAttention {
+  /** When it was read, in the database's time. */
+  now: Date;
+  /** Those of the whole service. */
+  workers: Workers;
+  /** Accounts whose processor answers nothing, by the processor's name. */
+  unansweredAccounts: AccountInTrouble[];
   approvals: AttentionCount;
   /** A refund may be among these and await approval as well. */
   flagged: AttentionCount;
@@ -41,7 +49,9 @@ const countCap = 100;
 
 /** Reads what needs attention, at a cost that does not depend on how many refunds there are. */
 export async function readNeedsAttention(db: Database, owner: RefundOwner): Promise<NeedsAttention> {
-  const [approvals, flagged, refusedAccounts, failedReconciliations, disabledEndpoints] = await Promise.all([
+  const [read, troubled, approvals, flagged, ...others] = await Promise.all([
+    readWorkers(db),
+    findAccountsInTrouble(db, owner),
     countAttention(
       db,
       Prisma.sql`SELECT currency, amount, created_at AS since FROM refund
@@ -59,7 +69,13 @@ export async function readNeedsAttention(db: Database, owner: RefundOwner): Prom
     readFailedReconciliations(db, owner),
     findDisabledEndpoints(db, owner),
   ]);
-  return { approvals, flagged, refusedAccounts, failedReconciliations, disabledEndpoints };
+  const { now, ...workers } = read;
+  const unansweredAccounts = troubled.filter((account) => isUnanswered(account, now));
+  const [refusedAccounts, failedReconciliations, disabledEndpoints] = others;
+  return {
+    ...{ now, workers, unansweredAccounts, approvals, flagged },
+    ...{ refusedAccounts, failedReconciliations, disabledEndpoints },
+  };
 }
 
 /** @param refunds a query with the columns `currency`, `amount` and `since`. */

@@ -50,6 +50,8 @@ const settingsSchema = z.object({
   NODE_ENV: z.string().default('development'),
   HOST: z.string().default('127.0.0.1'),
   PORT: z.coerce.number().int().min(0).max(65535).default(3000),
+  METRICS_HOST: z.string().default('127.0.0.1'),
+  METRICS_PORT: z.coerce.number().int().min(0).max(65535).optional(),
   TRUSTED_PROXIES: trustedProxies,
   DATA_DIR: z.string().default('.data'),
   DATABASE_URL: optional,

@@ -23,6 +23,7 @@ export type {
   WebhookDelivery,
   WebhookEndpoint,
 } from '#prisma/generated/client.ts';
+export { isDatabaseUnavailable, isDeadlock, isNothingDone, isUniqueViolation } from './store-errors.ts';
 export { Prisma };
 
 /** The database, with a pool of its own. */
@@ -40,16 +41,30 @@ export interface DatabaseOptions {
 
 /** Opens a connection pool; connections are made on first use. */
 export function openDatabase(databaseUrl: string, options: DatabaseOptions): Database {
-  const adapter = new PrismaPg(poolConfig(databaseUrl, options), {
+  const pool = new pg.Pool(poolConfig(databaseUrl, options));
+  const adapter = new PrismaPg(pool, {
+    disposeExternalPool: true,
     // Without names every statement is parsed and planned again.
     ...((options.preparesStatements ?? true) ? { statementNameGenerator: ({ sql }) => nameOf(sql) } : {}),
   });
-  return new PrismaClient({
+  const db = new PrismaClient({
     adapter,
     transactionOptions: { maxWait: 3_000, timeout: 10_000 },
     errorFormat: 'minimal',
   });
+  pools.set(db, pool);
+  return db;
 }
+
+/** How a pool is used at the moment, in connections. */
+export type PoolUse = Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>>;
+
+/** @param opened what `openDatabase` or `openReads` returned; null for anything else. */
+export function poolUse(opened: object): PoolUse | null {
+  return pools.get(opened) ?? null;
+}
+
+const pools = new WeakMap<object, pg.Pool>();
 
 /** Frequent reads without the ORM, which would cost many times more CPU than the statement. */
 export interface Reads {
@@ -63,7 +78,7 @@ export function openReads(databaseUrl: string, options: DatabaseOptions): Reads 
   const pool = new pg.Pool(poolConfig(databaseUrl, options));
   pool.on('error', () => {});
   const isPrepared = options.preparesStatements ?? true;
-  return {
+  const reads: Reads = {
     async query<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
       // Statements that are composed of filters are many: PostgreSQL keeps the plans of the first ones.
       const isKept = isPrepared && (names.has(text) || names.size < mostNames);
@@ -73,6 +88,8 @@ export function openReads(databaseUrl: string, options: DatabaseOptions): Reads 
     },
     close: () => pool.end(),
   };
+  pools.set(reads, pool);
+  return reads;
 }
 
 /** 64-bit integers as bigint, everything else as the driver parses it. */
@@ -113,114 +130,11 @@ function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.Pool
   };
 }
 
-/** Codes of Prisma, PostgreSQL and the network for a database that is temporarily unavailable. */
-const unavailableCodes = new Set([
-  // The tables or the role of the service do not exist yet: the migration has not run.
-  ...['P2021', '42P01', '28P01'],
-  ...['P1000', 'P1001', 'P1002', 'P1008', 'P1010', 'P1011', 'P1017', 'P2024', 'P2028', 'P2037'],
-  ...[
-    '57P01',
-    '57P02',
-    '57P03',
-    '57014',
-    '53300',
-    '53100',
-    '53200',
-    '08000',
-    '08001',
-    '08003',
-    '08006',
-    '25P03',
-    // Deadlocks, serialization failures and lock timeouts: the transaction was rolled back.
-    ...['40P01', '40001', '55P03'],
-  ],
-  ...[
-    'ECONNREFUSED',
-    'ECONNRESET',
-    'ETIMEDOUT',
-    'EPIPE',
-    'ENOTFOUND',
-    'EAI_AGAIN',
-    'EHOSTUNREACH',
-    'ENETUNREACH',
-  ],
-]);
-
-const unavailableKinds = new Set([
-  'DatabaseNotReachable',
-  'ConnectionClosed',
-  'SocketTimeout',
-  'TooManyConnections',
-]);
-
-const unavailableMessages =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|can't reach database|server has closed the connection|not queryable|transaction (already closed|not found)|unable to start a transaction/i;
-
-/** True when the database is unreachable, full or too slow; false when the statement was wrong. */
-export function isDatabaseUnavailable(error: unknown): boolean {
-  for (const link of chainOf(error)) {
-    if (typeof link.code === 'string' && unavailableCodes.has(link.code)) return true;
-    if (typeof link.originalCode === 'string' && unavailableCodes.has(link.originalCode)) return true;
-    if (typeof link.kind === 'string' && unavailableKinds.has(link.kind)) return true;
-    if (typeof link.message === 'string' && unavailableMessages.test(link.message)) return true;
-  }
-  return false;
-}
-
-/** True when PostgreSQL rolled a statement back because of another session, so that it may be repeated. */
-export function isDeadlock(error: unknown): boolean {
-  return chainOf(error).some(({ code, originalCode }) =>
-    [code, originalCode].some((each) => each === '40P01' || each === '40001'),
-  );
-}
-
-/** Codes of connections that were not made, and of statements that PostgreSQL refused and rolled back. */
-const nothingDoneCodes = new Set([
-  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '28P01', '57P03', '53300'],
-  ...['P2021', '42P01', '53100', '53200', '57014', '40P01', '40001', '55P03'],
-]);
-
-/** True when nothing was changed; false when the connection broke and the outcome is unknown. */
-export function isNothingDone(error: unknown): boolean {
-  return chainOf(error).some(
-    ({ code, originalCode, kind, message }) =>
-      [code, originalCode].some((each) => typeof each === 'string' && nothingDoneCodes.has(each)) ||
-      kind === 'DatabaseNotReachable' ||
-      kind === 'TooManyConnections' ||
-      (typeof message === 'string' &&
-        /timeout exceeded when trying to connect|can't reach database/i.test(message)),
-  );
-}
-
 /** The database's time, which all times of refunds use. */
 export async function serviceTime(db: DatabaseTransaction): Promise<Date> {
   const [row] = await db.$queryRaw<{ now: Date }[]>`SELECT service_time() AS now`;
   if (row === undefined) throw new Error('service_time() returned no row');
   return row.now;
-}
-
-/** True for a violated unique constraint. */
-export function isUniqueViolation(error: unknown): boolean {
-  return chainOf(error).some((link) => link.code === 'P2002' || link.originalCode === '23505');
-}
-
-interface ErrorLink {
-  code?: unknown;
-  originalCode?: unknown;
-  kind?: unknown;
-  message?: unknown;
-}
-
-/** An error and its causes, including Prisma's `meta.driverAdapterError`; eight levels at most. */
-function chainOf(error: unknown): ErrorLink[] {
-  const links: ErrorLink[] = [];
-  let current: unknown = error;
-  while (typeof current === 'object' && current !== null && links.length < 8) {
-    links.push(current);
-    const { cause, meta } = current as { cause?: unknown; meta?: { driverAdapterError?: unknown } };
-    current = cause ?? meta?.driverAdapterError;
-  }
-  return links;
 }
 
 /**

@@ -178,4 +178,9 @@ export class ServiceError extends Error {
     this.status = errorCatalogue[code].status;
     this.retryAfterSeconds = options.retryAfterSeconds ?? null;
   }
+
+  /** True for what happens now and then and is no bug, so that it is logged without a stack. */
+  get isExpected(): boolean {
+    return this.code === 'service_unavailable';
+  }
 }

@@ -15,11 +15,12 @@ const prefixes = [
   'inv',
   'we',
   'del',
+  'wrk',
 ] as const;
 
 /**
  * Organization, user, API key, processor account, refund, event, policy, audit log entry, processor event, reconciliation run,
- * reconciliation finding, session, invitation, webhook endpoint, webhook delivery.
+ * reconciliation finding, session, invitation, webhook endpoint, webhook delivery, worker.
  */
 export type IdPrefix = (typeof prefixes)[number];
 

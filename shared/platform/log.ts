@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino, type SerializedError, stdSerializers } from 'pino';
+import { isQueueUnavailable } from './store-errors.ts';
 
 export type { Logger };
 
@@ -46,11 +47,19 @@ export function warnSparingly(log: Logger, message: string): (error: unknown) =>
   };
 }
 
-/** Only these fields of an error are logged. Libraries add others, such as the Redis command that contained a password. */
+/**
+ * Only these fields of an error are logged. Libraries add others, such as the Redis command that contained a password. Expected
+ * trouble has no stack: a store that is unreachable says nothing about the code that noticed it.
+ */
 function describeError(error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === 'object' ? 'not an Error' : error;
   const { type, message, stack, code } = stdSerializers.err(error) as SerializedError & { code?: unknown };
+  if (isExpected(error)) return { type, message: message.replaceAll(/\s+/g, ' ').trim(), code };
   return { type, message, stack, code };
+}
+
+function isExpected(error: Error): boolean {
+  return isQueueUnavailable(error) || ('isExpected' in error && error.isExpected === true);
 }
 
 /** Only lines that name a secret field are parsed, which is cheaper than to look for each field in every entry. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
-import { isDatabaseUnavailable, StrictClient } from './database.ts';
+import { StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
 
 const require = createRequire(import.meta.url);
@@ -42,20 +42,33 @@ const wakeUp = {
   } satisfies JobsOptions,
 };
 
+/** Counts a wake-up by its queue. */
+export type CountWakeUp = (queue: string, result: 'added' | 'failed') => void;
+
 /** The producing side. */
 export class RefundQueues {
   readonly #settings: QueueSettings;
   readonly #processors: readonly string[];
   readonly #log: Logger;
   readonly #warn: (error: unknown) => void;
+  readonly #count: CountWakeUp;
   readonly #wakeUps = new Map<string, () => void>();
   #opened: OpenQueues | null = null;
 
-  /** The queues are opened with the first use. */
-  constructor(settings: QueueSettings, processors: readonly string[], log: Logger) {
+  /**
+   * The queues are opened with the first use.
+   * @param count called with the end of each attempt to add a wake-up.
+   */
+  constructor(
+    settings: QueueSettings,
+    processors: readonly string[],
+    log: Logger,
+    count: CountWakeUp = () => {},
+  ) {
     this.#settings = settings;
     this.#processors = processors;
     this.#log = log;
+    this.#count = count;
     this.#warn = warnSparingly(log, 'the queue is unreachable; workers look for what is due by themselves');
   }
 
@@ -75,7 +88,11 @@ export class RefundQueues {
       add = shareRuns(async () => {
         const queue = this.#open().queues.get(name);
         if (queue === undefined) throw new RangeError(`No queue ${name}`);
-        await queue.add(wakeUp.name, null, wakeUp.options);
+        await queue.add(wakeUp.name, null, wakeUp.options).catch((error: unknown) => {
+          this.#count(name, 'failed');
+          throw error;
+        });
+        this.#count(name, 'added');
       }, this.#warn);
       this.#wakeUps.set(name, add);
     }
@@ -305,17 +322,6 @@ export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
 /** The hash tag keeps all keys of a queue on one node of a cluster, and queues apart from each other. */
 function prefixOf(settings: QueueSettings, name: string): { prefix: string } {
   return { prefix: `{${settings.QUEUE_PREFIX}-${name}}` };
-}
-
-const redisNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);
-
-const redisMessages =
-  /^(command timed out|stream isn't writeable|connection is closed|LOADING |CLUSTERDOWN |MASTERDOWN |READONLY |TRYAGAIN )/i;
-
-/** True when an error says that the queues' store, Redis or PostgreSQL, is unreachable or not ready. */
-export function isQueueUnavailable(error: unknown): boolean {
-  if (isDatabaseUnavailable(error)) return true;
-  return error instanceof Error && (redisNames.has(error.name) || redisMessages.test(error.message));
 }
 
 /** True when the queue refused an operation because of the job's current state. */

@@ -21,7 +21,14 @@ export function readable(line: string): string[] {
   const fields = Object.entries(entry)
     .filter(([field]) => !ownFields.has(field))
     .map(([field, value]) => `${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
-  return [[level, entry.msg, ...fields].join(' '), ...errorLines(entry.err)];
+  const [summary, ...stack] = errorLines(entry.err);
+  // An error without a stack is expected trouble, for which one line is enough.
+  const isShort = summary !== undefined && stack.length === 0;
+  const first = [level, entry.msg, ...(isShort ? [`err=${summary}`] : []), ...fields].join(' ');
+  return [
+    first,
+    ...(isShort || summary === undefined ? [] : [summary, ...stack]).map((each) => `      ${each}`),
+  ];
 }
 
 /**
@@ -50,5 +57,5 @@ function parse(line: string): Record<string, unknown> | null {
 function errorLines(error: unknown): string[] {
   if (typeof error !== 'object' || error === null) return [];
   const { stack, message } = error as { stack?: string; message?: string };
-  return (stack ?? message ?? '').split('\n').map((line) => `      ${line}`);
+  return (stack ?? message ?? '').split('\n');
 }

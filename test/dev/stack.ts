@@ -136,7 +136,7 @@ async function startPrograms(
     // Lets the dashboard set up accounts at the sandbox.
     DASHBOARD_SETS_ADDRESSES: env.DASHBOARD_SETS_ADDRESSES ?? 'true',
   };
-  const worker = await programs.keep('worker', serviceEnv);
+  const worker = await programs.keep('worker', { ...serviceEnv, ...nextMetricsPort(settings) });
   const api = await programs.keep('api', serviceEnv);
 
   const apiUrl = `http://${reachableHost(settings.HOST)}:${apiPort}`;
@@ -156,6 +156,11 @@ async function startPrograms(
   programs.onRestart = () => writeDevFile(dataDir, description());
   programs.onRestart();
   return { dataDir, description };
+}
+
+/** Two processes cannot share a port. */
+function nextMetricsPort({ METRICS_PORT: port }: Settings): NodeJS.ProcessEnv {
+  return port === undefined || port === 0 ? {} : { METRICS_PORT: String(port + 1) };
 }
 
 function pids(api: KeptProgram, worker: KeptProgram, sandbox: KeptProgram): DevFile['processes'] {

@@ -66,7 +66,8 @@ describe('npm run dev', () => {
   });
 
   test('completes a refund', async () => {
-    expect(await (await ready()).json()).toEqual({ status: 'ok', database: 'up', queue: 'up' });
+    // A worker is known from its first heartbeat on, which comes within a second.
+    await waitFor('a worker', async () => (await (await ready()).json()).status === 'ok');
     const refund = { transactionId: 'ch_first', amount: 1500, reason: 'product_defective' } as const;
     const { id, status } = await client.refunds.create(refund);
     expect(status).toBe('processing');

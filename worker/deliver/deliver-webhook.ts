@@ -87,6 +87,7 @@ export function openWebhookSender(
     const durationMs = Math.round(performance.now() - since);
     const result = resultOf(reply, attemptNumber, deps.random);
     const { error, responseStatus: status } = result;
+    deps.metrics.deliveries.inc({ result: resultWord(result) });
     deps.log.debug({ deliveryId, endpointId: endpoint.id, attemptNumber, status, error }, 'webhook attempt');
     return await record({ deliveryId, attemptNumber, waitedMs, durationMs, ...result });
   };
@@ -131,6 +132,11 @@ export function openWebhookSender(
       await transport.close();
     },
   };
+}
+
+function resultWord({ error, retryInMs }: ReturnType<typeof resultOf>): string {
+  if (error === null) return 'delivered';
+  return retryInMs === null ? 'failed' : 'retried';
 }
 
 /** @returns whether further requests may be sent to the endpoint of each. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Logger, warnSparingly } from '#shared/platform/log.ts';
 
@@ -23,6 +24,8 @@ export function startSchedule(
   tasks: readonly Task[],
 ): { close(): Promise<void> } {
   const closing = new AbortController();
+  // Each task listens; Node would warn of a leak from eleven on.
+  setMaxListeners(0, closing.signal);
   const loops = tasks.map((task) => repeat(task, deps, closing.signal));
   return {
     async close() {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/people/roles.ts';
+import type { Role } from '#shared/platform/database.ts';
 import type { Context } from '../http/access.ts';
 import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
 import { Switch } from './button.tsx';
@@ -7,12 +8,14 @@ import { Document } from './document.tsx';
 import { Done } from './done.tsx';
 
 /** The sections of the dashboard, in navigation order. */
-export type Section = 'overview' | 'refunds' | 'policies' | 'settings';
+export type Section = 'overview' | 'refunds' | 'policies' | 'settings' | 'health';
 
-const sections: readonly { section: Section; label: string; path: string }[] = [
+/** `role` is the least role that sees the section, viewer by default. */
+const sections: readonly { section: Section; label: string; path: string; role?: Role }[] = [
   { section: 'overview', label: 'Overview', path: '' },
   { section: 'refunds', label: 'Refunds', path: '/refunds' },
   { section: 'policies', label: 'Policies', path: '/policies' },
+  { section: 'health', label: 'Health', path: '/health', role: 'operator' },
   { section: 'settings', label: 'Settings', path: '/settings' },
 ];
 
@@ -45,7 +48,7 @@ export function Frame({ context, title, section, actions, children }: FrameProps
         </header>
         <nav class="nav" aria-label="Main">
           <ul>
-            {sections.map(({ section: each, label, path }) => (
+            {visibleTo(context.role).map(({ section: each, label, path }) => (
               <li key={each}>
                 <a href={`${base}${path}`} aria-current={each === section ? 'page' : undefined}>
                   {label}
@@ -73,6 +76,10 @@ export function Frame({ context, title, section, actions, children }: FrameProps
       </div>
     </Document>
   );
+}
+
+function visibleTo(role: Role) {
+  return sections.filter((section) => mayAct(role, section.role ?? 'viewer'));
 }
 
 /** Switches between test data, which never moves money, and live data. */

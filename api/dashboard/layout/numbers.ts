@@ -39,6 +39,20 @@ const units = [
   { name: 's', ms: 1_000 },
 ] as const;
 
+const words = [
+  { name: 'day', ms: 86_400_000 },
+  { name: 'hour', ms: 3_600_000 },
+  { name: 'minute', ms: 60_000 },
+  { name: 'second', ms: 1_000 },
+] as const;
+
+/** A duration in its largest unit: 4 minutes. */
+export function inLargestUnit(ms: number): string {
+  const { name, ms: unitMs } = words.find((unit) => ms >= unit.ms) ?? words[3];
+  const count = Math.max(0, Math.floor(ms / unitMs));
+  return `${count} ${name}${count === 1 ? '' : 's'}`;
+}
+
 /** A duration in its two largest units: 1 h 7 min. */
 export function inTime(ms: number): string {
   const first = units.findIndex((unit) => ms >= unit.ms);

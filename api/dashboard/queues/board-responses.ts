@@ -1,5 +1,6 @@
 import { ServiceError } from '#shared/platform/errors.ts';
-import { isQueueUnavailable, isRefusedByQueue } from '#shared/platform/queues.ts';
+import { isRefusedByQueue } from '#shared/platform/queues.ts';
+import { isQueueUnavailable } from '#shared/platform/store-errors.ts';
 
 /** Copies the message of an error to where the board's pages look for it; leaves other responses unchanged. */
 export function describeForUi(response: unknown): unknown {

@@ -58,7 +58,7 @@ export type RecordResult = 'recorded' | 'due' | 'lost' | 'resync';
  * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
 export async function recordOutcome(
-  deps: Pick<Dependencies, 'statements' | 'queues' | 'log'>,
+  deps: Pick<Dependencies, 'statements' | 'queues' | 'log' | 'metrics' | 'clock'>,
   { refund, work }: Pick<Claim, 'refund' | 'work'>,
   outcome: StepOutcome,
 ): Promise<RecordResult> {
@@ -81,7 +81,10 @@ export async function recordOutcome(
     knowsCancel: work.cancelRequestedAt !== null,
     flag: flag === null ? {} : flag,
   });
-  if (result === 'recorded' || result === 'due') logOutcome(deps, refund, outcome);
+  if (result === 'recorded' || result === 'due') {
+    logOutcome(deps, refund, outcome);
+    countOutcome(deps, refund, outcome, attempt?.outcome ?? null);
+  }
   if (result === 'lost') {
     deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be recorded');
     deps.queues.wake(refund.processor);
@@ -101,6 +104,20 @@ function checkMoves(status: RefundStatus, { moves }: StepOutcome): void {
     if (from !== to) checkMove(from, to);
     from = to;
   }
+}
+
+function countOutcome(
+  { metrics, clock }: Pick<Dependencies, 'metrics' | 'clock'>,
+  { processor, environment, createdAt, status }: Claim['refund'],
+  { moves, change }: StepOutcome,
+  outcome: AttemptOutcome | null,
+): void {
+  const place = { processor, environment };
+  const seconds = (clock.now().getTime() - createdAt.getTime()) / 1_000;
+  if (outcome !== null) metrics.attempts.inc({ ...place, outcome });
+  if (change?.externalRefundId !== undefined) metrics.acceptedSeconds.observe(place, seconds);
+  if (status === 'processing' && moves.at(-1)?.to === 'completed')
+    metrics.settledSeconds.observe(place, seconds);
 }
 
 function logOutcome(

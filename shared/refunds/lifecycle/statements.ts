@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Metrics } from '../../metrics/metrics.ts';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { PositionMarks } from '../../platform/position-marks.ts';
@@ -34,17 +35,32 @@ export interface RefundStatements {
 
 /**
  * @param leaseMs the length of a lease.
- * @param marks nothing is claimed from a database that is behind them.
+ * @param parts.positionMarks nothing is claimed from a database that is behind them.
  */
-export function openRefundStatements(db: Database, leaseMs: number, marks: PositionMarks): RefundStatements {
-  const reached = () => JSON.stringify(marks.reached);
-  const perItem = <Item, Result extends { outcome: string }>(call: (items: string) => Promise<ItemRow[]>) =>
+export function openRefundStatements(
+  db: Database,
+  leaseMs: number,
+  {
+    metrics: { statementItems },
+    positionMarks,
+  }: { metrics: Pick<Metrics, 'statementItems'>; positionMarks: PositionMarks },
+): RefundStatements {
+  const reached = () => JSON.stringify(positionMarks.reached);
+  const count = (statement: string, items: number) => statementItems.observe({ statement }, items);
+  const perItem = <Item, Result extends { outcome: string }>(
+    statement: string,
+    call: (items: string) => Promise<ItemRow[]>,
+  ) =>
     untilUnlocked<Item, Result>(
-      shareStatement(async (items) => inOrder(items.length, await call(toItems(items)))),
+      shareStatement(async (items) => {
+        count(statement, items.length);
+        return inOrder(items.length, await call(toItems(items)));
+      }),
     );
   return {
-    create: perItem((items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`),
+    create: perItem('create_refunds', (items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`),
     claim: shareStatement(async (items) => {
+      count('claim_refunds', items.length);
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
         SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${leaseMs}::int, ${reached()}::jsonb)`;
       const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
@@ -58,14 +74,18 @@ export function openRefundStatements(db: Database, leaseMs: number, marks: Posit
     claimDue: async (processor, most) => {
       const rows = await db.$queryRaw<{ claim: ClaimRow | null }[]>`
         SELECT claim FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb)`;
+      if (rows.length > 0) count('claim_due_refunds', rows.length);
       return rows.map(({ claim }) => claim);
     },
-    record: perItem((items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
+    record: perItem('record_refunds', (items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
     cancel: untilUnlocked(async (asked) => {
       const [row] = await db.$queryRaw<ResultRow[]>`SELECT * FROM cancel_refund(${toItems(asked)}::jsonb)`;
       return resultFrom(row);
     }),
-    receive: perItem((items) => db.$queryRaw`SELECT * FROM receive_processor_events(${items}::jsonb)`),
+    receive: perItem(
+      'receive_processor_events',
+      (items) => db.$queryRaw`SELECT * FROM receive_processor_events(${items}::jsonb)`,
+    ),
   };
 }
 

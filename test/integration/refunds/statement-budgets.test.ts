@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { openHealthReads } from '#shared/health/read-health.ts';
+import { renderMetrics } from '#shared/metrics/serve-metrics.ts';
 import type { Refund } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { policyFileSchema } from '#shared/policies/policy-file.ts';
@@ -237,6 +239,19 @@ test('webhooks that arrive together share a statement, also with wrong signature
   });
   expect(outcomes).toEqual(new Set(['agrees', 'not-verified', 'not_found']));
   expectAtMost(statements, 1);
+});
+
+test('scrapes and probes that come together: 1, and a request that is measured: none more', async () => {
+  const deps = { ...service.deps, health: openHealthReads(service.deps.db) };
+  const scrapes = await recording.during(() =>
+    Promise.all([renderMetrics(deps, {}), renderMetrics(deps, {}), deps.health()]),
+  );
+  expectAtMost(scrapes, 1);
+  const id = await created('stripe');
+  const { requestSeconds } = service.deps.metrics;
+  const measured = vi.spyOn(requestSeconds, 'observe');
+  expectAtMost(await recording.during(() => service.call('GET', `/v1/refunds/${id}`)), 2);
+  expect(measured).toHaveBeenCalledTimes(1);
 });
 
 const settled = { stripe: 'succeeded', braintree: 'settled' } as const;

@@ -125,6 +125,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     overview: { arrive: (page) => page.goto(`${stage.base}?days=90`) },
     'overview-empty': { as: 'newcomer', arrive: (page) => page.goto(stage.emptyBase) },
+    health: { arrive: (page) => page.goto(`${stage.base}/health`) },
     refunds: { arrive: (page) => page.goto(`${stage.base}/refunds`) },
     'refunds-filtered': {
       arrive: (page) => page.goto(`${stage.base}/refunds?status=failed&currency=eur&from=2020-01-01`),

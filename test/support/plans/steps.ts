@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { readHealth } from '#shared/health/read-health.ts';
 import { readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
 import { previewPolicies } from '#shared/policies/preview.ts';
@@ -222,6 +223,11 @@ export function stepsOf(
       rows: 6_000,
       pages: 6_000,
       run: () => readOverview(db, owner, { now: new Date(), days: 7, currency: null }),
+    },
+    'the state of the service': {
+      // Fewer than the service counts, so that reading more of the backlog shows.
+      rows: 1_000,
+      run: () => readHealth(db, 50),
     },
     'what needs attention': { run: () => readNeedsAttention(db, owner) },
     'an export': {

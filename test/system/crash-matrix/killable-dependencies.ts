@@ -54,7 +54,7 @@ export function killable(
     db,
     reads,
     lookups: openLookups(reads),
-    statements: openRefundStatements(db, leaseMs(settings), deps.positionMarks),
+    statements: openRefundStatements(db, leaseMs(settings), deps),
     queues: killableQueues(deps.queues, process, wakeUp),
     connections: replacing<ProcessorConnections>(connections, {
       connect: async (account: Parameters<ProcessorConnections['connect']>[0]) =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { errorBody } from '#api/http/error-handler.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { openLog, redact } from '#shared/platform/log.ts';
 import { tooLittleLeft } from '#shared/refunds/model/refusals.ts';
 import { newCard } from '../../support/http/canaries.ts';
@@ -56,6 +57,16 @@ describe('the log', () => {
     expect(line).not.toContain('plain-words');
     const told = { type: 'TypeError', message: expect.stringContaining('it said'), code: 'WRONGPASS' };
     expect(JSON.parse(line).err).toMatchObject({ ...told, stack: expect.stringContaining('the cause') });
+  });
+
+  test.each([
+    ['a refused connection', Object.assign(new Error('connect\n  ECONNREFUSED'), { code: 'ECONNREFUSED' })],
+    ['a Redis that does not answer', new Error('Command timed out')],
+    ['an answer of 503', new ServiceError('service_unavailable', 'Retry in a few seconds.')],
+  ])('writes expected trouble without a stack: %s', (_what, error) => {
+    const { err } = JSON.parse(written({ err: error }));
+    expect(err.message).toBe(error.message.replace(/\s+/g, ' '));
+    expect(err).not.toHaveProperty('stack');
   });
 
   test('writes one JSON object per line and keeps numbers', () => {

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
+import { mayAct } from '#shared/people/roles.ts';
 import type { Context } from '../../http/access.ts';
 import { Card } from '../../layout/card.tsx';
 import { type Column, Table, type TableRow } from '../../layout/table.tsx';
+import { accountTrouble, workersTrouble } from '../../layout/trouble.ts';
 import { Amount, Moment } from '../../layout/values.tsx';
 import { processorWord } from '../../layout/words.ts';
 
@@ -21,9 +23,24 @@ const columns: readonly Column[] = [
 
 /** Lists what needs attention, each with an action; renders nothing if the list is empty. */
 export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
-  const { approvals, flagged, refusedAccounts, failedReconciliations, disabledEndpoints } = needsAttention;
+  const {
+    now,
+    workers,
+    unansweredAccounts,
+    approvals,
+    flagged,
+    refusedAccounts,
+    failedReconciliations,
+    disabledEndpoints,
+  } = needsAttention;
   const accounts = `${context.base}/settings/accounts`;
+  const health = mayAct(context.role, 'operator') ? action(`${context.base}/health`, 'View health') : null;
+  const noWorker = workersTrouble(workers, now);
   const rows = [
+    ...(noWorker === null ? [] : [accountRow('workers', noWorker, workers.seenAt, health)]),
+    ...unansweredAccounts.map((account) =>
+      accountRow(`${account.processor} unanswered`, accountTrouble(account, now), account.since, health),
+    ),
     ...refundRow('Awaiting approval', approvals, action(`${context.base}/refunds?status=pending`, 'Review')),
     ...refundRow(
       'Flagged refunds',

@@ -1,0 +1,26 @@
+import type { Workers } from '#shared/health/heartbeat.ts';
+import { type AccountInTrouble, mostCounted } from '#shared/health/trouble.ts';
+import { inLargestUnit, inTime, inWhole } from './numbers.ts';
+import { processorWord } from './words.ts';
+
+/** "No worker for 2 minutes"; null while one is alive. */
+export function workersTrouble({ alive, seenAt }: Workers, now: Date): string | null {
+  if (alive > 0) return null;
+  if (seenAt === null) return 'No worker has run in the last day';
+  return `No worker for ${inLargestUnit(now.getTime() - seenAt.getTime())}`;
+}
+
+/** "Stripe test has not answered for 4 minutes, 30 refunds wait, next attempt in 12 s". */
+export function accountTrouble(account: AccountInTrouble, now: Date): string {
+  const { processor, environment, since } = account;
+  const forLong = inLargestUnit(now.getTime() - since.getTime());
+  return `${processorWord(processor)} ${environment} has not answered for ${forLong}, ${waitingOf(account, now)}`;
+}
+
+/** "30 refunds wait, next attempt in 12 s". */
+export function waitingOf({ refunds, nextAttemptAt }: AccountInTrouble, now: Date): string {
+  const many = refunds >= mostCounted ? '+' : '';
+  const waiting = refunds === 1 ? '1 refund waits' : `${inWhole(refunds)}${many} refunds wait`;
+  const next = nextAttemptAt === null ? 'is due' : `in ${inTime(nextAttemptAt.getTime() - now.getTime())}`;
+  return `${waiting}, next attempt ${next}`;
+}

@@ -1,0 +1,66 @@
+-- The processor accounts that leave refunds without an answer, of one organization and environment or, with nulls, of all.
+--
+-- Left out are refunds whose payment has not settled yet, and those of refused credentials: there the processor has answered. So are
+-- attempts under way. Steps from account to account of refund_work_retrying and reads a limited number of refunds of each, so that a
+-- backlog costs no more.
+--
+-- most              accounts that are read
+-- most_refunds      refunds of an account that are counted
+--
+-- since             when the first of these refunds was left without an answer
+-- refunds, unknown  how many are retried, and of how many it is unknown whether the processor has them
+-- next_attempt_at   null when all are due
+-- accepts_others    true when the processor has accepted one of the newest refunds of the account since then
+CREATE OR REPLACE FUNCTION accounts_in_trouble(owner_id text, owner_environment environment, most int, most_refunds int)
+RETURNS TABLE (organization_id text, environment environment, processor text, since timestamptz, refunds int, unknown int,
+  next_attempt_at timestamptz, accepts_others boolean)
+LANGUAGE plpgsql
+-- Keep one plan that reads the index in its order: one made while the table was small would scan and sort all of it.
+SET plan_cache_mode = force_generic_plan
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+AS $$
+#variable_conflict use_column
+DECLARE
+  moment timestamptz := service_time();
+  first_id text := coalesce(owner_id, '');
+  first_environment environment := coalesce(owner_environment, enum_first(NULL::environment));
+BEGIN
+  RETURN QUERY
+  WITH RECURSIVE account AS (
+    SELECT next.* FROM (
+      SELECT w.organization_id, w.environment, w.processor FROM refund_work AS w
+      WHERE w.retrying_since IS NOT NULL
+        AND (w.organization_id, w.environment, w.processor) > (first_id, first_environment, '')
+      ORDER BY w.organization_id, w.environment, w.processor, w.retrying_since LIMIT 1
+    ) AS next WHERE owner_id IS NULL OR (next.organization_id = owner_id AND next.environment = owner_environment)
+    UNION ALL
+    SELECT next.* FROM account CROSS JOIN LATERAL (
+      SELECT w.organization_id, w.environment, w.processor FROM refund_work AS w
+      WHERE w.retrying_since IS NOT NULL
+        AND (w.organization_id, w.environment, w.processor) > (account.organization_id, account.environment, account.processor)
+      ORDER BY w.organization_id, w.environment, w.processor, w.retrying_since LIMIT 1
+    ) AS next WHERE owner_id IS NULL OR (next.organization_id = owner_id AND next.environment = owner_environment)
+  )
+  SELECT a.*, trouble.*, EXISTS (
+    SELECT FROM (
+      SELECT r.processor, r.accepted_at FROM refund AS r
+      WHERE r.organization_id = a.organization_id AND r.environment = a.environment
+      ORDER BY r.created_at DESC, r.id DESC LIMIT 50
+    ) AS newest WHERE newest.processor = a.processor AND newest.accepted_at > trouble.since)
+  FROM (SELECT * FROM account LIMIT most) AS a
+  CROSS JOIN LATERAL (
+    SELECT min(w.retrying_since) AS since, count(*)::int AS refunds, count(w.unknown_since)::int AS unknown,
+      min(w.due_at) FILTER (WHERE w.due_at > moment) AS next_attempt_at
+    FROM (
+      SELECT * FROM refund_work AS w
+      WHERE w.retrying_since IS NOT NULL
+        AND w.organization_id = a.organization_id AND w.environment = a.environment AND w.processor = a.processor
+      ORDER BY w.retrying_since LIMIT most_refunds
+    ) AS w
+    WHERE NOT (w.is_key_spent AND w.unknown_since IS NULL)
+      AND NOT (w.attempt_started_at IS NOT NULL AND w.leased_until > moment)
+      AND w.flag_reason IS DISTINCT FROM 'account_unusable'
+  ) AS trouble
+  WHERE trouble.refunds > 0;
+END
+$$;

@@ -1,0 +1,16 @@
+-- CreateTable
+CREATE TABLE "worker" (
+    "id" TEXT NOT NULL,
+    "started_at" TIMESTAMPTZ(3) NOT NULL,
+    "seen_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "worker_pkey" PRIMARY KEY ("id")
+);
+
+-- What is being retried, per account: few rows unless a processor is in trouble.
+CREATE INDEX "refund_work_retrying" ON "refund_work"("organization_id", "environment", "processor", "retrying_since")
+    WHERE "retrying_since" IS NOT NULL;
+
+-- The accounts whose credentials are refused.
+CREATE INDEX "processor_account_misconfigured" ON "processor_account"("processor", "environment")
+    WHERE "misconfigured_at" IS NOT NULL;

@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import { processorNames } from '../processors/registry.ts';
+import { type Workers, workerAliveMs } from './heartbeat.ts';
+import { type AccountInTrouble, type AccountInTroubleRow, accountInTroubleFrom } from './trouble.ts';
+
+/** The accounts of all organizations at a processor in one environment. */
+export interface ProcessorPlace {
+  processor: string;
+  environment: Environment;
+}
+
+/** The state of the whole service. Counts are exact up to a limit, 10,000 per processor and state. */
+export interface ServiceHealth {
+  /** When it was read, in the database's time. */
+  now: Date;
+  workers: Workers;
+  work: (ProcessorPlace & {
+    /** Refunds whose next step is due, those under way included. */
+    due: number;
+    /** Refunds whose next step is due later. */
+    later: number;
+    /** When the longest due refund became due; null when none is due. */
+    dueSince: Date | null;
+  })[];
+  flagged: (ProcessorPlace & { refunds: number })[];
+  /** Refunds that await approval. */
+  pending: (ProcessorPlace & { refunds: number })[];
+  /** Accounts whose credentials their processor refuses. */
+  misconfigured: (ProcessorPlace & { accounts: number })[];
+  accountsInTrouble: AccountInTrouble[];
+  /** When the oldest event was created that was not delivered to an endpoint that accepts events; null without one. */
+  undeliveredSince: Date | null;
+}
+
+/** As `service_health` returns it. */
+type HealthRow = Pick<ServiceHealth, 'flagged' | 'pending' | 'misconfigured'> & {
+  now: string;
+  workers: { alive: number; seenAt: string | null };
+  work: (ProcessorPlace & { due: number; later: number; dueSince: string | null })[];
+  accounts: AccountInTroubleRow[];
+  undeliveredSince: string | null;
+};
+
+/** Refunds per processor and state that are counted. */
+const mostCounted = 10_000;
+
+/** Reads the state of the service in one statement. @param most where counting ends, per processor and state. */
+export async function readHealth(db: Database, most = mostCounted): Promise<ServiceHealth> {
+  const [row] = await db.$queryRaw<{ health: HealthRow }[]>`
+    SELECT service_health(${[...processorNames]}, ${workerAliveMs}::int, ${most}::int) AS health`;
+  if (row === undefined) throw new Error('service_health() returned no row');
+  const { now, workers, work, accounts, undeliveredSince, ...counts } = row.health;
+  return {
+    ...counts,
+    now: new Date(now),
+    workers: { alive: workers.alive, seenAt: timeFrom(workers.seenAt) },
+    work: work.map((each) => ({ ...each, dueSince: timeFrom(each.dueSince) })),
+    accountsInTrouble: accounts.map(accountInTroubleFrom),
+    undeliveredSince: timeFrom(undeliveredSince),
+  };
+}
+
+function timeFrom(text: string | null): Date | null {
+  return text === null ? null : new Date(text);
+}
+
+/** Reads the state of the service; readings within two seconds, and those of concurrent callers, are shared. */
+export type HealthReads = () => Promise<ServiceHealth>;
+
+const sharedMs = 2_000;
+
+export function openHealthReads(db: Database): HealthReads {
+  let reading: Promise<ServiceHealth> | null = null;
+  let readAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (reading !== null && performance.now() - readAt < sharedMs) return reading;
+    readAt = performance.now();
+    const started = readHealth(db);
+    reading = started;
+    // The next caller asks again.
+    started.catch(() => {
+      if (reading === started) reading = null;
+    });
+    return started;
+  };
+}
+
+/** A probe or a scrape that waits longer is given up by its sender. */
+const longestReadMs = 2_000;
+
+/** @returns null when the state cannot be read in time. */
+export async function readHealthInTime(health: HealthReads): Promise<ServiceHealth | null> {
+  const waited = new AbortController();
+  const overdue = sleep(longestReadMs, null, { signal: waited.signal }).catch(() => null);
+  const read = health().catch(() => null);
+  return await Promise.race([read, overdue]).finally(() => waited.abort());
+}

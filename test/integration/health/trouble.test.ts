@@ -1,0 +1,164 @@
+import { expect, test } from 'vitest';
+import { noteHeartbeat } from '#shared/health/heartbeat.ts';
+import { findAccountsInTrouble } from '#shared/health/trouble.ts';
+import { renderMetrics, serveMetrics } from '#shared/metrics/serve-metrics.ts';
+import type { QueueWorker } from '#shared/platform/queues.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// Long pauses between retries, so that a next attempt is ahead.
+const service = useService({ workers: 0, settings: { RETRY_BASE_MS: 600_000, RETRY_CAP_MS: 900_000 } });
+
+const minuteMs = 60_000;
+const ready = async () => (await service.call('GET', '/readyz')).body;
+const refund = async (processor = 'stripe') => {
+  const transactionId = await newPayment(service, { processor });
+  const body = { transactionId, amount: 1_000, reason: 'other' };
+  const { body: answer } = await service.call('POST', '/v1/refunds', {
+    body,
+    headers: { prefer: 'respond-async' },
+  });
+  return answer.data.id as string;
+};
+
+/** The value of one line of the metrics; null when it is missing. */
+async function metric(line: string): Promise<number | null> {
+  const text = await renderMetrics(service.deps, { main: service.deps.db });
+  const found = text.split('\n').find((each) => each.startsWith(`${line} `));
+  return found === undefined ? null : Number(found.slice(line.length + 1));
+}
+
+/** The page as text, without tags. */
+async function pageText(path = ''): Promise<string> {
+  const { visitor } = await signInMember(service, 'operator');
+  const { text } = await visitor.get(`/dashboard/${service.organization.id}/test${path}`);
+  return text.replace(/<[^>]+>/g, ' ').replace(/\s+/g, ' ');
+}
+
+let worker: QueueWorker;
+
+test('a worker that runs is known to every process, and nothing needs attention', async () => {
+  expect(await ready()).toMatchObject({ status: 'degraded', workers: 'down', database: 'up', queue: 'up' });
+  expect(await pageText()).toContain('No worker has run in the last day');
+  worker = service.startWorker();
+  await waitFor('the worker', async () => (await ready()).workers === 'up');
+  expect(await ready()).toEqual({
+    ...{ status: 'ok', database: 'up', queue: 'up', workers: 'up', processors: [] },
+  });
+  expect(await metric('refund_workers_alive')).toBe(1);
+  expect(await pageText()).not.toContain('Needs attention');
+});
+
+test('a processor that answers nothing is named by metrics, readiness, overview and health page, and nothing fails', async () => {
+  await untilStatus(service, await refund('braintree'), 'processing');
+  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+  const { deps, organization } = service;
+  const owner = { organizationId: organization.id, environment: 'test' } as const;
+  for (let each = 0; each < 2; each += 1) await refund();
+  await waitFor(
+    'both refunds to be retried',
+    async () => (await findAccountsInTrouble(deps.db, owner))[0]?.refunds === 2,
+  );
+  expect((await ready()).processors).toEqual([]);
+
+  // Four minutes later.
+  await service.ownerDb.$executeRaw`
+    UPDATE refund_work SET retrying_since = retrying_since - ${4 * minuteMs + 5_000} * interval '1 millisecond'`;
+  await waitFor('readiness', async () => (await ready()).status === 'degraded');
+  const { status, body } = await service.call('GET', '/readyz');
+  expect([status, body.processors]).toEqual([
+    200,
+    [{ processor: 'stripe', environment: 'test', trouble: 'unanswered' }],
+  ]);
+  const place = 'processor="stripe",environment="test"';
+  expect(await metric(`refund_processor_unanswered_seconds{${place}}`)).toBeGreaterThan(240);
+  expect(await metric(`refund_open_refunds{${place},state="retrying"}`)).toBe(2);
+  expect(await metric('refund_processor_unanswered_seconds{processor="braintree",environment="test"}')).toBe(
+    0,
+  );
+  const sentence = /Stripe test has not answered for 4 minutes, 2 refunds wait, next attempt in \d+ (min|s)/;
+  expect(await pageText()).toMatch(sentence);
+  expect(await pageText('/health')).toMatch(sentence);
+
+  await service.sandbox.clearFaults();
+  await untilStatus(service, await refund(), 'completed');
+  await waitFor('readiness', async () => (await ready()).status === 'ok');
+  expect(await pageText()).not.toContain('has not answered');
+});
+
+test('a stopped worker is named by metrics, readiness, overview and health page, and the API stays ready', async () => {
+  await worker.close();
+  // Two minutes later.
+  await service.ownerDb
+    .$executeRaw`UPDATE worker SET seen_at = seen_at - ${2 * minuteMs} * interval '1 millisecond'`;
+  await waitFor('readiness', async () => (await ready()).workers === 'down');
+  const { status, body } = await service.call('GET', '/readyz');
+  expect([status, body.status]).toEqual([200, 'degraded']);
+  expect(await metric('refund_workers_alive')).toBe(0);
+  expect(await pageText()).toContain('No worker for 2 minutes');
+  expect(await pageText('/health')).toContain('No worker for 2 minutes');
+
+  await refund();
+  await service.ownerDb.$executeRaw`UPDATE refund_work SET due_at = due_at - interval '90 seconds'`;
+  await waitFor(
+    'the age of what is due',
+    async () =>
+      ((await metric('refund_oldest_due_age_seconds{processor="stripe",environment="test"}')) ?? 0) >= 90,
+  );
+});
+
+test('a refund whose payment has not settled is retried, and is no trouble of its processor', async () => {
+  const id = await refund();
+  await service.ownerDb.$executeRaw`
+    UPDATE refund_work SET retrying_since = service_time() - interval '1 hour', is_key_spent = true WHERE refund_id = ${id}`;
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const troubles = await findAccountsInTrouble(service.deps.db, owner);
+  expect(troubles.filter(({ since }) => Date.now() - since.getTime() > 30 * minuteMs)).toEqual([]);
+});
+
+test('the heartbeat of a worker removes those that are gone for a day', async () => {
+  const { db } = service.deps;
+  await noteHeartbeat(db, 'wrk_gone');
+  await service.ownerDb
+    .$executeRaw`UPDATE worker SET seen_at = seen_at - interval '25 hours' WHERE id = 'wrk_gone'`;
+  await noteHeartbeat(db, 'wrk_new');
+  const ids = (await db.worker.findMany({ select: { id: true } })).map(({ id }) => id);
+  expect(ids).toContain('wrk_new');
+  expect(ids).not.toContain('wrk_gone');
+});
+
+test('requests and attempts are counted by operation, status and outcome, never by path or organization', async () => {
+  await service.call('GET', '/v1/refunds/ref_unknown');
+  await service.call('GET', '/v1/nothing-of-ours');
+  expect(await metric('refund_request_duration_seconds_count{operation="getRefund",status="404"}')).toBe(1);
+  expect(
+    await metric('refund_attempts_total{processor="stripe",environment="test",outcome="accepted"}'),
+  ).toBe(1);
+  expect(await metric('refund_created_to_settled_seconds_count{processor="stripe",environment="test"}')).toBe(
+    1,
+  );
+  expect(await metric('refund_pool_connections{pool="main",state="waiting"}')).toBe(0);
+  const text = await renderMetrics(service.deps, {});
+  expect(text).not.toContain(service.organization.id);
+  expect(text).not.toContain('nothing-of-ours');
+});
+
+test('metrics are served on a port of their own alone, and only when it is set', async () => {
+  const { deps } = service;
+  expect((await serveMetrics(deps, {})).port).toBeNull();
+  const listener = await serveMetrics({ ...deps, settings: { ...deps.settings, METRICS_PORT: 0 } }, {});
+  try {
+    const answer = await fetch(`http://127.0.0.1:${listener.port}/metrics`);
+    expect(answer.status).toBe(200);
+    const text = await answer.text();
+    expect(text).toMatch(/^refund_workers_alive \d+$/m);
+    expect(text).toMatch(/^refund_nodejs_eventloop_lag_p99_seconds /m);
+    expect((await fetch(`http://127.0.0.1:${listener.port}/v1/refunds`)).status).toBe(404);
+  } finally {
+    await listener.close();
+  }
+  expect((await service.call('GET', '/metrics')).status).toBe(404);
+});
