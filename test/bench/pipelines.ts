@@ -153,7 +153,11 @@ async function startProcesses(
 ): Promise<Omit<Pipeline, 'requests'>> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const stores = { DATABASE_URL: base.databaseUrl, REDIS_URL: redis?.url };
+  const stores = {
+    DATABASE_URL: base.databaseUrl,
+    REDIS_URL: redis?.url,
+    DATA_DIR: join(folder, base.name),
+  };
   const start = (role: 'api' | 'worker') => {
     const { entry, args } = programs[role];
     const started = startProcess(entry, {

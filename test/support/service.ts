@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { buildApp } from '#api/app.ts';
 import type { Api } from '#api/http/route.ts';
@@ -94,12 +96,15 @@ const quick = {
 /** Starts the service. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, serviceUrl = asService(databaseUrl), backend } = options;
+  const prefix = `test-${randomBytes(6).toString('hex')}`;
   const settings: ServiceSettings = {
     ...loadServiceSettings({
       DATABASE_URL: serviceUrl,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       ...(backend.redisUrl === null ? {} : { REDIS_URL: backend.redisUrl }),
-      QUEUE_PREFIX: `test-${randomBytes(6).toString('hex')}`,
+      QUEUE_PREFIX: prefix,
+      // Databases of tests are copies of one, and must not be taken for one another.
+      DATA_DIR: join(tmpdir(), prefix),
       LOG_LEVEL: 'silent',
     }),
     ...quick,

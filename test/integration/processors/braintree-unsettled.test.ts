@@ -22,6 +22,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
         state: 'completed',
         processorStatus: 'voided',
         refundId: submission.refundId,
+        requestDigest: null,
         failure: null,
       };
       expect(await processor.createRefund(submission, options)).toEqual({ kind: 'accepted', refund });

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -39,6 +39,8 @@ export async function compileService(): Promise<string> {
 }
 
 async function compileInto(folder: string): Promise<void> {
+  if (!existsSync(join(root, 'shared', 'client', 'openapi.ts')))
+    await runNode('--import', 'tsx', join('test', 'dev', 'write-client-types.ts'));
   // `npm run check` checks the types. Without those of packages, compiling takes a third of the time.
   await runNode('--import', 'tsx', 'build.ts', folder, '--noCheck', '--noResolve');
   await runNode(

@@ -35,6 +35,7 @@ describe.each(queueBackends)('a production deployment, queues on $name', (backen
       NODE_ENV: 'production',
       DATABASE_URL: database.serviceUrl,
       REDIS_URL: backend.redisUrl ?? '',
+      DATA_DIR: inFolder(backend.name),
       QUEUE_PREFIX: `production-${randomBytes(6).toString('hex')}`,
       ENCRYPTION_KEY: randomBytes(32).toString('base64'),
       TRUSTED_PROXIES: 'none',

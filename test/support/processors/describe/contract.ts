@@ -27,6 +27,7 @@ export function describeContract(variant: ProcessorVariant): void {
               state: 'open',
               processorStatus: refund?.status,
               refundId: findsRefunds ? submission.refundId : null,
+              requestDigest: null,
               failure: null,
             },
           ],
@@ -78,6 +79,14 @@ export function describeContract(variant: ProcessorVariant): void {
           expect(await processor.findRefund(submission, options)).toEqual(found);
         },
       );
+
+      test('finds the refund of a request that is repeated under another id', async () => {
+        const { submission, refund } = await refunded({}, { requestDigest: 'd'.repeat(43) });
+        const again = submissionFor(submission.transactionId, { requestDigest: submission.requestDigest });
+        expect(await processor.findRefund(again, options)).toEqual({ kind: 'found', value: refund });
+        const another = submissionFor(submission.transactionId, { requestDigest: 'e'.repeat(43) });
+        expect(await processor.findRefund(another, options)).toMatchObject({ kind: 'not-found' });
+      });
 
       test('does not find a missing refund among others', async () => {
         const { transactionId } = await refunded();
