@@ -12,7 +12,10 @@ const ready = z.object({
   status: z.enum(['ok', 'degraded']),
   database: store,
   queue: store,
-  workers: store.meta({ description: '`down`: no worker was seen in the last 20 seconds.' }),
+  workers: z.enum(['up', 'down', 'held']).meta({
+    description:
+      '`down`: no worker was seen in the last 20 seconds. `held`: the database was restored, and nothing is sent until a recovery.',
+  }),
   processors: z
     .array(
       z.object({
@@ -69,7 +72,7 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
           operationId: 'readiness',
           summary: 'Readiness',
           description:
-            '`degraded`: the queue is down, no worker runs, or a processor answers nothing; refunds are accepted and ' +
+            '`degraded`: the queue is down, no worker runs or may send, or a processor answers nothing; refunds are accepted and ' +
             'processed later. Refused credentials are named and degrade nothing: they concern one account. ' +
             '`overloaded`: the process has too many requests.',
           tags: ['Health'],
@@ -91,12 +94,10 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
         if (database === 'down') {
           return reply.code(503).header('retry-after', 2).send({ status: 'unavailable', database, queue });
         }
-        const workers = (state?.workers.alive ?? 0) > 0 ? ('up' as const) : ('down' as const);
+        const workers = workersOf(state);
         const processors = state === null ? [] : troublesOf(state);
         const isDegraded =
-          queue === 'down' ||
-          workers === 'down' ||
-          processors.some(({ trouble }) => trouble === 'unanswered');
+          queue === 'down' || workers !== 'up' || processors.some(({ trouble }) => trouble === 'unanswered');
         return {
           status: isDegraded ? ('degraded' as const) : ('ok' as const),
           database,
@@ -108,6 +109,11 @@ export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
     );
   },
 );
+
+function workersOf(state: ServiceHealth | null): 'up' | 'down' | 'held' {
+  if (state?.workers.heldSince != null) return 'held';
+  return (state?.workers.alive ?? 0) > 0 ? 'up' : 'down';
+}
 
 /** Each processor and environment once per trouble, without what concerns one organization. */
 function troublesOf({ accountsInTrouble, misconfigured, now }: ServiceHealth) {

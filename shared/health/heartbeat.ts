@@ -23,13 +23,15 @@ export interface Workers {
   alive: number;
   /** When the last one was seen; null when none has run in the last day. */
   seenAt: Date | null;
+  /** Since when they send nothing, because the database was restored, until a recovery; null when they may send. */
+  heldSince: Date | null;
 }
 
 /** @returns the workers, and the database's time. */
 export async function readWorkers(db: Database): Promise<Workers & { now: Date }> {
   const [row] = await db.$queryRaw<(Workers & { now: Date })[]>`
     SELECT count(*) FILTER (WHERE seen_at > moment - ${workerAliveMs} * interval '1 millisecond')::int AS alive,
-      max(seen_at) AS "seenAt", moment AS now
+      max(seen_at) AS "seenAt", (SELECT required_since FROM recovery WHERE id = 1) AS "heldSince", moment AS now
     FROM (SELECT service_time() AS moment OFFSET 0) AS clock LEFT JOIN worker ON true GROUP BY moment`;
   if (row === undefined) throw new Error('The workers could not be read.');
   return row;

@@ -37,7 +37,7 @@ export interface ServiceHealth {
 /** As `service_health` returns it. */
 type HealthRow = Pick<ServiceHealth, 'flagged' | 'pending' | 'misconfigured'> & {
   now: string;
-  workers: { alive: number; seenAt: string | null };
+  workers: { alive: number; seenAt: string | null; heldSince: string | null };
   work: (ProcessorPlace & { due: number; later: number; dueSince: string | null })[];
   accounts: AccountInTroubleRow[];
   undeliveredSince: string | null;
@@ -55,7 +55,11 @@ export async function readHealth(db: Database, most = mostCounted): Promise<Serv
   return {
     ...counts,
     now: new Date(now),
-    workers: { alive: workers.alive, seenAt: timeFrom(workers.seenAt) },
+    workers: {
+      alive: workers.alive,
+      seenAt: timeFrom(workers.seenAt),
+      heldSince: timeFrom(workers.heldSince),
+    },
     work: work.map((each) => ({ ...each, dueSince: timeFrom(each.dueSince) })),
     accountsInTrouble: accounts.map(accountInTroubleFrom),
     undeliveredSince: timeFrom(undeliveredSince),

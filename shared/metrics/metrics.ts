@@ -90,6 +90,11 @@ export function openMetrics() {
       help: 'Workers that were seen in the last 20 seconds.',
       registers,
     }),
+    recoveryRequired: new Gauge({
+      name: 'refund_recovery_required',
+      help: '1 while nothing is sent, because the database was restored from a backup and recover has not run.',
+      registers,
+    }),
     oldestDueSeconds: new Gauge({
       name: 'refund_oldest_due_age_seconds',
       help: 'For how long the next step of the longest due refund has been due, those under way included; 0 when none is due.',

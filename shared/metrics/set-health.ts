@@ -16,6 +16,7 @@ export function setHealth(metrics: Metrics, health: ServiceHealth | null): void 
   metrics.databaseUp.set(health === null ? 0 : 1);
   // No number at all, because 0 would say that no worker runs.
   metrics.workersAlive.set(health?.workers.alive ?? Number.NaN);
+  metrics.recoveryRequired.set(health === null ? Number.NaN : Number(health.workers.heldSince !== null));
   metrics.undeliveredSeconds.set(health === null ? Number.NaN : age(health, health.undeliveredSince));
   if (health === null) return;
   for (const place of places) {

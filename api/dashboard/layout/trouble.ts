@@ -3,8 +3,9 @@ import { type AccountInTrouble, mostCounted } from '#shared/health/trouble.ts';
 import { inLargestUnit, inTime, inWhole } from './numbers.ts';
 import { processorWord } from './words.ts';
 
-/** "No worker for 2 minutes"; null while one is alive. */
-export function workersTrouble({ alive, seenAt }: Workers, now: Date): string | null {
+/** "No worker for 2 minutes"; null while one is alive and may send. */
+export function workersTrouble({ alive, seenAt, heldSince }: Workers, now: Date): string | null {
+  if (heldSince !== null) return 'The database was restored. Nothing is sent until the recovery has run';
   if (alive > 0) return null;
   if (seenAt === null) return 'No worker has run in the last day';
   return `No worker for ${inLargestUnit(now.getTime() - seenAt.getTime())}`;

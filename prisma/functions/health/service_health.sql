@@ -3,7 +3,8 @@
 -- processors        the names of all processors
 -- most              refunds that are counted per processor and state, and organizations and endpoints that are looked at
 --
--- workers           how many were seen lately, and when the last one was seen; null when there was none
+-- workers           how many were seen lately, when the last one was seen (null when there was none), and since when they send nothing
+--                   until a recovery (null when they may send)
 -- work              per processor and environment: due refunds with the longest due one, and those that are due later
 -- flagged, pending  refunds per processor and environment that are flagged, and that await approval
 -- misconfigured     accounts whose credentials are refused, per processor and environment
@@ -84,7 +85,8 @@ BEGIN
       'now', moment,
       'workers', (
         SELECT json_build_object(
-          'alive', count(*) FILTER (WHERE seen_at > moment - alive_ms * interval '1 millisecond'), 'seenAt', max(seen_at))
+          'alive', count(*) FILTER (WHERE seen_at > moment - alive_ms * interval '1 millisecond'), 'seenAt', max(seen_at),
+          'heldSince', (SELECT required_since FROM recovery WHERE id = 1))
         FROM worker),
       'work', (
         SELECT coalesce(json_agg(json_build_object(

@@ -184,6 +184,8 @@ afterAll(async () => {
 test('sends nothing from a restored database until the recovery', async () => {
   const recovery = () => readRecovery(restored.deps.reads);
   await waitFor('the restore to be noticed', async () => (await recovery()).requiredSince !== null);
+  const { body } = await restored.call('GET', '/readyz');
+  expect(body).toMatchObject({ status: 'degraded', workers: 'held' });
   for (const processor of processors) {
     expect((await ask(restored, asked.get(refunds[processor].onNewPayment) as Asked)).status).toBe(200);
     expect(await claimDueRefunds(restored.deps, processor, 100)).toEqual({ claims: [], isMore: false });
