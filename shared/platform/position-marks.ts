@@ -5,14 +5,14 @@ import type { ServiceSettings } from './config.ts';
 import { type Logger, warnSparingly } from './log.ts';
 import { failFast, openRedis } from './queues.ts';
 
-const markSchema = z.object({ generation: z.string(), position: z.int().nonnegative() });
+const markSchema = z.object({ generation: z.string(), position: z.int().positive(), eventId: z.string() });
 
-/** A position in the event feed that was seen in a database; another generation begins with each recovery. */
+/** The last event of the feed that was seen in a database; another generation begins with each recovery. */
 export type PositionMark = z.infer<typeof markSchema>;
 
 /**
- * The furthest positions that workers have seen, kept outside of the database: a database that is behind them was restored from a
- * backup. See prisma/functions/refunds/may_advance.sql.
+ * The last events that workers have seen, kept outside of the database: one that does not have them was restored from a backup. See
+ * prisma/functions/refunds/may_advance.sql.
  */
 export interface PositionMarks {
   /** What was seen last, in each place. */

@@ -20,9 +20,9 @@ export function feedPositionTask({
     name: 'keepFeedPosition',
     intervalMs: keepingMs,
     async run() {
-      const { generation, position, requiredSince } = await readRecovery(reads);
-      if (requiredSince === null) await positionMarks.keep({ generation, position });
-      else warn(undefined);
+      const { generation, lastEvent, requiredSince } = await readRecovery(reads);
+      if (requiredSince !== null) warn(undefined);
+      else if (lastEvent !== null) await positionMarks.keep({ generation, ...lastEvent });
     },
   };
 }

@@ -45,7 +45,7 @@ export function openRefundStatements(
     positionMarks,
   }: { metrics: Pick<Metrics, 'statementItems'>; positionMarks: PositionMarks },
 ): RefundStatements {
-  const reached = () => JSON.stringify(positionMarks.reached);
+  const reached = () => toItems(positionMarks.reached);
   const count = (statement: string, items: number) => statementItems.observe({ statement }, items);
   const perItem = <Item, Result extends { outcome: string }>(
     statement: string,
