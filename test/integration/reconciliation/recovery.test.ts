@@ -148,10 +148,24 @@ async function makeRefunds(processor: ProcessorName) {
   };
 }
 
-let refunds: Record<
-  ProcessorName,
-  Awaited<ReturnType<Awaited<ReturnType<typeof makeRefunds>>['afterBackUp']>>
->;
+/** Refunds that the processor has accepted and not settled, one of them cancelled. */
+async function makeOpenRefunds(processor: ProcessorName) {
+  // Stripe cancels only what waits for the customer.
+  const paid = { processor, ...(processor === 'stripe' ? { paymentMethod: 'customer_balance' } : {}) };
+  const accepted = async (amount: number, key: string) => {
+    const id = await refund(processor, await newPayment(lost, paid), amount, `${processor}-${key}`);
+    await waitFor('its acceptance', async () => (await rowOf(lost, id)).externalRefundId);
+    return id;
+  };
+  const open = await accepted(1_500, 'open');
+  const cancelled = await accepted(1_700, 'cancelled');
+  expect((await lost.call('POST', `/v1/refunds/${cancelled}/cancel`)).body.data.status).toBe('cancelled');
+  return { open, cancelled };
+}
+
+type MadeRefunds = Awaited<ReturnType<Awaited<ReturnType<typeof makeRefunds>>['afterBackUp']>>;
+
+let refunds: Record<ProcessorName, MadeRefunds & Awaited<ReturnType<typeof makeOpenRefunds>>>;
 let voided: string;
 
 beforeAll(async () => {
@@ -162,7 +176,7 @@ beforeAll(async () => {
   const braintree = await makeRefunds('braintree');
   const backup = await backUp(databaseUrl());
   since = new Date().toISOString();
-  refunds = { stripe: await stripe.afterBackUp(), braintree: await braintree.afterBackUp() };
+  const late = { stripe: await stripe.afterBackUp(), braintree: await braintree.afterBackUp() };
   const sale = await newPayment(lost, {
     processor: 'braintree',
     status: 'submitted_for_settlement',
@@ -170,6 +184,11 @@ beforeAll(async () => {
   });
   voided = await refund('braintree', sale, 7_000, 'braintree-void');
   await untilStatus(lost, voided, 'completed');
+  await lost.sandbox.settings({ autoSettleMs: null });
+  refunds = {
+    stripe: { ...late.stripe, ...(await makeOpenRefunds('stripe')) },
+    braintree: { ...late.braintree, ...(await makeOpenRefunds('braintree')) },
+  };
   await waitFor('a mark beyond the backup', () => lost.deps.positionMarks.reached.length > 0);
   const last = (await readRecovery(lost.deps.reads)).lastEvent?.position ?? 0;
   await waitFor('the last mark', () => lost.deps.positionMarks.reached.some((mark) => mark.position >= last));
@@ -221,16 +240,18 @@ describe('a recovery', () => {
 
   test.each(processors)('has every refund of %s as it was, sent once', async (processor) => {
     const { onNewPayment: asksAgain, ...others } = refunds[processor];
+    await untilStatus(restored, others.open, 'processing');
+    await lost.sandbox.driveRefund((await rowOf(lost, others.open)).externalRefundId ?? '', {
+      status: { stripe: 'succeeded', braintree: 'settled' }[processor],
+    });
+    const ended: Record<string, string> = { [others.bounced]: 'failed', [others.cancelled]: 'cancelled' };
+    const kept = ['amount', 'currency', 'externalRefundId', 'idempotencyKey'] as const;
     for (const id of Object.values(others)) {
-      const before = await rowOf(lost, id);
-      const after = await untilStatus(restored, id, id === others.bounced ? 'failed' : 'completed');
-      const { transactionId: _, ...same } = { ...before };
-      expect([after.amount, after.currency, after.externalRefundId, after.idempotencyKey]).toEqual([
-        same.amount,
-        same.currency,
-        same.externalRefundId,
-        same.idempotencyKey,
-      ]);
+      const [before, after] = [
+        await rowOf(lost, id),
+        await untilStatus(restored, id, ended[id] ?? 'completed'),
+      ];
+      expect(kept.map((field) => after[field])).toEqual(kept.map((field) => before[field]));
     }
     expect(await timelineOf(restored, refunds[processor].unkeyed)).toEqual([
       'refund.created',
