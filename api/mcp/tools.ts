@@ -6,6 +6,7 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import {
   fingerprintOfCreation,
   type GivenKey,
+  ownedKey,
   type RefundContent,
 } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern, jsonObject, required } from '../operations/fields.ts';
@@ -224,7 +225,7 @@ async function findOld(reads: Reads, apiKey: ApiKey, key: string): Promise<strin
   const [row] = await reads.query<{ id: string }>(
     `SELECT id FROM refund WHERE organization_id = $1 AND environment = $2 AND idempotency_key = $3
        AND created_at <= service_time() - interval '24 hours'`,
-    [organizationId, environment, requestDigestOf(apiKey, key)],
+    [organizationId, environment, requestDigestOf(apiKey, ownedKey(apiKey, key))],
   );
   return row?.id ?? null;
 }

@@ -10,7 +10,7 @@ import {
 } from '../decisions/approve.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
-import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
+import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';
 import type { InitiatedBy } from '../model/reasons.ts';
 import { asCreated, type PublicRefund, type RefundDetails, toPublicRefund } from '../model/refund.ts';
 import { nothingLeft } from '../model/refusals.ts';
@@ -62,8 +62,20 @@ export function refundRequestedBy(
     currency: currency.toLowerCase(),
     processor,
     metadata,
-    idempotency: given && { fingerprint: fingerprintOfCreation(content), ...given },
+    idempotency: given && {
+      fingerprint: fingerprintOfCreation(content),
+      ...given,
+      key: ownedKey(apiKey, given.key),
+    },
   };
+}
+
+/**
+ * An idempotency key as it is bound: those of an agent key are its own, so that an agent, who may guess another client's keys,
+ * cannot bind them first. A line break cannot be part of a key, so no other client can name an agent's.
+ */
+export function ownedKey({ id, agentLimits }: RequestingKey, key: string): string {
+  return agentLimits === null ? key : `${id}\n${key}`;
 }
 
 /** What idempotency keys of creations are bound to: not how a currency is written, or that there is no metadata. */
@@ -158,7 +170,11 @@ export async function cancelByKey(
     );
   }
   const request = { refundId, organizationId, environment, actor: `key:${id}` };
-  const verdict = await cancelAndWait(deps, { ...request, idempotencyKey: given?.key ?? null }, waitMs);
+  const verdict = await cancelAndWait(
+    deps,
+    { ...request, idempotencyKey: given && ownedKey(apiKey, given.key) },
+    waitMs,
+  );
   const { kind, refund, isReplayed } = verdict;
   return { answer: kind === 'cancelled' ? toPublicRefund(refund) : notCancelled(verdict), isReplayed };
 }

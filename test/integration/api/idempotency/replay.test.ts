@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
@@ -23,8 +25,12 @@ const cancel = async (key: string, id: string, options: CallOptions = {}) =>
   await service.call('POST', `/v1/refunds/${id}/cancel`, { ...options, headers: { 'idempotency-key': key } });
 const refundsOf = async (transactionId: string) =>
   await service.deps.db.refund.findMany({ where: { transactionId } });
-const boundTo = async (key: string) =>
-  await service.deps.db.refund.count({ where: { OR: [{ idempotencyKey: key }, { cancelKey: key }] } });
+const boundTo = async (key: string) => {
+  const digest = requestDigestOf({ organizationId: service.organization.id, environment: 'test' }, key);
+  return await service.deps.db.refund.count({
+    where: { OR: [{ idempotencyKey: digest }, { cancelKey: digest }] },
+  });
+};
 /** A refund that the processor cancels on request. */
 const createRevocable = async (): Promise<string> => {
   const transactionId = await payment({ paymentMethod: 'customer_balance' });
@@ -260,4 +266,22 @@ describe('a refused request', () => {
       await service.sandbox.clearFaults();
     }
   }
+});
+
+test('an agent key cannot bind a key before the client that will send it', async () => {
+  const { plaintext: agentKey } = await createApiKey(service.deps, {
+    ...{ organizationId: service.organization.id, environment: 'test', actor: 'test' },
+    scopes: ['refunds:read', 'refunds:write'],
+    agentLimits: { currency: 'usd' },
+  });
+  const [key, transactionId] = [randomUUID(), await payment()];
+  const captured = await create(key, bodyFor(transactionId), { key: agentKey });
+  await cancel(key, captured.body.data.id, { key: agentKey });
+  const own = await create(key, bodyFor(transactionId));
+  expect([own.status, own.headers['idempotent-replayed']]).toEqual([200, undefined]);
+  expect(own.body.data.id).not.toBe(captured.body.data.id);
+  expect((await create(key, bodyFor(transactionId))).body.data.id).toBe(own.body.data.id);
+  expect((await create(key, bodyFor(transactionId), { key: agentKey })).body.data.id).toBe(
+    captured.body.data.id,
+  );
 });
