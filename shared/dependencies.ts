@@ -8,6 +8,7 @@ import type { Logger } from './platform/log.ts';
 import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
 import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
+import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
@@ -22,6 +23,7 @@ import { openRefundReads, type RefundReads } from './refunds/queries/find-refund
 export interface Dependencies {
   settings: ServiceSettings;
   log: Logger;
+  telemetry: Telemetry;
   clock: Clock;
   /** Uniform in [0, 1), for jitter. */
   random: () => number;
@@ -58,6 +60,7 @@ export function openDependencies(
   return {
     settings,
     log,
+    telemetry: noTelemetry,
     clock,
     random: Math.random,
     db,
@@ -96,8 +99,8 @@ export async function untilClockStarted({ clock }: Pick<Dependencies, 'clock'>):
 
 /** Closes what `openDependencies` opened. */
 export async function closeDependencies(deps: Dependencies): Promise<void> {
-  const { clock, db, reads, queues, positionMarks } = deps;
+  const { clock, db, reads, queues, positionMarks, telemetry } = deps;
   positionMarks.close();
   if (clock instanceof DatabaseClock) clock.close();
-  await Promise.allSettled([queues.close(), db.$disconnect(), reads.close()]);
+  await Promise.allSettled([queues.close(), db.$disconnect(), reads.close(), telemetry.close()]);
 }

@@ -2,6 +2,7 @@ import { closeDependencies, openDependencies, untilClockStarted } from '#shared/
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
+import { openTelemetry } from '#shared/platform/telemetry.ts';
 import { closeOnSignal, runMain } from '#shared/process.ts';
 import { startWorkers } from './start-workers.ts';
 
@@ -9,7 +10,8 @@ runMain(async () => {
   const settings = loadServiceSettings();
   const log = openLog(settings.LOG_LEVEL, 'worker');
   const positionMarks = openPositionMarks(settings, log);
-  const deps = openDependencies(settings, log, { positionMarks });
+  const telemetry = await openTelemetry(settings, log, 'worker');
+  const deps = openDependencies(settings, log, { positionMarks, telemetry });
   await Promise.all([untilClockStarted(deps), positionMarks.read()]);
   const workers = startWorkers(deps);
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
