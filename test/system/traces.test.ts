@@ -98,9 +98,9 @@ describe('traces of an API and a worker', () => {
   });
 
   test('load nothing of OpenTelemetry in a worker without an endpoint', async () => {
-    const { DATABASE_URL, ENCRYPTION_KEY } = processes.service.settings;
+    const { DATABASE_URL, ENCRYPTION_KEY, DATA_DIR } = processes.service.settings;
     const worker = startProcess('worker/main.ts', {
-      env: { DATABASE_URL, ENCRYPTION_KEY, REDIS_URL: '' },
+      env: { DATABASE_URL, ENCRYPTION_KEY, DATA_DIR, REDIS_URL: '' },
       preload: 'test/support/processes/loaded-packages.ts',
     });
     await worker.waitForOutput(/"working"/);
