@@ -14,6 +14,7 @@ import { measureRequests } from './http/request-metrics.ts';
 import { type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
 import { type Api, collectDescribedRoutes } from './http/route.ts';
 import { jsonSecurityHeaders } from './http/security-headers.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import { withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { mcpRoute } from './mcp/route.ts';
 import { operations } from './operations/operations.ts';
@@ -87,6 +88,7 @@ export async function buildApp(
 
 /** The routes for API keys. */
 async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
+  await app.register(traceRequests);
   await app.register(authenticate);
   await app.register(limitKeys);
   await app.register(limitInProgress, {

@@ -8,6 +8,7 @@ import type { MetricsListener } from '#shared/metrics/serve-metrics.ts';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import { type Database, openDatabase } from '#shared/platform/database.ts';
 import type { Logger } from '#shared/platform/log.ts';
+import { openTelemetry } from '#shared/platform/telemetry.ts';
 import { closeOnSignal } from '#shared/process.ts';
 import { buildApp } from './app.ts';
 import type { SecondApp } from './hand-over.ts';
@@ -17,7 +18,8 @@ const quietMs = 1_000;
 
 /** Serves the API, and shortly after the dashboard, until the process is stopped. */
 export async function serve(settings: ServiceSettings, log: Logger, db: Database): Promise<void> {
-  const deps = openDependencies(settings, log, { db });
+  const telemetry = await openTelemetry(settings, log, 'api');
+  const deps = openDependencies(settings, log, { db, telemetry });
   const dashboardDb = openDatabase(settings.DATABASE_URL, {
     poolSize: settings.DASHBOARD_POOL_SIZE,
     preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,

@@ -10,6 +10,7 @@ import type { Logger } from './platform/log.ts';
 import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
 import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
+import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
@@ -25,6 +26,7 @@ export interface Dependencies {
   settings: ServiceSettings;
   log: Logger;
   metrics: Metrics;
+  telemetry: Telemetry;
   clock: Clock;
   /** Uniform in [0, 1), for jitter. */
   random: () => number;
@@ -64,6 +66,7 @@ export function openDependencies(
     settings,
     log,
     metrics,
+    telemetry: noTelemetry,
     clock,
     random: Math.random,
     db,
@@ -105,8 +108,8 @@ export async function untilClockStarted({ clock }: Pick<Dependencies, 'clock'>):
 
 /** Closes what `openDependencies` opened. */
 export async function closeDependencies(deps: Dependencies): Promise<void> {
-  const { clock, db, reads, queues, positionMarks } = deps;
+  const { clock, db, reads, queues, positionMarks, telemetry } = deps;
   positionMarks.close();
   if (clock instanceof DatabaseClock) clock.close();
-  await Promise.allSettled([queues.close(), db.$disconnect(), reads.close()]);
+  await Promise.allSettled([queues.close(), db.$disconnect(), reads.close(), telemetry.close()]);
 }

@@ -3,6 +3,7 @@ import { serveMetrics } from '#shared/metrics/serve-metrics.ts';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
+import { openTelemetry } from '#shared/platform/telemetry.ts';
 import { closeOnSignal, runMain } from '#shared/process.ts';
 import { startWorkers } from './start-workers.ts';
 
@@ -10,7 +11,8 @@ runMain(async () => {
   const settings = loadServiceSettings();
   const log = openLog(settings.LOG_LEVEL, 'worker');
   const positionMarks = openPositionMarks(settings, log);
-  const deps = openDependencies(settings, log, { positionMarks });
+  const telemetry = await openTelemetry(settings, log, 'worker');
+  const deps = openDependencies(settings, log, { positionMarks, telemetry });
   await Promise.all([untilClockStarted(deps), positionMarks.read()]);
   const workers = startWorkers(deps);
   const metrics = await serveMetrics(deps, { main: deps.db, reads: deps.reads });

@@ -1,6 +1,7 @@
 import { formBody } from '../http/body.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import type { Api } from '../http/route.ts';
+import { traceRequests } from '../http/trace-requests.ts';
 import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
 import { assetRoutes } from './http/assets.ts';
 import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csrf.ts';
@@ -52,6 +53,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await invitationPages(open, deps);
     });
     await scope.register(async (inside: Api) => {
+      await inside.register(traceRequests);
       requireVisitor(inside, deps);
       await limitUsers(inside, deps);
       await inside.register(async (board: Api) => {

@@ -133,7 +133,8 @@ function callOf({ isIdempotent }: Operation, request: FastifyRequest, reply: Fas
       if (applied !== null) reply.header('preference-applied', applied);
       return waitMs;
     },
-    report({ answer, isReplayed, recordedAs }) {
+    report({ answer, isReplayed, recordedAs, created = null }) {
+      request.created = created;
       if (isReplayed) reply.header('idempotent-replayed', 'true');
       if (recordedAs !== undefined) reply.header('location', `/v1/refunds/${recordedAs}`);
       if (answer instanceof ServiceError) throw answer;

@@ -4,6 +4,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import type { Logger } from '#shared/platform/log.ts';
 import { version } from '#shared/platform/version.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
+import type { Outcome } from '#shared/refunds/requests/key-requests.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScope } from '../http/operation-routes.ts';
@@ -32,6 +33,8 @@ const instructions =
 /** Who calls, and where to log. */
 export interface Caller {
   key: ApiKey;
+  /** Takes the refund that a call created. */
+  onCreated: (created: NonNullable<Outcome<unknown>['created']>) => void;
   log: Pick<Logger, 'error' | 'info'>;
 }
 
@@ -71,10 +74,11 @@ function unknownTool(): ProtocolError {
 }
 
 /** The result as structured content and, for clients without it, the same as text. Errors have `code` and `message`. */
-async function callTool(deps: ApiDependencies, { key, log }: Caller, tool: Tool, given: unknown) {
+async function callTool(deps: ApiDependencies, caller: Caller, tool: Tool, given: unknown) {
+  const { key, log } = caller;
   try {
     requireScope(key, tool.operation.scope);
-    return resultOf(await runTool(deps, key, tool, given));
+    return resultOf(await runTool(deps, caller, tool, given));
   } catch (cause) {
     const refusal = toServiceError(cause);
     logFailure(log, refusal, cause);
@@ -83,7 +87,12 @@ async function callTool(deps: ApiDependencies, { key, log }: Caller, tool: Tool,
   }
 }
 
-async function runTool(deps: ApiDependencies, apiKey: ApiKey, tool: Tool, given: unknown): Promise<object> {
+async function runTool(
+  deps: ApiDependencies,
+  { key: apiKey, onCreated }: Caller,
+  tool: Tool,
+  given: unknown,
+): Promise<object> {
   let isReplayed = false;
   const call = await tool.callOf(readArguments(tool, given), deps, apiKey);
   const answer = await tool.operation.run(deps, {
@@ -99,6 +108,7 @@ async function runTool(deps: ApiDependencies, apiKey: ApiKey, tool: Tool, given:
     waitMs: (defaultMs) => defaultMs,
     report(outcome) {
       isReplayed = outcome.isReplayed;
+      if (outcome.created !== undefined) onCreated(outcome.created);
       if (outcome.answer instanceof ServiceError) throw outcome.answer;
       return outcome.answer;
     },

@@ -20,7 +20,10 @@ export const mcpRoute = routePlugin(
       // Loaded with the first request, so that the API listens without it.
       const { answerMcp } = await import('./answer.ts');
       const headers = new Headers(request.headers as Record<string, string>);
-      const answer = await answerMcp(deps, { key, log }, { headers, body });
+      const onCreated = (created: NonNullable<typeof request.created>) => {
+        request.created = created;
+      };
+      const answer = await answerMcp(deps, { key, log, onCreated }, { headers, body });
       return reply
         .code(answer.status)
         .headers(Object.fromEntries(answer.headers))

@@ -45,6 +45,14 @@ const trustedProxies = z
   .nullable()
   .default(null);
 
+const endpoint = z
+  .url({
+    protocol: /^https?$/,
+    error: 'must be the address of a collector, such as http://otel-collector:4318',
+  })
+  .nullable()
+  .default(null);
+
 /** Every setting with its default; `.env.example` explains each of them. */
 const settingsSchema = z.object({
   NODE_ENV: z.string().default('development'),
@@ -71,6 +79,9 @@ const settingsSchema = z.object({
     .transform((list) => list.split(',').filter((key) => key !== ''))
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint,
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   MAX_REQUESTS_IN_PROGRESS: count(400),
   MAX_WEBHOOKS_IN_PROGRESS: count(800),
   MAX_PAGES_IN_PROGRESS: count(200),

@@ -35,6 +35,14 @@ describe('secrets and card numbers', () => {
     expect(foundIn(logs)).toEqual([]);
   });
 
+  test('do not appear in traces', () => {
+    const { received, spans } = site.collector;
+    const names = new Set(spans().map(({ name }) => name));
+    expect(names).toContain('POST /v1/refunds');
+    expect(names).toContain('step send');
+    expect(foundIn(received.map((body) => ['an export', body]))).toEqual([]);
+  });
+
   test('do not appear in refusals or in the headers of answers', () => {
     expect(site.trail.answers.length).toBeGreaterThan(40);
     expect(foundIn(site.trail.answers)).toEqual([]);

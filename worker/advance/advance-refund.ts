@@ -1,12 +1,14 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import { lockPaymentOf, markPaymentStale } from '#shared/payments/payment.ts';
 import { isDatabaseUnavailable, type Refund } from '#shared/platform/database.ts';
+import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { type Claim, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
+import { inStepSpan, recordWait, setOutcome, withCallSpans } from './step-span.ts';
 import {
   cancelAtProcessor,
   checkSettlement,
@@ -27,6 +29,7 @@ const maxSteps = 8;
  */
 export async function advanceRefund(deps: Dependencies, claimed: Claim): Promise<void> {
   let claim: Claim | null = claimed;
+  recordWait(deps, claimed);
   for (let step = 1; claim !== null && (await advance(deps, claim)); step += 1) {
     claim = step < maxSteps ? await claimRefund(deps, claimed.refund.id) : null;
   }
@@ -38,22 +41,31 @@ export async function advanceRefund(deps: Dependencies, claimed: Claim): Promise
  * @returns true when the next step is due at once.
  */
 async function advance(deps: Dependencies, claim: Claim): Promise<boolean> {
-  try {
-    const outcome = await takeStep(deps, claim);
-    return outcome !== null && (await record(deps, claim, outcome));
-  } catch (error) {
-    if (isDatabaseUnavailable(error)) throw error;
-    deps.log.error({ err: error, refundId: claim.refund.id, step: claim.step }, 'a step failed');
-    return await record(deps, claim, stepFailed({ claim, settings: deps.settings, random: deps.random }));
-  }
+  return await inStepSpan(deps, claim, async (span) => {
+    try {
+      const outcome = await takeStep(deps, claim, span);
+      return outcome !== null && (await record(deps, claim, outcome, span));
+    } catch (error) {
+      if (isDatabaseUnavailable(error)) throw error;
+      deps.log.error({ err: error, refundId: claim.refund.id, step: claim.step }, 'a step failed');
+      const failed = stepFailed({ claim, settings: deps.settings, random: deps.random });
+      return await record(deps, claim, failed, span);
+    }
+  });
 }
 
 /** @returns true when the next step is due at once. */
-async function record(deps: Dependencies, claim: Claim, outcome: StepOutcome): Promise<boolean> {
+async function record(
+  deps: Dependencies,
+  claim: Claim,
+  outcome: StepOutcome,
+  span: OpenSpan,
+): Promise<boolean> {
   const { refund } = claim;
   // First, so that the payment is read again even if this process dies before the outcome is recorded.
   if (outcome.isPaymentStale) await markStale(deps, refund);
   const result = await recordOutcome(deps, claim, outcome);
+  setOutcome(span, outcome, result);
   return result === 'resync' || result === 'due';
 }
 
@@ -64,12 +76,12 @@ async function markStale({ db }: Dependencies, refund: Refund): Promise<void> {
 }
 
 /** @returns what follows; null when the lease was lost and there is nothing to record. */
-async function takeStep(deps: Dependencies, claim: Claim): Promise<StepOutcome | null> {
+async function takeStep(deps: Dependencies, claim: Claim, span: OpenSpan): Promise<StepOutcome | null> {
   const context = { claim, settings: deps.settings, random: deps.random };
   if (claim.step === 'cancel') return cancelledUnsent();
   let processor: Processor;
   try {
-    processor = await deps.connections.connect(claim.account);
+    processor = withCallSpans(await deps.connections.connect(claim.account), claim.refund.processor, span);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
     return accountUnusable(context, error.message);

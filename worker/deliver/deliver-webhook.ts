@@ -86,6 +86,7 @@ export function openWebhookSender(
     const reply = await send(deps, transport, claim);
     const durationMs = Math.round(performance.now() - since);
     const result = resultOf(reply, attemptNumber, deps.random);
+    recordAttemptSpan(deps, claim, result, durationMs);
     const { error, responseStatus: status } = result;
     deps.metrics.deliveries.inc({ result: resultWord(result) });
     deps.log.debug({ deliveryId, endpointId: endpoint.id, attemptNumber, status, error }, 'webhook attempt');
@@ -137,6 +138,32 @@ export function openWebhookSender(
 function resultWord({ error, retryInMs }: ReturnType<typeof resultOf>): string {
   if (error === null) return 'delivered';
   return retryInMs === null ? 'failed' : 'retried';
+}
+
+/** A test event is about no refund. */
+function recordAttemptSpan(
+  { telemetry }: Pick<Dependencies, 'telemetry'>,
+  { refundId, event, deliveryId, attemptNumber, endpoint }: DeliveryClaim,
+  { responseStatus, error }: Pick<AttemptResult, 'responseStatus' | 'error'>,
+  lastedMs: number,
+): void {
+  if (refundId === null || event === null) return;
+  telemetry.refund(refundId).record({
+    name: `deliver ${event.eventType}`,
+    kind: 'client',
+    attributes: {
+      'refund.id': refundId,
+      'event.type': event.eventType,
+      'event.id': event.eventId,
+      'delivery.id': deliveryId,
+      'delivery.attempt': attemptNumber,
+      'delivery.endpoint': endpoint.id,
+      'http.response.status_code': responseStatus,
+      'error.type': error,
+    },
+    lastedMs,
+    hasFailed: error !== null,
+  });
 }
 
 /** @returns whether further requests may be sent to the endpoint of each. */

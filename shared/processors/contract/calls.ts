@@ -56,24 +56,27 @@ export class DeadlineExceededError extends Error {
 }
 
 /** Wraps a call: makes it, or answers in its place. */
-type Around = <Answer extends CallAnswer>(call: () => Promise<Answer>) => Promise<Answer>;
+type Around = <Answer extends CallAnswer>(
+  call: () => Promise<Answer>,
+  operation: Exclude<keyof Processor, 'verifyWebhook' | 'answerChallenge'>,
+) => Promise<Answer>;
 
 /** The same processor with `around` applied to every call over the network. */
 export function aroundCalls(processor: Processor, around: Around): Processor {
   const page = (read: () => Promise<ReadResult<RefundPage>>) => async (): Promise<ReadResult<RefundPage>> => {
-    const answer = await around(read);
+    const answer = await around(read, 'listRefunds');
     // A page reads the next one, which has to be wrapped as well.
     if (answer.kind !== 'found' || answer.value.next === null) return answer;
     const { next } = answer.value;
     return { kind: 'found', value: { ...answer.value, next: (options) => page(() => next(options))() } };
   };
   return {
-    getPayment: (...call) => around(() => processor.getPayment(...call)),
-    createRefund: (...call) => around(() => processor.createRefund(...call)),
-    findRefund: (...call) => around(() => processor.findRefund(...call)),
-    getRefund: (...call) => around(() => processor.getRefund(...call)),
+    getPayment: (...call) => around(() => processor.getPayment(...call), 'getPayment'),
+    createRefund: (...call) => around(() => processor.createRefund(...call), 'createRefund'),
+    findRefund: (...call) => around(() => processor.findRefund(...call), 'findRefund'),
+    getRefund: (...call) => around(() => processor.getRefund(...call), 'getRefund'),
     listRefunds: (...call) => page(() => processor.listRefunds(...call))(),
-    cancelRefund: (...call) => around(() => processor.cancelRefund(...call)),
+    cancelRefund: (...call) => around(() => processor.cancelRefund(...call), 'cancelRefund'),
     verifyWebhook: (request) => processor.verifyWebhook(request),
     answerChallenge: (challenge) => processor.answerChallenge(challenge),
   };

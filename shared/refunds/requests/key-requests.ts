@@ -29,6 +29,8 @@ export interface Outcome<Answer> {
   isReplayed: boolean;
   /** The refund that is on record although the request was refused. */
   recordedAs?: string;
+  /** The refund of a creation. */
+  created?: { id: string; isNew: boolean };
 }
 
 /** An idempotency key as it was given, or derived from other content than that of the request, which has this fingerprint. */
@@ -102,6 +104,7 @@ export async function createAndWait(
   waitMs: () => number,
 ): Promise<Outcome<PublicRefund>> {
   const { refund, isReplayed } = await createRefund(deps, request);
+  const created = { id: refund.id, isNew: !isReplayed };
   const longestMs = waitMs();
   const waits = refund.status === 'processing' && refund.externalRefundId === null;
   const hasVerdict = (watched: WatchedRefund) =>
@@ -109,11 +112,11 @@ export async function createAndWait(
   const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);
   const latest = (waits ? await deps.whileWaiting(decided) : null) ?? refund;
   if (latest.status === 'failed' && latest.externalRefundId === null) {
-    return { answer: rejectionOf(latest), isReplayed, recordedAs: refund.id };
+    return { answer: rejectionOf(latest), isReplayed, recordedAs: refund.id, created };
   }
   // A repeated request gets the refund as it is now.
   const isAsItIs = isReplayed || latest.status === 'pending';
-  return { answer: isAsItIs ? toPublicRefund(latest) : asCreated(latest), isReplayed };
+  return { answer: isAsItIs ? toPublicRefund(latest) : asCreated(latest), isReplayed, created };
 }
 
 /** The error for a refund that failed while it was created. */

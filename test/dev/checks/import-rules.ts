@@ -40,6 +40,16 @@ const rules: readonly ImportRule[] = [
     why: 'only shared/platform/queues.ts knows BullMQ',
   },
   {
+    from: /^(?!shared\/platform\/trace-export\.ts$)/,
+    to: /^@opentelemetry\//,
+    why: 'OpenTelemetry is loaded by shared/platform/trace-export.ts alone, and only where an endpoint is set',
+  },
+  {
+    from: /^(?!shared\/platform\/telemetry\.ts$)/,
+    to: /^shared\/platform\/trace-export\.ts$/,
+    why: 'OpenTelemetry is loaded by shared/platform/trace-export.ts alone, and only where an endpoint is set',
+  },
+  {
     from: /^(?!test\/|shared\/platform\/|prisma\/|prisma\.config)/,
     to: /^(@prisma\/|prisma\/generated\/)/,
     why: 'types of rows come from shared/platform/database.ts',

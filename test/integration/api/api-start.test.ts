@@ -20,7 +20,7 @@ describe('the API', () => {
         REDIS_URL: '',
         PORT: '0',
       },
-      preload: 'test/support/processes/packages-at-listen.ts',
+      preload: 'test/support/processes/loaded-packages.ts',
     });
     onTestFinished(async () => {
       await api.kill9();
@@ -29,7 +29,7 @@ describe('the API', () => {
     const loaded = list.split(' ');
     expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/operations/refunds.ts']));
     const late =
-      /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|@modelcontextprotocol\/|api\/dashboard\/)/;
+      /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|@modelcontextprotocol\/|@opentelemetry\/|api\/dashboard\/)/;
     expect(loaded.filter((name) => late.test(name))).toEqual([]);
   });
 });

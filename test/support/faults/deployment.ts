@@ -1,3 +1,5 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import type { ParsedJson } from '../parsed-json.ts';
@@ -58,12 +60,14 @@ export async function deploy({
   settings = { PROCESSOR_TIMEOUT_MS: 2_000 },
   logFolder,
 }: DeployOptions): Promise<Deployment> {
+  // Databases are copies of one template: in a shared folder, the position of another one would look like a restored backup.
+  const DATA_DIR = mkdtempSync(join(tmpdir(), 'refund-data-'));
   const service = await startService({
     databaseUrl,
     ...(serviceUrl === undefined ? {} : { serviceUrl }),
     backend,
     workers: 0,
-    settings,
+    settings: { DATA_DIR, ...settings },
   });
   await service.sandbox.settings({ autoSettleMs: 100 });
   const compiled = compiledIn(compiledFolder);
@@ -110,6 +114,7 @@ export async function deploy({
     async close() {
       await Promise.all(started.map((process) => process.kill()));
       await service.close();
+      rmSync(DATA_DIR, { recursive: true, force: true });
     },
   };
 }

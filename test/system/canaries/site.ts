@@ -8,6 +8,7 @@ import type { useScriptedServers } from '../../support/processors/scripted-serve
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { asService } from '../../support/stores/service-role.ts';
+import { type Collector, startCollector } from '../../support/traces/collector.ts';
 import { administer, breakJobs, startWithBadSettings, usePeople } from './operations.ts';
 import { everything, secrets } from './planted.ts';
 import { useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
@@ -15,6 +16,7 @@ import { useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
 /** The service with planted secrets, and everything that its use leaves behind. */
 export interface Site {
   processes: Deployment;
+  collector: Collector;
   databaseUrl: string;
   /** The same as the service uses it, with a password that is a secret. */
   databaseUrlWithSecret: string;
@@ -41,8 +43,13 @@ export async function openSite(databaseUrl: string, serve: Site['serve']): Promi
     backend: postgresQueues,
     compiledFolder: inject('compiledFolder'),
   });
+  const collector = await startCollector();
   const trail = { logs: [], answers: [], commands: [], keys: [], tokens: [] };
-  return { processes, databaseUrl, databaseUrlWithSecret, serve, trail, close: () => processes.close() };
+  const close = async () => {
+    await processes.close();
+    await collector.close();
+  };
+  return { processes, collector, databaseUrl, databaseUrlWithSecret, serve, trail, close };
 }
 
 /** What must appear nowhere but in its own columns. */
@@ -78,7 +85,8 @@ export async function drive(site: Site): Promise<void> {
   await revokeApiKey(deps, { keyId: revoked.id, actor: 'test' });
   site.trail.keys.push({ what: 'a revoked API key', text: revoked.plaintext });
   await usePeople(site);
-  const trace = { LOG_LEVEL: 'trace', CREATE_WAIT_MS: '1500', CANCEL_WAIT_MS: '500' };
+  const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: site.collector.url };
+  const trace = { LOG_LEVEL: 'trace', CREATE_WAIT_MS: '1500', CANCEL_WAIT_MS: '500', ...endpoint };
   const [api, worker] = await Promise.all([
     site.processes.startApi(trace),
     site.processes.startWorker(trace),

@@ -10,6 +10,11 @@ test.each([
   ['shared/processors/stripe/x.ts', 'braintree', 'only shared/processors/braintree talks to Braintree'],
   ['api/dashboard/queues/x.ts', 'bullmq', 'only shared/platform/queues.ts knows BullMQ'],
   [
+    'api/x.ts',
+    '@opentelemetry/api',
+    'OpenTelemetry is loaded by shared/platform/trace-export.ts alone, and only where an endpoint is set',
+  ],
+  [
     'shared/refunds/x.ts',
     'prisma/generated/client.ts',
     'types of rows come from shared/platform/database.ts',

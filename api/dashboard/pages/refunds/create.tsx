@@ -105,7 +105,7 @@ async function create(
   const { owner, actor, base } = form.context;
   const fingerprint = fingerprintOf('dashboard refund', { ...entry, amount: entry.amount.toString() });
   try {
-    const { refund } = await createRefund(deps, {
+    const { refund, isReplayed } = await createRefund(deps, {
       ...owner,
       ...entry,
       actor,
@@ -114,6 +114,7 @@ async function create(
       // Includes the user, so that another user's form with the same key is a different refund.
       idempotency: { key: `dashboard/${actor}/${form.formKey}`, fingerprint },
     });
+    reply.request.created = { id: refund.id, isNew: !isReplayed };
     return reply.redirect(`${base}/refunds/${refund.id}?done=created`, 303);
   } catch (error) {
     const problems = problemsOfRefusal(error);

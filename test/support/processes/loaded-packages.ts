@@ -1,5 +1,6 @@
-// Prints which modules a process has loaded when it begins to listen: names of packages, and paths of other files.
+// Prints which modules a process has loaded when it begins to listen and when it exits: names of packages, and paths of other files.
 
+import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { Server } from 'node:net';
 
@@ -14,8 +15,12 @@ session.on('Debugger.scriptParsed', ({ params: { url } }) => {
 });
 session.post('Debugger.enable');
 
+const print = (when: string) => writeSync(1, `loaded when it ${when}: ${[...loaded].toSorted().join(' ')}\n`);
+
+process.on('exit', () => print('exits'));
+
 const { listen } = Server.prototype;
 Server.prototype.listen = function (this: Server, ...args: unknown[]) {
-  process.stdout.write(`loaded when it listens: ${[...loaded].toSorted().join(' ')}\n`);
+  print('listens');
   return Reflect.apply(listen, this, args);
 } as typeof listen;

@@ -1,0 +1,89 @@
+import type { Settings } from './config.ts';
+import type { Logger } from './log.ts';
+
+/**
+ * Facts of a span. They leave the service: ids, codes and counts, never secrets, amounts or what a client wrote. Absent values
+ * are left out.
+ */
+export type SpanAttributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Something that ends now. */
+export interface EndedSpan {
+  name: string;
+  kind: 'server' | 'client' | 'consumer';
+  attributes: SpanAttributes;
+  lastedMs: number;
+  hasFailed?: boolean;
+}
+
+/** A span, or the root of a trace, that others belong to. */
+export interface SpanParent {
+  /** Records what has ended as a span below this one. */
+  record(ended: EndedSpan): void;
+  /** Runs `work` as a span below this one, which has failed if `work` throws. */
+  run<Result>(name: string, work: (span: OpenSpan) => Promise<Result>): Promise<Result>;
+}
+
+/** A span that has not ended. */
+export interface OpenSpan extends SpanParent {
+  set(attributes: SpanAttributes): void;
+}
+
+/** A request that is being answered. */
+export interface TracedRequest extends Omit<EndedSpan, 'kind'> {
+  /** The `traceparent` header of the client; anything else is ignored. */
+  traceparent: unknown;
+  /** The refund that it created or changed; null for none. */
+  refund: { id: string; isNew: boolean } | null;
+}
+
+/** Traces for a collector. All that happens to a refund is one trace, in every process; see docs/decisions/trace-of-a-refund.md. */
+export interface Telemetry {
+  /** The root of a refund's trace. */
+  refund(refundId: string): SpanParent;
+  /**
+   * Records a request. The one that created a refund is the root of its trace, and one that changed it belongs to that trace; both
+   * link to the client's span. Any other one continues the client's trace.
+   */
+  recordRequest(request: TracedRequest): void;
+  /** Exports what has ended, within two seconds. Never throws. */
+  close(): Promise<void>;
+}
+
+const nowhere: OpenSpan = {
+  record() {},
+  run: (_name, work) => work(nowhere),
+  set() {},
+};
+
+/** Records nothing. */
+export const noTelemetry: Telemetry = {
+  refund: () => nowhere,
+  recordRequest() {},
+  close: async () => {},
+};
+
+export type TelemetrySettings = Pick<
+  Settings,
+  'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'
+>;
+
+/** Exports traces where an endpoint is set. Without one, nothing of OpenTelemetry is loaded. */
+export async function openTelemetry(
+  settings: TelemetrySettings,
+  log: Logger,
+  process: 'api' | 'worker',
+): Promise<Telemetry> {
+  const url = tracesUrl(settings);
+  if (url === null) return noTelemetry;
+  const { exportTraces } = await import('./trace-export.ts');
+  return exportTraces({ url, share: settings.OTEL_TRACES_SAMPLER_ARG, process }, log);
+}
+
+/** As OpenTelemetry's specification has it: the endpoint of traces is used as it is, the one of all signals is a base. */
+function tracesUrl({
+  OTEL_EXPORTER_OTLP_ENDPOINT: base,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces,
+}: TelemetrySettings): string | null {
+  return traces ?? (base && `${base.replace(/\/+$/, '')}/v1/traces`);
+}
