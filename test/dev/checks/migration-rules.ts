@@ -8,6 +8,10 @@ const rules: readonly { pattern: RegExp; why: string }[] = [
     pattern: /^(UPDATE|DELETE|MERGE|TRUNCATE|WITH|DO|CALL|LOCK)\b/i,
     why: 'it locks rows until every migration has ended: change them in batches, outside of a migration',
   },
+  {
+    pattern: /\bINDEX CONCURRENTLY (?!IF )/i,
+    why: 'write IF NOT EXISTS or IF EXISTS: a migration that was interrupted behind it runs again',
+  },
 ];
 
 /** A reason in a comment directly above the statement, or within it. */
