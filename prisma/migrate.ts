@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { prismaFolder, readFunctions, readMigrations, type SqlFile } from './migrations-folder.ts';
 
@@ -17,15 +18,30 @@ export interface MigrateOptions {
 /** An arbitrary constant; Prisma itself uses 72707369. */
 const lockKey = 724_366_101;
 
+/** How often, and for how long, another process that migrates is waited for. */
+const turn = { intervalMs: 250, timeoutMs: 60 * 60_000 };
+
+/**
+ * How long a migration waits for a table. Statements of the service wait behind it, so it gives up before they do, and tries
+ * again after a pause.
+ */
+const tableLock = { timeoutMs: 1_000, pauseMs: 5_000, attempts: 10 };
+
+/** A migration of one such statement lets a table be written while it works, for as long as it takes, and runs alone. */
+const runsAlone =
+  /^(\s|--.*\n)*((CREATE|DROP)\s+(UNIQUE\s+)?INDEX\s+CONCURRENTLY|ALTER\s+TABLE\s+\S+\s+VALIDATE\s+CONSTRAINT)\b/i;
+
 /**
  * Applies the missing migrations, then creates or replaces every function. Several processes may call it at the same time: one
  * works, the others wait for it.
  *
  * All of it is one transaction, with the rows of Prisma's history, so that running processes never meet the new tables with the
- * old functions. It cannot contain what PostgreSQL refuses inside a transaction, such as CREATE INDEX CONCURRENTLY.
+ * old functions. A migration that is CREATE INDEX CONCURRENTLY, DROP INDEX CONCURRENTLY or VALIDATE CONSTRAINT commits what comes
+ * before it and runs alone.
  *
  * @returns the names of the applied migrations, oldest first.
- * @throws MigrationError when the database cannot be opened, a script fails, or a migration was edited after it was applied.
+ * @throws MigrationError when the database cannot be opened, a script fails, a table stays locked, or a migration was edited after
+ *   it was applied.
  */
 export async function migrate(
   databaseUrl: string,
@@ -36,7 +52,7 @@ export async function migrate(
   return await withLock(databaseUrl, log, async (client) => {
     await openHistory(client);
     const missing = await findMissing(client, migrations);
-    await apply(client, missing, functions);
+    await apply(client, missing, functions, log);
     return missing.map(({ name }) => name);
   });
 }
@@ -77,18 +93,17 @@ async function connect(databaseUrl: string): Promise<pg.Client> {
 }
 
 async function lock(client: pg.Client, log: (line: string) => void): Promise<void> {
-  const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [lockKey]);
-  if (rows[0].locked) return;
-  log('Another process is migrating this database; waiting for it.');
-  await client.query(`SET lock_timeout = '10min'`);
-  try {
-    await client.query('SELECT pg_advisory_lock($1)', [lockKey]);
-  } catch (error) {
-    throw new MigrationError(
-      `Another process has been migrating this database for too long: ${reasonOf(error)}`,
-    );
+  const deadline = performance.now() + turn.timeoutMs;
+  for (let attempt = 1; ; attempt += 1) {
+    const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS locked', [lockKey]);
+    if (rows[0].locked) return;
+    if (attempt === 1) log('Another process is migrating this database; waiting for it.');
+    if (performance.now() > deadline) {
+      throw new MigrationError('Another process has been migrating this database for too long.');
+    }
+    // Between statements: CREATE INDEX CONCURRENTLY of the other process would wait for one that is running.
+    await sleep(turn.intervalMs);
   }
-  await client.query('RESET lock_timeout');
 }
 
 /** Prisma's own table, so that `prisma migrate deploy` understands the history. */
@@ -141,30 +156,85 @@ async function findMissing(client: pg.Client, migrations: readonly SqlFile[]): P
   return migrations.filter(({ name }) => !applied.has(name));
 }
 
-/** Runs the scripts in one transaction; when one fails, the caller ends the connection and with it the transaction. */
 async function apply(
   client: pg.Client,
   migrations: readonly SqlFile[],
   functions: readonly SqlFile[],
+  log: (line: string) => void,
 ): Promise<void> {
-  let current = '';
-  try {
-    await client.query('BEGIN');
-    for (const migration of migrations) {
-      current = migration.name;
-      await client.query(migration.sql);
-      await recordMigration(client, migration);
+  const together: SqlFile[] = [];
+  for (const migration of migrations) {
+    if (!runsAlone.test(migration.sql)) {
+      together.push(migration);
+      continue;
     }
-    for (const { name, sql } of functions) {
-      current = name;
-      await client.query(sql);
-    }
-    await client.query('COMMIT');
-  } catch (error) {
-    throw new MigrationError(
-      `${current} failed: ${reasonOf(error)}. Nothing was changed: fix the cause and run the migration again.`,
-    );
+    await applyTogether(client, together.splice(0), [], log);
+    await applyAlone(client, migration);
   }
+  await applyTogether(client, together, functions, log);
+}
+
+/** Runs the scripts in one transaction, again while a table is locked. */
+async function applyTogether(
+  client: pg.Client,
+  migrations: readonly SqlFile[],
+  functions: readonly SqlFile[],
+  log: (line: string) => void,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    let current = '';
+    try {
+      await client.query('BEGIN');
+      await client.query(`SET LOCAL lock_timeout = ${tableLock.timeoutMs}`);
+      for (const migration of migrations) {
+        current = migration.name;
+        await client.query(migration.sql);
+        await recordMigration(client, migration);
+      }
+      for (const { name, sql } of functions) {
+        current = name;
+        await client.query(sql);
+      }
+      await client.query('COMMIT');
+      return;
+    } catch (error) {
+      await client.query('ROLLBACK').catch(() => {});
+      if (!isLocked(error) || attempt === tableLock.attempts) throw failureOf(current, error);
+    }
+    log(`${current} waits for a table that another session has locked, such as a backup; trying again.`);
+    await sleep(tableLock.pauseMs);
+  }
+}
+
+async function applyAlone(client: pg.Client, migration: SqlFile): Promise<void> {
+  try {
+    const [, index] = /\sCONCURRENTLY\s+IF\s+NOT\s+EXISTS\s+(\S+)/i.exec(migration.sql) ?? [];
+    if (index !== undefined) await dropUnfinishedIndex(client, index);
+    await client.query(migration.sql);
+    await recordMigration(client, migration);
+  } catch (error) {
+    throw failureOf(migration.name, error);
+  }
+}
+
+/** An index whose CREATE INDEX CONCURRENTLY was interrupted stays behind, invalid. */
+async function dropUnfinishedIndex(client: pg.Client, index: string): Promise<void> {
+  const { rows } = await client.query(
+    'SELECT FROM pg_index WHERE indexrelid = to_regclass($1) AND NOT indisvalid',
+    [index],
+  );
+  if (rows.length > 0) await client.query(`DROP INDEX CONCURRENTLY ${index}`);
+}
+
+function failureOf(name: string, error: unknown): MigrationError {
+  return new MigrationError(
+    `${name} failed: ${reasonOf(error)}. It changed nothing: fix the cause and run the migration again.`,
+  );
+}
+
+/** PostgreSQL's lock_not_available. */
+function isLocked(error: unknown): boolean {
+  return (error as { code?: string }).code === '55P03';
 }
 
 async function recordMigration(client: pg.Client, file: SqlFile): Promise<void> {

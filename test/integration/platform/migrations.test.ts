@@ -9,7 +9,7 @@ import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
-import { query } from '../../support/stores/database-client.ts';
+import { query, withClient } from '../../support/stores/database-client.ts';
 import { asService } from '../../support/stores/service-role.ts';
 
 /** As a deployment does. */
@@ -78,6 +78,53 @@ describe('a migration that fails', () => {
     write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT)');
     expect(await migrate(url(), { folder: folder() })).toEqual(['1_first', '2_second']);
     expect(await migrate(url(), { folder: folder() })).toEqual([]);
+  });
+});
+
+describe('a migration of a table that another session reads', () => {
+  const url = useEmptyDatabase();
+  const { folder, write } = useProject();
+
+  test('gives up and tries again later, so that no other reader waits behind it', async () => {
+    await query(url(), 'CREATE SCHEMA other; CREATE TABLE other.large (id INT)');
+    write('migrations/1_first/migration.sql', 'ALTER TABLE other.large ADD COLUMN note TEXT');
+    await withClient(url(), async (client) => {
+      await client.query('BEGIN; SELECT FROM other.large');
+      const applied = new Promise<string[]>((resolve, reject) => {
+        const log = (line: string) => {
+          expect(line).toMatch(/^1_first waits for a table/);
+          query(url(), `SET lock_timeout = '1s'; SELECT FROM other.large`)
+            .then(() => client.query('ROLLBACK'))
+            .catch(reject);
+        };
+        migrate(url(), { folder: folder(), log }).then(resolve, reject);
+      });
+      expect(await applied).toEqual(['1_first']);
+    });
+  });
+});
+
+describe('an index that is built while its table is written', () => {
+  const url = useEmptyDatabase();
+  const { folder, write } = useProject();
+  const build = 'CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS first_id ON first (id)';
+  const isValid = async () =>
+    (await query(url(), `SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('first_id')`))[0];
+
+  test('is left invalid by a failure, after the migrations before it, which stay', async () => {
+    write('migrations/1_first/migration.sql', 'CREATE TABLE first AS SELECT 1 AS id UNION ALL SELECT 1');
+    write('migrations/2_index/migration.sql', `-- Why.\n${build}`);
+    write('migrations/3_third/migration.sql', 'CREATE TABLE third (id INT)');
+    await expect(migrate(url(), { folder: folder() })).rejects.toThrow(/^2_index failed: could not create/);
+    expect(await tablesOf(url())).toEqual(['_prisma_migrations', 'first']);
+    expect(await isValid()).toEqual({ indisvalid: false });
+  });
+
+  test('is built by the next run, also of two at once, and the migrations after it are applied', async () => {
+    await query(url(), 'DELETE FROM first');
+    const runs = await Promise.all([1, 2].map(() => migrate(url(), { folder: folder() })));
+    expect(runs.flat()).toEqual(['2_index', '3_third']);
+    expect(await isValid()).toEqual({ indisvalid: true });
   });
 });
 

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type SandboxControl, sandboxControl } from '../../sandbox/clients.ts';
-import { PROCESSORS, sandboxCredentials } from '../../sandbox/processors.ts';
+import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
 import {
   buildImage,
@@ -15,6 +14,7 @@ import {
 import '../../support/processes/run-servers.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { startSteadyLoad } from '../../support/refunds/steady-load.ts';
 import { type WaitOptions, waitFor } from '../../support/wait-for.ts';
 
 const compose = inject('compose');
@@ -110,7 +110,8 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
   test(
     'loses and doubles no refund while a worker is killed, frozen and joined by others, and the stores restart',
     async () => {
-      const load = startLoad(url, control, await setUpOrganization());
+      const key = await setUpOrganization();
+      const load = startSteadyLoad({ urls: [url], control, key, pauseMs: 250 });
       const [worker] = await untilHealthy('worker');
       if (worker === undefined) throw new Error('There is no worker.');
       await load.until(10);
@@ -137,82 +138,10 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
         await load.until(load.count() + 10);
       }
 
-      const accepted = await load.end();
-      for (const { id } of accepted) await untilCompleted(id, load.get);
-      const moved = (await Promise.all(PROCESSORS.map((processor) => control.refunds({ processor })))).flat();
-      const summary = (each: { transactionId: string; amount: number }) =>
-        `${each.transactionId} ${each.amount}`;
-      expect(moved.map(summary).sort()).toEqual(accepted.map(summary).sort());
+      const { accepted, moved } = await load.end();
+      expect(moved).toEqual(accepted);
       console.log(`${accepted.length} refunds were accepted and moved, 0 lost, 0 doubled`);
     },
     20 * minuteMs,
   );
 });
-
-interface Accepted {
-  id: string;
-  transactionId: string;
-  amount: number;
-}
-
-interface Load {
-  count(): number;
-  /** Waits until so many refunds have been accepted. */
-  until(count: number): Promise<unknown>;
-  /** Creates no more. @returns what was accepted. */
-  end(): Promise<Accepted[]>;
-  /** Reads a refund; null when there is no answer. */
-  get(id: string): Promise<{ status: string } | null>;
-}
-
-/** Creates a refund of a new payment four times a second, and repeats each request until it has an answer. */
-function startLoad(url: string, control: SandboxControl, key: string): Load {
-  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', prefer: 'wait=0' };
-  const accepted: Accepted[] = [];
-  let isEnding = false;
-
-  const call = async (path: string, init: RequestInit): Promise<{ id: string; status: string } | null> => {
-    const signal = AbortSignal.timeout(20_000);
-    const answer = await fetch(`${url}${path}`, { ...init, signal }).catch(() => null);
-    if (answer === null || answer.status >= 500) return null;
-    const body = (await answer.json()) as { data: { id: string; status: string } };
-    if (!answer.ok) throw new Error(`${path} was refused: ${JSON.stringify(body)}`);
-    return body.data;
-  };
-  const create = async (number: number) => {
-    const processor = PROCESSORS[number % PROCESSORS.length];
-    const transactionId = await control.transaction({ processor, amount: 10_000, currency: 'usd' });
-    const amount = 1_000 + number;
-    const init = {
-      method: 'POST',
-      headers: { ...headers, 'idempotency-key': `order-${number}` },
-      body: JSON.stringify({ transactionId, amount, reason: 'other' }),
-    };
-    const { id } = await waitFor(`an answer to ${number}`, () => call('/v1/refunds', init), patient);
-    accepted.push({ id, transactionId, amount });
-  };
-  const creating = (async () => {
-    const underWay: Promise<void>[] = [];
-    for (let number = 0; !isEnding; number += 1) {
-      underWay.push(create(number));
-      await sleep(250);
-    }
-    await Promise.all(underWay);
-  })();
-  // Reported by `end`.
-  creating.catch(() => undefined);
-  return {
-    count: () => accepted.length,
-    until: (count) => waitFor(`${count} refunds to be accepted`, () => accepted.length >= count, patient),
-    async end() {
-      isEnding = true;
-      await creating;
-      return accepted;
-    },
-    get: (id) => call(`/v1/refunds/${id}`, { headers }),
-  };
-}
-
-async function untilCompleted(id: string, get: Load['get']): Promise<void> {
-  await waitFor(`${id} to complete`, async () => (await get(id))?.status === 'completed', patient);
-}
