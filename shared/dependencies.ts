@@ -65,7 +65,11 @@ export function openDependencies(
     apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
     refundReads: openRefundReads(reads),
-    statements: openRefundStatements(db, leaseMs(settings), positionMarks),
+    statements: openRefundStatements(db, {
+      leaseMs: leaseMs(settings),
+      accountConcurrency: settings.PROCESSOR_ACCOUNT_CONCURRENCY,
+      marks: positionMarks,
+    }),
     positionMarks,
     queues: new RefundQueues(settings, processorNames, log),
     secrets,

@@ -18,6 +18,14 @@ export interface ClaimRow {
   account: RowJson;
 }
 
+/** What `claim_due_refunds` looked at. */
+export interface DueRows {
+  /** Null where the account is throttled. */
+  rows: (ClaimRow | null)[];
+  /** More is due, whose accounts have all their places or whose turn it was not. */
+  isWaiting: boolean;
+}
+
 /**
  * The statements that change refunds, one SQL function each. Concurrent requests of a process share a call. The functions' files
  * in prisma/functions describe the items, with the names of columns, and the results.
@@ -25,18 +33,27 @@ export interface ClaimRow {
 export interface RefundStatements {
   create: SharedStatement<CreationItem, CreationResult>;
   claim: SharedStatement<{ refundId: string }, ClaimRow | null>;
-  /** One row per refund that was looked at; null where its account is throttled. */
-  claimDue: (processor: string, most: number) => Promise<(ClaimRow | null)[]>;
+  claimDue: (processor: string, most: number) => Promise<DueRows>;
   record: SharedStatement<RecordItem, { outcome: RecordResult }>;
   cancel: (asked: CancelItem) => Promise<CancelResult>;
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
 }
 
-/**
- * @param leaseMs the length of a lease.
- * @param marks nothing is claimed from a database that is behind them.
- */
-export function openRefundStatements(db: Database, leaseMs: number, marks: PositionMarks): RefundStatements {
+export interface ClaimOptions {
+  /** The length of a lease. */
+  leaseMs: number;
+  /** Leases that a processor account has at a time, over all workers. */
+  accountConcurrency: number;
+  /** Nothing is claimed from a database that is behind them. */
+  marks: PositionMarks;
+}
+
+export function openRefundStatements(
+  db: Database,
+  { leaseMs, accountConcurrency, marks }: ClaimOptions,
+): RefundStatements {
+  /** By processor: the account that was looked at last. */
+  const lastAccounts = new Map<string, string[]>();
   const reached = () => JSON.stringify(marks.reached);
   const perItem = <Item, Result extends { outcome: string }>(call: (items: string) => Promise<ItemRow[]>) =>
     untilUnlocked<Item, Result>(
@@ -56,9 +73,13 @@ export function openRefundStatements(db: Database, leaseMs: number, marks: Posit
       });
     }),
     claimDue: async (processor, most) => {
-      const rows = await db.$queryRaw<{ claim: ClaimRow | null }[]>`
-        SELECT claim FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb)`;
-      return rows.map(({ claim }) => claim);
+      const [found] = await db.$queryRaw<DueRowsJson[]>`
+        SELECT claims AS rows, last_account AS "lastAccount", is_waiting AS "isWaiting"
+        FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb,
+          ${accountConcurrency}::int, ${lastAccounts.get(processor) ?? []}::text[])`;
+      if (found === undefined) return { rows: [], isWaiting: false };
+      lastAccounts.set(processor, found.lastAccount);
+      return found;
     },
     record: perItem((items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
     cancel: untilUnlocked(async (asked) => {
@@ -68,6 +89,8 @@ export function openRefundStatements(db: Database, leaseMs: number, marks: Posit
     receive: perItem((items) => db.$queryRaw`SELECT * FROM receive_processor_events(${items}::jsonb)`),
   };
 }
+
+type DueRowsJson = DueRows & { lastAccount: string[] };
 
 /** What a SQL function returns for an item; which columns it has depends on the outcome. */
 interface ResultRow {
