@@ -6,7 +6,7 @@
 --
 -- Returns one row, or none if nothing may be sent (may_advance.sql says what `reached` is):
 --   claims        a JSON array with an element for each refund that was looked at, null where its account is throttled
---   last_account  the last account that was looked at
+--   last_account  the account to go on after
 --   is_waiting    more is due than was looked at: of an account that has all its places, or of accounts after the last one
 CREATE OR REPLACE FUNCTION claim_due_refunds(
   named_processor text, most int, lease_ms int, reached jsonb, account_most int, after_account text[])
@@ -43,7 +43,7 @@ BEGIN
       SELECT count(*) AS due FROM longest
     ), known AS (
       SELECT DISTINCT organization_id, environment FROM longest
-    -- More is due than that, maybe all of one account: go from account to account in the index instead, at most once around.
+    -- More is due than that, maybe all of one account: first go from account to account in the index, at most once around.
     ), walk AS (
       SELECT start_owner AS organization_id, start_environment AS environment, NULL::timestamptz AS due_at, 0 AS steps, false AS is_around
       FROM size WHERE size.due = 500
@@ -62,12 +62,17 @@ BEGIN
       WHERE walk.steps < 200 AND (NOT (walk.is_around OR next.is_first)
         OR (next.organization_id, next.environment) <= (start_owner, start_environment))
     )
-    SELECT organization_id, environment, steps = 200 AS is_cut FROM walk WHERE due_at <= moment OR steps = 200
+    SELECT organization_id, environment, steps = 200 AS is_cut, true AS is_next FROM walk WHERE due_at <= moment OR steps = 200
     UNION ALL
-    (SELECT known.*, false FROM size JOIN known ON size.due < 500
+    (SELECT known.organization_id, known.environment, false, size.due < 500 FROM size CROSS JOIN known
+      WHERE NOT EXISTS (
+        SELECT FROM walk WHERE steps > 0
+          AND walk.organization_id = known.organization_id AND walk.environment = known.environment)
       ORDER BY (organization_id, environment) <= (start_owner, start_environment), organization_id, environment)
   LOOP
-    last_account := ARRAY[account.organization_id, account.environment::text];
+    IF account.is_next THEN
+      last_account := ARRAY[account.organization_id, account.environment::text];
+    END IF;
     is_waiting := is_waiting OR account.is_cut;
     -- A lease is among the first: what is due is claimed in this order, and keeps its place from one step to the next. Only what was
     -- created at that very moment may come before it; a statement creates a hundred.
