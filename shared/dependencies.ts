@@ -74,7 +74,12 @@ export function openDependencies(
     apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
     refundReads: openRefundReads(reads),
-    statements: openRefundStatements(db, leaseMs(settings), { metrics, positionMarks }),
+    statements: openRefundStatements(db, {
+      metrics,
+      leaseMs: leaseMs(settings),
+      accountConcurrency: settings.PROCESSOR_ACCOUNT_CONCURRENCY,
+      positionMarks,
+    }),
     positionMarks,
     queues: new RefundQueues(settings, processorNames, log, (queue, result) =>
       metrics.wakeUps.inc({ queue, result }),

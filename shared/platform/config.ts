@@ -96,6 +96,7 @@ const settingsSchema = z.object({
   TRANSACTION_READ_TIMEOUT_MS: count(2_000),
   TRANSACTION_FRESH_MS: milliseconds(15 * 60 * 1000),
   WORKER_CONCURRENCY: count(50),
+  PROCESSOR_ACCOUNT_CONCURRENCY: count(40),
   RESTORED: z.stringbool().default(false),
   PROCESSOR_TIMEOUT_MS: count(20_000),
   LOOKUP_SETTLE_DELAY_MS: z.coerce.number().int().min(0).optional(),

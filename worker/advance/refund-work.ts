@@ -12,7 +12,9 @@ export function openRefundWork(deps: Dependencies, processor: string): DueWork {
   return openDueWork({
     places: deps.settings.WORKER_CONCURRENCY,
     claimDue: async (most) =>
-      deps.settings.RESTORED ? { claims: [], isMore: false } : await claimDueRefunds(deps, processor, most),
+      deps.settings.RESTORED
+        ? { claims: [], isMore: false, isWaiting: false }
+        : await claimDueRefunds(deps, processor, most),
     work: (claim) => advanceRefund(deps, claim),
     warn: warnSparingly(
       deps.log.child({ processor }),

@@ -4,8 +4,11 @@ import { shareStatement } from '#shared/platform/shared-statement.ts';
 export interface DueWorkSource<Claim> {
   /** How much is done at once at most. */
   places: number;
-  /** Claims what is due, up to a number. `isMore` says whether there may be more of it. */
-  claimDue(most: number): Promise<{ claims: readonly Claim[]; isMore: boolean }>;
+  /**
+   * Claims what is due, up to a number. `isMore` says whether there may be more of it; `isWaiting`, whether more is due that cannot
+   * be claimed before something that is under way has ended.
+   */
+  claimDue(most: number): Promise<{ claims: readonly Claim[]; isMore: boolean; isWaiting: boolean }>;
   /** Does what was claimed. */
   work(claim: Claim): Promise<void>;
   /** Reports what failed, whether looking or working. */
@@ -26,10 +29,11 @@ export interface DueWork {
   close(): Promise<void>;
 }
 
-/** Looks again by itself whenever a place becomes free, as long as more may be due. */
+/** Looks again by itself whenever a place becomes free, as long as more may be due or is waiting. */
 export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSource<Claim>): DueWork {
   const underWay = new Set<Promise<void>>();
   let isMore = false;
+  let isWaiting = false;
   let isClosing = false;
   let caughtUp: (() => void)[] = [];
 
@@ -37,7 +41,7 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
     while (!isClosing && underWay.size < places) {
       const found = await claimDue(places - underWay.size);
       for (const claim of found.claims) start(claim);
-      isMore = found.isMore;
+      ({ isMore, isWaiting } = found);
       if (!isMore) return endWaiting();
     }
     isMore = true;
@@ -56,7 +60,7 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
       .catch(warn)
       .then(() => {
         underWay.delete(ending);
-        if (isMore && !isClosing) look(true).catch(warn);
+        if ((isMore || isWaiting) && !isClosing) look(true).catch(warn);
       });
     underWay.add(ending);
   };

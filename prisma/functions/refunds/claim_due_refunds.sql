@@ -1,10 +1,18 @@
--- Claims the longest due refunds of a processor, up to the given number, for one call each, as lease_refunds.sql says. Concurrent
--- workers share the work. Returns one row for each refund that it looked at; the claim is null where the account is throttled.
--- Fewer rows than asked for: nothing more was due, or nothing may be sent (may_advance.sql says what `reached` is).
-CREATE OR REPLACE FUNCTION claim_due_refunds(named_processor text, most int, lease_ms int, reached jsonb)
-RETURNS TABLE (refund_id text, claim json)
+-- Claims due refunds of a processor, up to `most`, for one call each, as lease_refunds.sql says. Concurrent workers share the work.
+--
+-- An account has at most `account_most` refunds under lease, over all workers. Its longest due refunds are taken first. Accounts take
+-- turns: none gets a second place in a claim before each other one has got its first. They begin after `after_account`, {organization,
+-- environment}: the `last_account` of the caller's claim before, or {}.
+--
+-- Returns one row, or none if nothing may be sent (may_advance.sql says what `reached` is):
+--   claims        a JSON array with an element for each refund that was looked at, null where its account is throttled
+--   last_account  the account to go on after
+--   is_waiting    more is due than was looked at: of an account that has all its places, or of accounts after the last one
+CREATE OR REPLACE FUNCTION claim_due_refunds(
+  named_processor text, most int, lease_ms int, reached jsonb, account_most int, after_account text[])
+RETURNS TABLE (claims json, last_account text[], is_waiting boolean)
 LANGUAGE plpgsql
--- Keep one plan that reads refund_work_due in its order: the table is usually next to empty, and a plan from such a time would
+-- Keep one plan that reads the indexes in their order: the table is usually next to empty, and a plan from such a time would
 -- read and sort all of it in a backlog.
 SET plan_cache_mode = force_generic_plan
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
@@ -12,17 +20,95 @@ AS $$
 #variable_conflict use_column
 DECLARE
   moment timestamptz := service_time();
+  start_owner text := coalesce(after_account[1], '');
+  start_environment environment := coalesce(after_account[2], 'live');
+  account record;
+  line record;
+  candidates text[] := '{}';
+  places int[] := '{}';
+  found_accounts int := 0;
   held text[];
 BEGIN
   IF NOT may_advance(reached, moment) THEN
     RETURN;
   END IF;
+  last_account := after_account;
+  is_waiting := false;
+
+  FOR account IN
+    WITH RECURSIVE longest AS MATERIALIZED (
+      SELECT w.organization_id, w.environment FROM refund_work AS w
+      WHERE w.processor = named_processor AND w.due_at <= moment ORDER BY w.due_at LIMIT 500
+    ), size AS MATERIALIZED (
+      SELECT count(*) AS due FROM longest
+    ), known AS (
+      SELECT DISTINCT organization_id, environment FROM longest
+    -- More is due than that, maybe all of one account: first go from account to account in the index, at most once around.
+    ), walk AS (
+      SELECT start_owner AS organization_id, start_environment AS environment, NULL::timestamptz AS due_at, 0 AS steps, false AS is_around
+      FROM size WHERE size.due = 500
+      UNION ALL
+      SELECT next.organization_id, next.environment, next.due_at, walk.steps + 1, walk.is_around OR next.is_first
+      FROM walk CROSS JOIN LATERAL (
+        (SELECT w.organization_id, w.environment, w.due_at, false AS is_first FROM refund_work AS w
+          WHERE w.processor = named_processor AND (w.organization_id, w.environment) > (walk.organization_id, walk.environment)
+          ORDER BY w.organization_id, w.environment, w.due_at LIMIT 1)
+        UNION ALL
+        (SELECT w.organization_id, w.environment, w.due_at, true FROM refund_work AS w
+          WHERE w.processor = named_processor AND NOT walk.is_around
+          ORDER BY w.organization_id, w.environment, w.due_at LIMIT 1)
+        LIMIT 1
+      ) AS next
+      WHERE walk.steps < 200 AND (NOT (walk.is_around OR next.is_first)
+        OR (next.organization_id, next.environment) <= (start_owner, start_environment))
+    )
+    SELECT organization_id, environment, steps = 200 AS is_cut, true AS is_next FROM walk WHERE due_at <= moment OR steps = 200
+    UNION ALL
+    (SELECT known.organization_id, known.environment, false, size.due < 500 FROM size CROSS JOIN known
+      WHERE NOT EXISTS (
+        SELECT FROM walk WHERE steps > 0
+          AND walk.organization_id = known.organization_id AND walk.environment = known.environment)
+      ORDER BY (organization_id, environment) <= (start_owner, start_environment), organization_id, environment)
+  LOOP
+    IF account.is_next THEN
+      last_account := ARRAY[account.organization_id, account.environment::text];
+    END IF;
+    is_waiting := is_waiting OR account.is_cut;
+    -- A lease is among the first: what is due is claimed in this order, and keeps its place from one step to the next. Only what was
+    -- created at that very moment may come before it; a statement creates a hundred.
+    SELECT count(*) FILTER (WHERE due.is_leased) AS leases,
+      coalesce(array_agg(due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free
+    INTO line FROM (
+      SELECT w.refund_id, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
+      -- The whole key of the index, so that no other one has this order.
+      WHERE w.processor = named_processor
+        AND (w.organization_id, w.environment, w.due_at) >= (account.organization_id, account.environment, '-infinity')
+        AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
+      ORDER BY w.organization_id, w.environment, w.due_at, w.refund_id LIMIT account_most + 100
+    ) AS due;
+    is_waiting := is_waiting OR cardinality(line.free) > account_most - line.leases;
+    line.free := line.free[:greatest(0, account_most - line.leases)];
+    CONTINUE WHEN line.free = '{}';
+    candidates := candidates || line.free;
+    places := places || ARRAY(SELECT generate_series(1, cardinality(line.free)));
+    found_accounts := found_accounts + 1;
+    IF found_accounts = most THEN
+      is_waiting := true;
+      EXIT;
+    END IF;
+  END LOOP;
+
   held := ARRAY (
-    SELECT w.refund_id FROM refund_work AS w
-    WHERE w.processor = named_processor AND w.due_at <= moment AND (w.leased_until IS NULL OR w.leased_until <= moment)
-    ORDER BY w.due_at LIMIT most
-    FOR UPDATE SKIP LOCKED);
+    SELECT locked.refund_id
+    FROM (SELECT * FROM unnest(candidates, places) WITH ORDINALITY AS c(refund_id, place, turn) ORDER BY place, turn) AS candidate
+    CROSS JOIN LATERAL (
+      SELECT w.refund_id, w.due_at, w.leased_until FROM refund_work AS w WHERE w.refund_id = candidate.refund_id
+      OFFSET 0 FOR UPDATE SKIP LOCKED
+    ) AS locked
+    WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment)
+    LIMIT most);
   -- A separate statement, because it must see what was committed before the rows were locked.
-  RETURN QUERY SELECT * FROM lease_refunds(held, moment, lease_ms);
+  claims := (SELECT coalesce(json_agg(l.claim), '[]') FROM lease_refunds(held, moment, lease_ms) AS l);
+  RETURN NEXT;
 END
 $$;

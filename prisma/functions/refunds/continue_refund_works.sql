@@ -20,8 +20,10 @@ BEGIN
         WHEN i.flag ? 'reason' THEN moment
       END AS flagged_at,
       CASE
-        -- Also for a request to cancel that arrived during the lease.
-        WHEN needs_resync OR (r.status = 'processing' AND w.cancel_requested_at IS NOT NULL AND NOT i.knows_cancel) THEN moment
+        -- Due at once, also for a request to cancel that arrived during the lease. It keeps its place among what is due, because
+        -- claim_due_refunds counts the leases of an account there.
+        WHEN needs_resync OR i.due_in_ms = 0
+          OR (r.status = 'processing' AND w.cancel_requested_at IS NOT NULL AND NOT i.knows_cancel) THEN LEAST(w.due_at, moment)
         ELSE moment + i.due_in_ms * interval '1 millisecond'
       END AS due_at
     FROM jsonb_to_recordset(items) AS i(

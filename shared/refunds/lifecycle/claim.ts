@@ -49,23 +49,28 @@ export async function claimRefund(
   return row === null ? null : claimFrom(row, since);
 }
 
-/** The longest due refunds of a processor that a worker can take. */
+/** Due refunds of a processor that a worker can take. */
 export interface DueClaims {
   claims: Claim[];
   /** True when there may be more of them: as many were looked at as were asked for. */
   isMore: boolean;
+  /** True when more is due that could not be taken now, such as that of an account that has all its places. */
+  isWaiting: boolean;
 }
 
-/** Claims the longest due refunds of a processor, up to a number, as `claimRefund` does with one. */
+/**
+ * Claims due refunds of a processor, up to a number, as `claimRefund` does with one: the longest due ones of each account, whose
+ * accounts take turns. An account has no more of them under lease than PROCESSOR_ACCOUNT_CONCURRENCY, over all workers.
+ */
 export async function claimDueRefunds(
   { statements }: Pick<Dependencies, 'statements'>,
   processor: string,
   most: number,
 ): Promise<DueClaims> {
   const since = performance.now();
-  const rows = await statements.claimDue(processor, most);
+  const { rows, isWaiting } = await statements.claimDue(processor, most);
   const claims = rows.flatMap((row) => (row === null ? [] : [claimFrom(row, since)]));
-  return { claims, isMore: rows.length === most };
+  return { claims, isMore: rows.length === most, isWaiting };
 }
 
 function claimFrom(row: ClaimRow, since: number): Claim {

@@ -19,6 +19,14 @@ export interface ClaimRow {
   account: RowJson;
 }
 
+/** What `claim_due_refunds` looked at. */
+export interface DueRows {
+  /** Null where the account is throttled. */
+  rows: (ClaimRow | null)[];
+  /** More is due, whose accounts have all their places or whose turn it was not. */
+  isWaiting: boolean;
+}
+
 /**
  * The statements that change refunds, one SQL function each. Concurrent requests of a process share a call. The functions' files
  * in prisma/functions describe the items, with the names of columns, and the results.
@@ -26,25 +34,28 @@ export interface ClaimRow {
 export interface RefundStatements {
   create: SharedStatement<CreationItem, CreationResult>;
   claim: SharedStatement<{ refundId: string }, ClaimRow | null>;
-  /** One row per refund that was looked at; null where its account is throttled. */
-  claimDue: (processor: string, most: number) => Promise<(ClaimRow | null)[]>;
+  claimDue: (processor: string, most: number) => Promise<DueRows>;
   record: SharedStatement<RecordItem, { outcome: RecordResult }>;
   cancel: (asked: CancelItem) => Promise<CancelResult>;
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
 }
 
-/**
- * @param leaseMs the length of a lease.
- * @param parts.positionMarks nothing is claimed from a database that is behind them.
- */
+export interface ClaimOptions {
+  metrics: Pick<Metrics, 'statementItems'>;
+  /** The length of a lease. */
+  leaseMs: number;
+  /** Leases that a processor account has at a time, over all workers. */
+  accountConcurrency: number;
+  /** Nothing is claimed from a database that is behind them. */
+  positionMarks: PositionMarks;
+}
+
 export function openRefundStatements(
   db: Database,
-  leaseMs: number,
-  {
-    metrics: { statementItems },
-    positionMarks,
-  }: { metrics: Pick<Metrics, 'statementItems'>; positionMarks: PositionMarks },
+  { metrics: { statementItems }, leaseMs, accountConcurrency, positionMarks }: ClaimOptions,
 ): RefundStatements {
+  /** By processor: the account that was looked at last. */
+  const lastAccounts = new Map<string, string[]>();
   const reached = () => toItems(positionMarks.reached);
   const count = (statement: string, items: number) => statementItems.observe({ statement }, items);
   const perItem = <Item, Result extends { outcome: string }>(
@@ -72,10 +83,14 @@ export function openRefundStatements(
       });
     }),
     claimDue: async (processor, most) => {
-      const rows = await db.$queryRaw<{ claim: ClaimRow | null }[]>`
-        SELECT claim FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb)`;
-      if (rows.length > 0) count('claim_due_refunds', rows.length);
-      return rows.map(({ claim }) => claim);
+      const [found] = await db.$queryRaw<DueRowsJson[]>`
+        SELECT claims AS rows, last_account AS "lastAccount", is_waiting AS "isWaiting"
+        FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb,
+          ${accountConcurrency}::int, ${lastAccounts.get(processor) ?? []}::text[])`;
+      if (found === undefined) return { rows: [], isWaiting: false };
+      lastAccounts.set(processor, found.lastAccount);
+      if (found.rows.length > 0) count('claim_due_refunds', found.rows.length);
+      return found;
     },
     record: perItem('record_refunds', (items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
     cancel: untilUnlocked(async (asked) => {
@@ -88,6 +103,8 @@ export function openRefundStatements(
     ),
   };
 }
+
+type DueRowsJson = DueRows & { lastAccount: string[] };
 
 /** What a SQL function returns for an item; which columns it has depends on the outcome. */
 interface ResultRow {

@@ -169,9 +169,9 @@ export class LifecycleWorld {
     const { deps } = this.#service;
     const claimed = new Set<unknown>();
     const claimDue: typeof deps.statements.claimDue = async (processor, most) => {
-      const rows = await deps.statements.claimDue(processor, most);
-      for (const row of rows) claimed.add(row?.refund.id);
-      return rows;
+      const found = await deps.statements.claimDue(processor, most);
+      for (const row of found.rows) claimed.add(row?.refund.id);
+      return found;
     };
     for (const processor of processorNames) {
       const work = openRefundWork({ ...deps, statements: { ...deps.statements, claimDue } }, processor);

@@ -54,7 +54,11 @@ export function killable(
     db,
     reads,
     lookups: openLookups(reads),
-    statements: openRefundStatements(db, leaseMs(settings), deps),
+    statements: openRefundStatements(db, {
+      ...deps,
+      leaseMs: leaseMs(settings),
+      accountConcurrency: settings.PROCESSOR_ACCOUNT_CONCURRENCY,
+    }),
     queues: killableQueues(deps.queues, process, wakeUp),
     connections: replacing<ProcessorConnections>(connections, {
       connect: async (account: Parameters<ProcessorConnections['connect']>[0]) =>

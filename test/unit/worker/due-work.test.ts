@@ -5,6 +5,8 @@ import { waitFor } from '../../support/wait-for.ts';
 /** Work that lasts until the test ends it, with `places` of 2. */
 class Scene {
   readonly due: string[] = [];
+  /** Whether more is due that cannot be claimed yet. */
+  isWaiting = false;
   /** What each look asked for. */
   readonly asked: number[] = [];
   readonly underWay = new Map<string, (error?: Error) => void>();
@@ -29,7 +31,7 @@ class Scene {
       const found = this.due.splice(0, most);
       await this.hold();
       const claims = found.filter((name) => name !== 'throttled');
-      return { claims, isMore: found.length === most };
+      return { claims, isMore: found.length === most, isWaiting: this.isWaiting };
     },
     work: (name) =>
       new Promise((resolve, reject) => {
@@ -70,6 +72,19 @@ describe('what is due', () => {
     scene.due.push('throttled', 'throttled', 'a');
     expect(await scene.work.look()).toBe(false);
     expect(scene.names).toEqual(['a']);
+    expect(scene.asked).toEqual([2, 2]);
+  });
+
+  test('is looked for again as work ends while more of it waits, which keeps no wake-up', async () => {
+    const scene = new Scene();
+    scene.due.push('a');
+    scene.isWaiting = true;
+    expect(await scene.work.look()).toBe(false);
+    scene.due.push('b');
+    scene.isWaiting = false;
+    await scene.end('a');
+    await waitFor('what waited', () => scene.names.includes('b'));
+    await scene.end('b');
     expect(scene.asked).toEqual([2, 2]);
   });
 

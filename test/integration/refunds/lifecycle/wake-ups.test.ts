@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { DueRows } from '#shared/refunds/lifecycle/statements.ts';
 import { accept, untilCompleted } from '#test/support/faults/refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { queueBackends } from '#test/support/stores/backends.ts';
@@ -13,7 +14,11 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
   const service = useService({
     backend,
     workers: 0,
-    settings: { WORKER_CONCURRENCY: 2, SWEEP_INTERVAL_MS: hour, SETTLEMENT_BASE_MS: hour },
+    settings: {
+      ...{ WORKER_CONCURRENCY: 2, SWEEP_INTERVAL_MS: hour, SETTLEMENT_BASE_MS: hour },
+      // A call that is held does not run out of time, and is made once.
+      PROCESSOR_TIMEOUT_MS: 60_000,
+    },
     overrides: { random: () => 0 },
   });
   beforeEach(() => service.sandbox.settings({ autoSettleMs: 0 }));
@@ -95,8 +100,8 @@ describe('without wake-ups', () => {
 
   test('workers find the refunds of one processor while those of another cannot be claimed', async () => {
     const { statements } = service.deps;
-    let release = (_rows: []) => {};
-    const held = new Promise<[]>((resolve) => {
+    let release = (_found: DueRows) => {};
+    const held = new Promise<DueRows>((resolve) => {
       release = resolve;
     });
     const { claimDue } = statements;
@@ -108,7 +113,7 @@ describe('without wake-ups', () => {
     const worker = service.startWorker();
     await untilCompleted(service, [await accept(service, 'braintree'), await accept(service, 'braintree')]);
     expect(looks.mock.calls.filter(([processor]) => processor === 'stripe')).toHaveLength(1);
-    release([]);
+    release({ rows: [], isWaiting: false });
     await worker.close();
   });
 });

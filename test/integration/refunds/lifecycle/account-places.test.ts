@@ -1,0 +1,164 @@
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
+import { openLog } from '#shared/platform/log.ts';
+import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import { recordOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { accept, refundOfNewPayment, untilCompleted } from '#test/support/faults/refunds.ts';
+import type { TestOrganization } from '#test/support/service.ts';
+import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { startWorkers } from '#worker/start-workers.ts';
+
+const limit = 4;
+const service = useService({
+  workers: 0,
+  // Leases last longer than any test.
+  settings: { WORKER_CONCURRENCY: 6, PROCESSOR_ACCOUNT_CONCURRENCY: limit, PROCESSOR_TIMEOUT_MS: 60_000 },
+});
+
+/** Of another worker process. */
+let elsewhere: Dependencies;
+let other: TestOrganization;
+beforeAll(async () => {
+  elsewhere = openDependencies(service.settings, openLog('silent', 'elsewhere'));
+  other = await service.addOrganization('Other');
+});
+afterAll(() => closeDependencies(elsewhere));
+
+beforeEach(async () => {
+  await service.sandbox.settings({ autoSettleMs: 0 });
+  vi.spyOn(service.deps.queues, 'wake').mockImplementation(() => {});
+});
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await service.deps.db.refundWork.deleteMany();
+});
+
+async function acceptOfOther(): Promise<string> {
+  const { body } = await service.call('POST', '/v1/refunds', {
+    key: other.keys.test.plaintext,
+    body: await refundOfNewPayment(service, 'stripe'),
+    headers: { prefer: 'respond-async' },
+  });
+  return body.data.id;
+}
+
+/** Makes 2,000 refunds of the service's organization due at one moment, as the end of an outage does. */
+async function flood(): Promise<void> {
+  const { db } = service.deps;
+  const id = await accept(service, 'stripe');
+  await db.$executeRaw`
+    INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
+      initiated_by, requester, created_at, updated_at)
+    SELECT 'ref_flood' || n, organization_id, environment, transaction_id, payment_id, processor, 1, 'usd', 'other',
+      'processing', 'api', requester, created_at, updated_at
+    FROM refund, generate_series(1, 1999) AS n WHERE refund.id = ${id} ON CONFLICT DO NOTHING`;
+  await db.$executeRaw`
+    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
+    SELECT id, organization_id, environment, processor, service_time() FROM refund WHERE id LIKE 'ref_flood%'`;
+}
+
+/** Accounts with refunds that are due in an hour. */
+async function addIdleAccounts(count: number): Promise<void> {
+  await service.deps.db.$executeRaw`
+    INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
+    SELECT id, 'org_idle' || lpad(n::text, 4, '0'), environment, processor, service_time() + interval '1 hour'
+    FROM (SELECT *, row_number() OVER () AS n FROM refund WHERE id LIKE 'ref_flood%' LIMIT ${count}) AS refund
+    ON CONFLICT (refund_id) DO UPDATE SET organization_id = excluded.organization_id, due_at = excluded.due_at`;
+}
+
+async function claim(deps: Dependencies, most: number): Promise<Claim[]> {
+  return (await claimDueRefunds(deps, 'stripe', most)).claims;
+}
+
+const idsOf = (claims: readonly Claim[]) => claims.map(({ refund }) => refund.id);
+
+/** Records of a claim only when the refund is due again. */
+async function end(claimed: Claim | undefined, dueInMs: number): Promise<string> {
+  if (claimed === undefined) throw new Error('Nothing was claimed.');
+  return await recordOutcome(service.deps, claimed, { moves: [], dueInMs });
+}
+
+test('while 2,000 refunds of an organization are due, one of another that is created later is claimed in the next look', async () => {
+  await flood();
+  expect(await claim(service.deps, 2)).toHaveLength(2);
+  const [first, second] = [await acceptOfOther(), await acceptOfOther()];
+  expect(idsOf(await claim(service.deps, 1))).toEqual([first]);
+  expect(idsOf(await claim(elsewhere, 2))).toContain(second);
+  // And then the flood goes on.
+  expect(await claim(service.deps, 6)).toHaveLength(1);
+});
+
+test('among 400 accounts that wait for later, the flood is claimed in each look, and the other refund within three', async () => {
+  await flood();
+  await addIdleAccounts(400);
+  for (const deps of [service.deps, elsewhere, service.deps]) expect(await claim(deps, 1)).toHaveLength(1);
+  await claim(service.deps, 6);
+  const id = await acceptOfOther();
+  const claimed: Claim[] = [];
+  for (let look = 1; look <= 3; look += 1) claimed.push(...(await claim(service.deps, 6)));
+  expect(idsOf(claimed)).toEqual([id]);
+});
+
+test('two workers together claim no more of an account than its places, while the rest is waiting', async () => {
+  await flood();
+  const looks = Array.from({ length: 6 }, (_, index) => claim(index % 2 === 0 ? service.deps : elsewhere, 3));
+  const claimed = (await Promise.all(looks)).flat();
+  expect(new Set(idsOf(claimed)).size).toBe(limit);
+  for (const deps of [service.deps, elsewhere]) {
+    expect(await claimDueRefunds(deps, 'stripe', 3)).toEqual({ claims: [], isMore: false, isWaiting: true });
+  }
+  await end(claimed[0], 60_000);
+  expect((await Promise.all([claim(service.deps, 3), claim(elsewhere, 3)])).flat()).toHaveLength(1);
+});
+
+test('a refund keeps its place from one step to the next', async () => {
+  await flood();
+  const [claimed] = await claim(service.deps, limit);
+  expect(await end(claimed, 0)).toBe('due');
+  expect(await claimRefund(service.deps, claimed?.refund.id ?? '')).not.toBeNull();
+  expect(await claim(elsewhere, limit)).toEqual([]);
+});
+
+test('what is recorded late as due before them takes no place of those under lease', async () => {
+  await flood();
+  await claim(service.deps, limit);
+  await service.deps.db.$executeRaw`
+    UPDATE refund_work SET due_at = due_at - interval '1 second'
+    WHERE refund_id = ANY (ARRAY(SELECT refund_id FROM refund_work WHERE leased_until IS NULL LIMIT 100))`;
+  expect(await claim(elsewhere, limit)).toEqual([]);
+});
+
+test('calls that hang at one account hold its places, while refunds of another at the processor complete', async () => {
+  const { connections } = service.deps;
+  const connect = connections.connect.bind(connections);
+  let release = () => {};
+  const held = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let underWay = 0;
+  let mostUnderWay = 0;
+  vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
+    const processor = await connect(account);
+    if (account.organizationId !== service.organization.id) return processor;
+    const createRefund: typeof processor.createRefund = async (...given) => {
+      underWay += 1;
+      mostUnderWay = Math.max(mostUnderWay, underWay);
+      await held;
+      return await processor.createRefund(...given).finally(() => {
+        underWay -= 1;
+      });
+    };
+    return Object.assign(Object.create(processor), { createRefund });
+  });
+  const hanging: string[] = [];
+  for (let count = 0; count < 3 * limit; count += 1) hanging.push(await accept(service, 'stripe'));
+  const workers = [startWorkers(service.deps), startWorkers(service.deps)];
+  await waitFor('the places of the account to be taken', () => underWay === limit);
+  await untilCompleted(service, [await acceptOfOther(), await acceptOfOther()]);
+  expect(underWay).toBe(limit);
+  release();
+  await untilCompleted(service, hanging);
+  expect(mostUnderWay).toBe(limit);
+  await Promise.all(workers.map((worker) => worker.close()));
+});
