@@ -1,4 +1,5 @@
 import type { Refund } from '#shared/platform/database.ts';
+import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { groupBy } from '../../support/group-by.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';
@@ -15,7 +16,9 @@ export function clientViolations(logs: readonly ClientLog[], refunds: readonly R
   return [
     ...logs.flatMap((log) => {
       const rows = byRequest.get(log.creation.name) ?? [];
-      const key = byKey.get(`create-${log.creation.name}`) ?? null;
+      const { name, environment } = log.creation;
+      const owner = { organizationId: refunds[0]?.organizationId ?? '', environment };
+      const key = byKey.get(requestDigestOf(owner, `create-${name}`)) ?? null;
       return findingsOf(log, rows, key).map(([kind, what]) => ({
         kind,
         refundId: acceptedIdOf(log) ?? rows[0]?.id ?? null,
