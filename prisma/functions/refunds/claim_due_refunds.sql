@@ -107,6 +107,8 @@ BEGIN
     ) AS locked
     WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment)
     LIMIT most);
+  -- Not earlier than what was recorded while the candidates were found.
+  moment := service_time();
   -- A separate statement, because it must see what was committed before the rows were locked.
   claims := (SELECT coalesce(json_agg(l.claim), '[]') FROM lease_refunds(held, moment, lease_ms) AS l);
   RETURN NEXT;
