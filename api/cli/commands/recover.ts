@@ -41,8 +41,9 @@ async function recover(
   session: Session,
   { since, without = [] }: { since: Date; without?: string[] },
 ): Promise<void> {
-  await requireRecovery(session.db);
+  if (since > session.clock.now()) throw new CommandError('--since must not be in the future.');
   const accounts = await chooseAccounts(session, without);
+  await requireRecovery(session.db);
   let unfinished = 0;
   for (const account of accounts) {
     const report = await loadReport(session.db, (await recoverAccount(session, account, since)).id);
@@ -75,7 +76,6 @@ async function recoverAccount(
   since: Date,
 ): Promise<ReconciliationRun> {
   const window = { from: new Date(since.getTime() - overlapMs), to: session.clock.now() };
-  if (window.from >= window.to) throw new CommandError('--since must not be in the future.');
   const { signal } = new AbortController();
   const request = { account, window, actor: session.actor, signal, putsBack: true };
   for (let tried = 1; tried < busyTries; tried += 1) {

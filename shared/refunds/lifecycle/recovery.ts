@@ -30,7 +30,7 @@ export async function requireRecovery(db: Database): Promise<void> {
   await db.$queryRaw`SELECT require_recovery(service_time())::text`;
 }
 
-/** Lets workers send again. Events that were seen before count no more. */
+/** Lets workers send again. See prisma/functions/refunds/end_recovery.sql. */
 export async function endRecovery(db: Database): Promise<void> {
-  await db.$executeRaw`UPDATE recovery SET required_since = NULL, generation = gen_random_uuid()::text WHERE id = 1`;
+  await db.$queryRaw`SELECT end_recovery()::text`;
 }

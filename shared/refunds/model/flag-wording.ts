@@ -80,8 +80,8 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   not_on_record: (facts, processor) => ({
     title: 'Not on record',
     summary:
-      `${processor} has refund ${facts.externalRefundId} of ${theirAmount(facts)} (${facts.processorStatus}), which this service ` +
-      'made and has no record of.',
+      `${processor} has refund ${facts.externalRefundId} of ${theirAmount(facts)} (${facts.processorStatus}), which is not on ` +
+      'record and was probably made by this service.',
     advice: 'If the database was restored from a backup, run the recovery before anything is refunded again.',
   }),
   made_elsewhere: (facts, processor) => ({

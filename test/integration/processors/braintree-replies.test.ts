@@ -40,7 +40,7 @@ describe('Braintree on the wire', () => {
     ['a refund of another payment', creditXml({ 'refunded-transaction-id': 'sale2' }), 'unknown'],
     ['a payment', transactionXml({}), 'unknown'],
     ['an amount that is none', creditXml({ amount: 'many' }), 'unknown'],
-    ['a currency nobody knows', creditXml({ 'currency-iso-code': 'ZZZ' }), 'unknown'],
+    ['an unknown currency', creditXml({ 'currency-iso-code': 'ZZZ' }), 'unknown'],
     ['something else', '<unexpected/>', 'unknown'],
     ['blanks', '  ', 'unknown'],
     ['nothing', '', 'unknown'],

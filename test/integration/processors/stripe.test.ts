@@ -40,7 +40,7 @@ describe('Stripe on the wire', () => {
     ['no refund at all', replied({ id: 're_1' }), { kind: 'unknown' }],
     ['a payment', replied(chargeJson()), { kind: 'unknown' }],
     ['a refund without an amount', replied(refundJson({ amount: null })), { kind: 'unknown' }],
-    ['a currency nobody knows', replied(refundJson({ currency: 'zzz' })), { kind: 'unknown' }],
+    ['an unknown currency', replied(refundJson({ currency: 'zzz' })), { kind: 'unknown' }],
     ['null', replied(null), { kind: 'unknown' }],
     ['a status that is no text', replied(refundJson({ status: 'x\ud800' })), { kind: 'unknown' }],
     ['an id with a NUL', replied(refundJson({ id: 're_a\0b' })), { kind: 'unknown' }],

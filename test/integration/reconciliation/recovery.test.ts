@@ -167,6 +167,8 @@ type MadeRefunds = Awaited<ReturnType<Awaited<ReturnType<typeof makeRefunds>>['a
 
 let refunds: Record<ProcessorName, MadeRefunds & Awaited<ReturnType<typeof makeOpenRefunds>>>;
 let voided: string;
+/** Requested of the restored service for the first time, before the recovery. */
+let fresh: string;
 
 beforeAll(async () => {
   lost = await start(databaseUrl());
@@ -212,12 +214,15 @@ afterAll(async () => {
 test('sends nothing from a restored database until the recovery', async () => {
   const recovery = () => readRecovery(restored.deps.reads);
   await waitFor('the restore to be noticed', async () => (await recovery()).requiredSince !== null);
-  const { body } = await restored.call('GET', '/readyz');
-  expect(body).toMatchObject({ status: 'degraded', workers: 'held' });
+  const readiness = await restored.call('GET', '/readyz');
+  expect(readiness.body).toMatchObject({ status: 'degraded', workers: 'held' });
   for (const processor of processors) {
     expect((await ask(restored, asked.get(refunds[processor].onNewPayment) as Asked)).status).toBe(200);
     expect(await claimDueRefunds(restored.deps, processor, 100)).toMatchObject({ claims: [], isMore: false });
   }
+  const transactionId = await newPayment(lost);
+  const body = { transactionId, amount: 500, reason: 'other', processor: 'stripe' } as const;
+  fresh = (await ask(restored, { body, key: 'fresh' })).body.data.id;
   expect((await movements()).map(({ id }) => id)).toEqual(moved.map(({ id }) => id));
 });
 
@@ -281,13 +286,27 @@ describe('a recovery', () => {
     );
   });
 
-  test('has moved no money', async () => {
-    expect((await movements()).map(({ id }) => id)).toEqual(moved.map(({ id }) => id));
+  test('sends what was requested before it only after a lookup', async () => {
+    await waitFor('its acceptance', async () => (await rowOf(restored, fresh)).externalRefundId);
+    const timeline = await timelineOf(restored, fresh);
+    expect(timeline.indexOf('lookup.absent')).toBeGreaterThan(0);
+    expect(timeline.indexOf('attempt.accepted')).toBeGreaterThan(timeline.indexOf('lookup.absent'));
+  });
+
+  test('has moved no other money', async () => {
+    const others = (await movements()).filter(({ key }) => key !== fresh);
+    expect(others.map(({ id }) => id)).toEqual(moved.map(({ id }) => id));
     const ids = new Set(
       (await restored.deps.db.refund.findMany()).map(({ externalRefundId }) => externalRefundId),
     );
     expect(moved.filter(({ id }) => !ids.has(id)).map(({ status }) => status)).toEqual(['voided']);
   });
+});
+
+test('a recovery since a time in the future changes nothing', async () => {
+  const { code, stderr } = await adminCliOf(lost)(['recover', '--since', '2100-01-01']);
+  expect([code, stderr]).toEqual([1, expect.stringContaining('--since must not be in the future.')]);
+  expect((await readRecovery(lost.deps.reads)).requiredSince).toBeNull();
 });
 
 test('sends nothing while RESTORED is set', async () => {
