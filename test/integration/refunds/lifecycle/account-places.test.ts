@@ -4,6 +4,7 @@ import { openLog } from '#shared/platform/log.ts';
 import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { recordOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { accept, refundOfNewPayment, untilCompleted } from '#test/support/faults/refunds.ts';
+import { holdSending } from '#test/support/processors/hold-sending.ts';
 import type { TestOrganization } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -130,35 +131,15 @@ test('what is recorded late as due before them takes no place of those under lea
 });
 
 test('calls that hang at one account hold its places, while refunds of another at the processor complete', async () => {
-  const { connections } = service.deps;
-  const connect = connections.connect.bind(connections);
-  let release = () => {};
-  const held = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  let underWay = 0;
-  let mostUnderWay = 0;
-  vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
-    const processor = await connect(account);
-    if (account.organizationId !== service.organization.id) return processor;
-    const createRefund: typeof processor.createRefund = async (...given) => {
-      underWay += 1;
-      mostUnderWay = Math.max(mostUnderWay, underWay);
-      await held;
-      return await processor.createRefund(...given).finally(() => {
-        underWay -= 1;
-      });
-    };
-    return Object.assign(Object.create(processor), { createRefund });
-  });
+  const held = holdSending(service, ({ organizationId }) => organizationId === service.organization.id);
   const hanging: string[] = [];
   for (let count = 0; count < 3 * limit; count += 1) hanging.push(await accept(service, 'stripe'));
   const workers = [startWorkers(service.deps), startWorkers(service.deps)];
-  await waitFor('the places of the account to be taken', () => underWay === limit);
+  await waitFor('the places of the account to be taken', () => held.underWay() === limit);
   await untilCompleted(service, [await acceptOfOther(), await acceptOfOther()]);
-  expect(underWay).toBe(limit);
-  release();
+  expect(held.underWay()).toBe(limit);
+  held.release();
   await untilCompleted(service, hanging);
-  expect(mostUnderWay).toBe(limit);
+  expect(held.mostUnderWay()).toBe(limit);
   await Promise.all(workers.map((worker) => worker.close()));
 });

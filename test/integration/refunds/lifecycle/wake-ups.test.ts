@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueRows } from '#shared/refunds/lifecycle/statements.ts';
 import { accept, untilCompleted } from '#test/support/faults/refunds.ts';
+import { holdSending } from '#test/support/processors/hold-sending.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { queueBackends } from '#test/support/stores/backends.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -36,28 +37,6 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
     return worker;
   }
 
-  /** Holds all calls that send a refund to the processor. */
-  function holdSending(name: string): { underWay(): number; release(): void } {
-    const { connections } = service.deps;
-    const connect = connections.connect.bind(connections);
-    let release = () => {};
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    let underWay = 0;
-    vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
-      const processor = await connect(account);
-      if (account.processor !== name) return processor;
-      const createRefund: typeof processor.createRefund = async (...given) => {
-        underWay += 1;
-        await held;
-        return await processor.createRefund(...given);
-      };
-      return Object.assign(Object.create(processor), { createRefund });
-    });
-    return { underWay: () => underWay, release };
-  }
-
   test('a hundred wake-ups of a moment are one job, and later ones none while it waits', async () => {
     const queue = service.deps.queues.map((each) => each).find(({ name }) => name === 'refunds-stripe');
     if (queue === undefined) throw new Error('There is no queue.');
@@ -75,14 +54,14 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
   });
 
   test('calls that hang at one processor do not delay refunds at another', async () => {
-    const held = holdSending('braintree');
+    const held = holdSending(service, ({ processor }) => processor === 'braintree');
     const worker = await startIdle();
     for (let count = 0; count < 3; count += 1) await accept(service, 'braintree');
-    await waitFor('all places for Braintree to be taken', () => held.underWay() === 2);
+    await waitFor('all places for Braintree to be taken', () => held.made() === 2);
     await untilCompleted(service, [await accept(service, 'stripe')]);
-    expect(held.underWay()).toBe(2);
+    expect(held.made()).toBe(2);
     held.release();
-    await waitFor('the third to be sent', () => held.underWay() === 3);
+    await waitFor('the third to be sent', () => held.made() === 3);
     await worker.close();
   });
 });
