@@ -19,7 +19,10 @@ export interface PositionMarks {
   readonly reached: readonly PositionMark[];
   /** Reads what other processes have kept. */
   read(): Promise<void>;
-  /** Keeps a mark, unless a further one is kept. Never throws. */
+  /**
+   * Keeps a mark of a database that has all of `reached`. Leaves a place where another mark was kept since `read`, because it is not
+   * known whether the database has that one. Never throws.
+   */
   keep(mark: PositionMark): Promise<void>;
   close(): void;
 }
@@ -56,7 +59,9 @@ function marksIn(places: readonly Place[], warn: (error: unknown) => void): Posi
     return mark;
   };
   const keepIn = async (place: Place, mark: PositionMark) => {
+    const known = found.get(place);
     const kept = await readFrom(place);
+    if (kept !== null && kept.eventId !== known?.eventId) return;
     if (kept?.generation === mark.generation && kept.position >= mark.position) return;
     await place.write(JSON.stringify(mark));
     found.set(place, mark);

@@ -6,12 +6,15 @@ import type { Task } from './schedule.ts';
 /** How often the position in the event feed is kept outside of the database. */
 const keepingMs = 1_000;
 
-/** Keeps the position that the event feed has reached, and warns while a recovery is required. */
+/**
+ * Keeps the last event of the feed. First it checks that the database has those that are kept, which would otherwise be overwritten
+ * by a restored one; warns while a recovery is required.
+ */
 export function feedPositionTask({
-  reads,
+  db,
   positionMarks,
   log,
-}: Pick<Dependencies, 'reads' | 'positionMarks' | 'log'>): Task {
+}: Pick<Dependencies, 'db' | 'positionMarks' | 'log'>): Task {
   const warn = warnSparingly(
     log,
     'the database was restored from a backup; nothing is sent until admin recover has run',
@@ -20,8 +23,9 @@ export function feedPositionTask({
     name: 'keepFeedPosition',
     intervalMs: keepingMs,
     async run() {
-      const { generation, lastEvent, requiredSince } = await readRecovery(reads);
-      if (requiredSince !== null) warn(undefined);
+      await positionMarks.read();
+      const { generation, lastEvent, maySend } = await readRecovery(db, positionMarks.reached);
+      if (!maySend) warn(undefined);
       else if (lastEvent !== null) await positionMarks.keep({ generation, ...lastEvent });
     },
   };
