@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
 import type { Cluster, Redis, RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
@@ -169,7 +169,13 @@ function shareRuns(run: () => Promise<void>, warn: (error: unknown) => void): ()
   };
 }
 
-/** The consuming side of one queue. `close` waits for running jobs. */
+/**
+ * How long the queue's store has to note the end of the last job. BullMQ waits for ever for a connection that is just then waiting
+ * to reconnect (taskforcesh/bullmq#4656).
+ */
+const longestClosingMs = 2_000;
+
+/** The consuming side of one queue. `close` waits for the running job, and not for a store that is unreachable. */
 export interface QueueWorker {
   close(): Promise<void>;
 }
@@ -197,9 +203,11 @@ export function openWorker(
     // For the chart of the queue board. In PostgreSQL every job would update the same row, which takes longer than all else.
     ...(settings.REDIS_URL === null ? {} : { metrics: { maxDataPoints: 60 } }),
   };
+  let handling: Promise<void> | null = null;
   const process = async (job: Job) => {
     try {
-      await handle(async () => void (await job.removeDeduplicationKey()));
+      handling = handle(async () => void (await job.removeDeduplicationKey()));
+      await handling;
     } catch (error) {
       // The queue stores the message and stack of what is thrown, and an error of PostgreSQL may quote a whole row.
       throw new Error('The job failed. See the log of its worker.', { cause: error });
@@ -211,7 +219,9 @@ export function openWorker(
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
   return {
     async close() {
-      await worker.close();
+      const closed = worker.close();
+      await Promise.allSettled([handling]);
+      await Promise.race([closed, sleep(longestClosingMs, undefined, { ref: false })]);
       connection.close();
     },
   };

@@ -142,7 +142,7 @@ const redisOutages = [
 
 describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
   test.each(redisOutages)(
-    'lets API and worker start and accept every refund while Redis is $how, and all complete once it is back',
+    'lets API and worker start, accept every refund and stop while Redis is $how, and all complete once it is back',
     async ({ begin, end }) => {
       const template = templateDatabase;
       const databaseUrl = await createDatabase(inject('postgresUrl'), `test_${randomUUID()}`, { template });
@@ -163,6 +163,7 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
       };
       await expectAccepted();
       await end(redis);
+      const worker = service.startWorker();
       expect(await allComplete(service)).toBe(2);
       const payment = await newPayment(service, { processor: 'stripe' });
       const { body } = await create(service, payment, { prefer: 'wait=10' });
@@ -174,6 +175,7 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
         status: 200,
         body: { status: 'degraded', database: 'up', queue: 'down' },
       });
+      await worker.close();
       await end(redis);
       expect(await allComplete(service)).toBe(5);
       await expectInvariants(service);
