@@ -8,7 +8,7 @@ const tables = (names: string) => names.split(' ');
 export const tableRights = {
   'SELECT, INSERT': tables('audit_log refund_event'),
   'SELECT, INSERT, UPDATE': tables(
-    'api_key organization payment_name processor_account recovery refund user webhook_cursor',
+    'account_calls api_key organization payment_name processor_account recovery refund user webhook_cursor',
   ),
   [everything]: tables(
     'invitation lockout membership payment policy processor_event reconciliation_finding reconciliation_run refund_work ' +

@@ -15,7 +15,6 @@ import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
 import { openRefundStatements, type RefundStatements } from './refunds/lifecycle/statements.ts';
-import { leaseMs } from './refunds/model/lookup-proof.ts';
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
 /**
@@ -74,12 +73,7 @@ export function openDependencies(
     apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
     refundReads: openRefundReads(reads),
-    statements: openRefundStatements(db, {
-      metrics,
-      leaseMs: leaseMs(settings),
-      accountConcurrency: settings.PROCESSOR_ACCOUNT_CONCURRENCY,
-      positionMarks,
-    }),
+    statements: openRefundStatements(db, { settings, metrics, positionMarks }),
     positionMarks,
     queues: new RefundQueues(settings, processorNames, log, (queue, result) =>
       metrics.wakeUps.inc({ queue, result }),

@@ -97,6 +97,8 @@ const settingsSchema = z.object({
   TRANSACTION_FRESH_MS: milliseconds(15 * 60 * 1000),
   WORKER_CONCURRENCY: count(50),
   PROCESSOR_ACCOUNT_CONCURRENCY: count(40),
+  PROCESSOR_ACCOUNT_CALLS_PER_SECOND: z.coerce.number().int().min(0).default(80),
+  PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: z.coerce.number().int().min(0).default(20),
   RESTORED: z.stringbool().default(false),
   PROCESSOR_TIMEOUT_MS: count(20_000),
   LOOKUP_SETTLE_DELAY_MS: z.coerce.number().int().min(0).optional(),

@@ -70,6 +70,8 @@ export async function startService(place: Place): Promise<ServicePipeline> {
       NODE_ENV: 'development',
       ENCRYPTION_KEY: encryptionKey,
       RATE_LIMIT_PER_SECOND: '0',
+      // Counted, and never reached.
+      PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
       // All of the backlog belongs to one account, which may take every place of its four workers.
       ...(scenario.rows === 'backlog' ? { PROCESSOR_ACCOUNT_CONCURRENCY: '200' } : {}),
     },

@@ -6,7 +6,7 @@ export interface DueWorkSource<Claim> {
   places: number;
   /**
    * Claims what is due, up to a number. `isMore` says whether there may be more of it; `isWaiting`, whether more is due that cannot
-   * be claimed before something that is under way has ended.
+   * be claimed at this moment, but before long.
    */
   claimDue(most: number): Promise<{ claims: readonly Claim[]; isMore: boolean; isWaiting: boolean }>;
   /** Does what was claimed. */
@@ -29,19 +29,27 @@ export interface DueWork {
   close(): Promise<void>;
 }
 
-/** Looks again by itself whenever a place becomes free, as long as more may be due or is waiting. */
+/** How soon what is waiting is looked for. */
+const waitingMs = 100;
+
+/**
+ * Looks again by itself whenever a place becomes free, as long as more may be due or is waiting, and repeatedly while something is
+ * waiting.
+ */
 export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSource<Claim>): DueWork {
   const underWay = new Set<Promise<void>>();
   let isMore = false;
   let isWaiting = false;
   let isClosing = false;
   let caughtUp: (() => void)[] = [];
+  let nextLook: NodeJS.Timeout | undefined;
 
   const fill = async () => {
     while (!isClosing && underWay.size < places) {
       const found = await claimDue(places - underWay.size);
       for (const claim of found.claims) start(claim);
       ({ isMore, isWaiting } = found);
+      if (isWaiting) nextLook ??= setTimeout(lookAgain, waitingMs);
       if (!isMore) return endWaiting();
     }
     isMore = true;
@@ -55,6 +63,10 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
     await fill();
     return calls.map(() => isMore);
   });
+  const lookAgain = () => {
+    nextLook = undefined;
+    if (!isClosing) look(true).catch(warn);
+  };
   const start = (claim: Claim) => {
     const ending = work(claim)
       .catch(warn)
@@ -71,6 +83,7 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
     },
     async close() {
       isClosing = true;
+      clearTimeout(nextLook);
       endWaiting();
       // Comes after a look that is under way, which may still start something.
       await look(true).catch(warn);

@@ -1,15 +1,15 @@
 -- Claims due refunds of a processor, up to `most`, for one call each, as lease_refunds.sql says. Concurrent workers share the work.
 --
--- An account has at most `account_most` refunds under lease, over all workers. Its longest due refunds are taken first. Accounts take
--- turns: none gets a second place in a claim before each other one has got its first. They begin after `after_account`, {organization,
--- environment}: the `last_account` of the caller's claim before, or {}.
+-- An account has at most `account_most` refunds under lease, over all workers, and gets the calls that allowed_calls.sql allows. Its
+-- longest due refunds are taken first. Accounts take turns: none gets a second place in a claim before each other one has got its
+-- first. They begin after `after_account`, {organization, environment}: the `last_account` of the caller's claim before, or {}.
 --
 -- Returns one row, or none if nothing may be sent (may_advance.sql says what `reached` is):
 --   claims        a JSON array with an element for each refund that was looked at, null where its account is throttled
 --   last_account  the account to go on after
---   is_waiting    more is due than was looked at: of an account that has all its places, or of accounts after the last one
+--   is_waiting    more is due than was looked at: of an account that has all its places or calls, or of accounts after the last one
 CREATE OR REPLACE FUNCTION claim_due_refunds(
-  named_processor text, most int, lease_ms int, reached jsonb, account_most int, after_account text[])
+  named_processor text, most int, lease_ms int, reached jsonb, account_most int, per_second jsonb, after_account text[])
 RETURNS TABLE (claims json, last_account text[], is_waiting boolean)
 LANGUAGE plpgsql
 -- Keep one plan that reads the indexes in their order: the table is usually next to empty, and a plan from such a time would
@@ -27,6 +27,7 @@ DECLARE
   candidates text[] := '{}';
   places int[] := '{}';
   found_accounts int := 0;
+  allowed int;
   held text[];
 BEGIN
   IF NOT may_advance(reached, moment) THEN
@@ -86,8 +87,11 @@ BEGIN
         AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
       ORDER BY w.organization_id, w.environment, w.due_at, w.refund_id LIMIT account_most + 100
     ) AS due;
-    is_waiting := is_waiting OR cardinality(line.free) > account_most - line.leases;
-    line.free := line.free[:greatest(0, account_most - line.leases)];
+    CONTINUE WHEN line.free = '{}';
+    allowed := least(
+      account_most - line.leases, allowed_calls(account.organization_id, account.environment, named_processor, per_second, moment));
+    is_waiting := is_waiting OR cardinality(line.free) > allowed;
+    line.free := line.free[:greatest(0, allowed)];
     CONTINUE WHEN line.free = '{}';
     candidates := candidates || line.free;
     places := places || ARRAY(SELECT generate_series(1, cardinality(line.free)));
@@ -107,6 +111,14 @@ BEGIN
     ) AS locked
     WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment)
     LIMIT most);
+  PERFORM count_calls(used.organization_id, used.environment, named_processor, per_second, moment, used.calls)
+  FROM (
+    SELECT w.organization_id, w.environment, count(*)::int AS calls FROM unnest(held) AS h(refund_id)
+    CROSS JOIN LATERAL (SELECT * FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS w
+    GROUP BY w.organization_id, w.environment
+    -- So that two claims cannot wait for each other.
+    ORDER BY w.organization_id, w.environment
+  ) AS used;
   -- Not earlier than what was recorded while the candidates were found.
   moment := service_time();
   -- A separate statement, because it must see what was committed before the rows were locked.

@@ -54,13 +54,14 @@ export interface DueClaims {
   claims: Claim[];
   /** True when there may be more of them: as many were looked at as were asked for. */
   isMore: boolean;
-  /** True when more is due that could not be taken now, such as that of an account that has all its places. */
+  /** True when more is due that could not be taken now, such as that of an account that has all its places or calls. */
   isWaiting: boolean;
 }
 
 /**
  * Claims due refunds of a processor, up to a number, as `claimRefund` does with one: the longest due ones of each account, whose
- * accounts take turns. An account has no more of them under lease than PROCESSOR_ACCOUNT_CONCURRENCY, over all workers.
+ * accounts take turns. Over all workers, an account has no more of them under lease than PROCESSOR_ACCOUNT_CONCURRENCY, and gets no
+ * more calls per second than PROCESSOR_ACCOUNT_CALLS_PER_SECOND.
  */
 export async function claimDueRefunds(
   { statements }: Pick<Dependencies, 'statements'>,

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dependencies } from '../../dependencies.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { PositionMarks } from '../../platform/position-marks.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
+import { leaseMs } from '../model/lookup-proof.ts';
 import { paymentFrom, type RowJson, refundFrom, toItems } from '../model/rows.ts';
 import type { CancelItem, CancelResult } from './cancel.ts';
 import type { CreationItem, CreationResult } from './create.ts';
@@ -23,7 +24,7 @@ export interface ClaimRow {
 export interface DueRows {
   /** Null where the account is throttled. */
   rows: (ClaimRow | null)[];
-  /** More is due, whose accounts have all their places or whose turn it was not. */
+  /** More is due, whose accounts have all their places or calls, or whose turn it was not. */
   isWaiting: boolean;
 }
 
@@ -40,20 +41,20 @@ export interface RefundStatements {
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
 }
 
-export interface ClaimOptions {
-  metrics: Pick<Metrics, 'statementItems'>;
-  /** The length of a lease. */
-  leaseMs: number;
-  /** Leases that a processor account has at a time, over all workers. */
-  accountConcurrency: number;
-  /** Nothing is claimed from a database that is behind them. */
-  positionMarks: PositionMarks;
-}
-
+/** Opens the statements of a process. Nothing is claimed from a database that is behind `positionMarks`. */
 export function openRefundStatements(
   db: Database,
-  { metrics: { statementItems }, leaseMs, accountConcurrency, positionMarks }: ClaimOptions,
+  {
+    settings,
+    metrics: { statementItems },
+    positionMarks,
+  }: Pick<Dependencies, 'settings' | 'positionMarks'> & { metrics: Pick<Metrics, 'statementItems'> },
 ): RefundStatements {
+  const claimLeaseMs = leaseMs(settings);
+  const callsPerSecond = {
+    live: settings.PROCESSOR_ACCOUNT_CALLS_PER_SECOND,
+    test: settings.PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND,
+  };
   /** By processor: the account that was looked at last. */
   const lastAccounts = new Map<string, string[]>();
   const reached = () => toItems(positionMarks.reached);
@@ -73,7 +74,7 @@ export function openRefundStatements(
     claim: shareStatement(async (items) => {
       count('claim_refunds', items.length);
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
-        SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${leaseMs}::int, ${reached()}::jsonb)`;
+        SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${claimLeaseMs}::int, ${reached()}::jsonb)`;
       const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
       return items.map(({ refundId }) => {
         const claim = claims.get(refundId) ?? null;
@@ -85,8 +86,8 @@ export function openRefundStatements(
     claimDue: async (processor, most) => {
       const [found] = await db.$queryRaw<DueRowsJson[]>`
         SELECT claims AS rows, last_account AS "lastAccount", is_waiting AS "isWaiting"
-        FROM claim_due_refunds(${processor}, ${most}::int, ${leaseMs}::int, ${reached()}::jsonb,
-          ${accountConcurrency}::int, ${lastAccounts.get(processor) ?? []}::text[])`;
+        FROM claim_due_refunds(${processor}, ${most}::int, ${claimLeaseMs}::int, ${reached()}::jsonb,
+          ${settings.PROCESSOR_ACCOUNT_CONCURRENCY}::int, ${toItems(callsPerSecond)}::jsonb, ${lastAccounts.get(processor) ?? []}::text[])`;
       if (found === undefined) return { rows: [], isWaiting: false };
       lastAccounts.set(processor, found.lastAccount);
       if (found.rows.length > 0) count('claim_due_refunds', found.rows.length);

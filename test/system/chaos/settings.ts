@@ -35,5 +35,6 @@ export const chaosSettings: Partial<ServiceSettings> = {
   SETTLEMENT_CAP_MS: 1_000,
   SWEEP_INTERVAL_MS: 250,
   RATE_LIMIT_PER_SECOND: 0,
+  PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: 1_000,
   LOG_LEVEL: 'silent',
 };

@@ -6,7 +6,6 @@ import { ProcessorConnections } from '#shared/processors/accounts/connections.ts
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { openLookups } from '#shared/refunds/lifecycle/lookups.ts';
 import { openRefundStatements } from '#shared/refunds/lifecycle/statements.ts';
-import { leaseMs } from '#shared/refunds/model/lookup-proof.ts';
 import type { KillableProcess } from './killable-process.ts';
 import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
 import { replacing } from './replacing.ts';
@@ -54,11 +53,7 @@ export function killable(
     db,
     reads,
     lookups: openLookups(reads),
-    statements: openRefundStatements(db, {
-      ...deps,
-      leaseMs: leaseMs(settings),
-      accountConcurrency: settings.PROCESSOR_ACCOUNT_CONCURRENCY,
-    }),
+    statements: openRefundStatements(db, { ...deps, settings }),
     queues: killableQueues(deps.queues, process, wakeUp),
     connections: replacing<ProcessorConnections>(connections, {
       connect: async (account: Parameters<ProcessorConnections['connect']>[0]) =>

@@ -88,6 +88,16 @@ describe('what is due', () => {
     expect(scene.asked).toEqual([2, 2]);
   });
 
+  test('is looked for again before long while it waits, though nothing ends', async () => {
+    const scene = new Scene();
+    scene.isWaiting = true;
+    await scene.work.look();
+    scene.isWaiting = false;
+    scene.due.push('a');
+    await waitFor('what waited', () => scene.names.includes('a'));
+    expect(scene.asked).toEqual([2, 2]);
+  });
+
   test('is looked for once more after calls during a look', async () => {
     const scene = new Scene();
     const release = scene.holdLooks();

@@ -14,7 +14,12 @@ const limit = 4;
 const service = useService({
   workers: 0,
   // Leases last longer than any test.
-  settings: { WORKER_CONCURRENCY: 6, PROCESSOR_ACCOUNT_CONCURRENCY: limit, PROCESSOR_TIMEOUT_MS: 60_000 },
+  settings: {
+    WORKER_CONCURRENCY: 6,
+    PROCESSOR_ACCOUNT_CONCURRENCY: limit,
+    PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: 0,
+    PROCESSOR_TIMEOUT_MS: 60_000,
+  },
 });
 
 /** Of another worker process. */
@@ -111,6 +116,30 @@ test('two workers together claim no more of an account than its places, while th
   }
   await end(claimed[0], 60_000);
   expect((await Promise.all([claim(service.deps, 3), claim(elsewhere, 3)])).flat()).toHaveLength(1);
+});
+
+test('two workers that look all the time make no more calls per second to an account than it gets, and another account goes on', async () => {
+  const perSecond = 20;
+  const settings = {
+    ...service.settings,
+    PROCESSOR_ACCOUNT_CONCURRENCY: 40,
+    PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: perSecond,
+  };
+  const workers = [1, 2].map((worker) => openDependencies(settings, openLog('silent', `worker ${worker}`)));
+  await flood();
+  const calledAtMs: number[] = [];
+  while (calledAtMs.length < perSecond) {
+    const claimed = (await Promise.all(workers.map((worker) => claim(worker, 40)))).flat();
+    calledAtMs.push(...claimed.map(({ now }) => now.getTime()));
+  }
+  for (const [index, atMs] of calledAtMs.entries()) {
+    const inWindow = calledAtMs.slice(index).filter((each) => each <= atMs + 500).length;
+    expect(inWindow).toBeLessThanOrEqual(perSecond / 4 + perSecond / 2 + 1);
+  }
+  const id = await acceptOfOther();
+  const others = (await Promise.all(workers.map((worker) => claim(worker, 40)))).flat();
+  expect(idsOf(others)).toContain(id);
+  await Promise.all(workers.map(closeDependencies));
 });
 
 test('a refund keeps its place from one step to the next', async () => {
