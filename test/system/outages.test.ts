@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { refundQueueName } from '#shared/platform/queues.ts';
 import { PROCESSORS } from '../sandbox/processors.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres, OwnRedis } from '../support/faults/stores.ts';
@@ -13,6 +15,7 @@ import { rowOf } from '../support/refunds/refund-records.ts';
 import { isRelease, releaseTest, testedBackends } from '../support/release.ts';
 import { startService, type TestService } from '../support/service.ts';
 import { createDatabase, withClient } from '../support/stores/database-client.ts';
+import { startRedisCluster } from '../support/stores/redis.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backend) => {
@@ -182,3 +185,56 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
     },
   );
 });
+
+describe.skipIf(inject('redisUrl') === null)('a failover of a Redis Cluster', () => {
+  releaseTest(
+    'under load costs no refund, and the queue is back once the replica has taken over',
+    async () => {
+      const template = templateDatabase;
+      const databaseUrl = await createDatabase(inject('postgresUrl'), `test_${randomUUID()}`, { template });
+      const cluster = await startRedisCluster({ hasReplicas: true });
+      onTestFinished(() => cluster.stop());
+      const redisUrl = cluster.nodes.map(({ url }) => url).join(',');
+      const settings = { CREATE_WAIT_MS: 500 };
+      const service = await startService({ databaseUrl, backend: { name: 'redis', redisUrl }, settings });
+      onTestFinished(() => service.close());
+      await service.sandbox.settings({ autoSettleMs: 100 });
+      let isLoaded = true;
+      let accepted = 0;
+      const clients = Array.from({ length: 4 }, async () => {
+        while (isLoaded) {
+          const { status } = await create(service, await newPayment(service, { processor: 'stripe' }));
+          expect(status).toBe(200);
+          accepted += 1;
+        }
+      });
+      const queueIs = (state: string) => async () =>
+        (await service.call('GET', '/readyz')).body.queue === state;
+      await waitFor('some refunds', () => accepted > 20);
+      const port = await portOfQueue(redisUrl, service.settings.QUEUE_PREFIX);
+      await cluster.nodes.find((node) => node.port === port)?.stop();
+      await waitFor('the queue to be missed', queueIs('down'));
+      const missedAtMs = performance.now();
+      await waitFor('the replica to take over', queueIs('up'), { timeoutMs: 60_000 });
+      const lastedMs = performance.now() - missedAtMs;
+      isLoaded = false;
+      await Promise.all(clients);
+      expect(await allComplete(service)).toBe(accepted);
+      await expectInvariants(service);
+      console.log(`${accepted} refunds; the queue was back after ${Math.round(lastedMs)} ms`);
+    },
+  );
+});
+
+/** The port of the node that has the queue of Stripe's refunds. */
+async function portOfQueue(redisUrl: string, prefix: string): Promise<number | undefined> {
+  const redis = new Cluster(redisUrl.split(','));
+  try {
+    const slot = await redis.cluster('KEYSLOT', `{${prefix}-${refundQueueName('stripe')}}`);
+    const ranges = await redis.cluster('SLOTS');
+    const [, , master] = ranges.find(([first, last]) => first <= slot && slot <= last) ?? [];
+    return master?.[1];
+  } finally {
+    redis.disconnect();
+  }
+}

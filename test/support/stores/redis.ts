@@ -72,14 +72,24 @@ export async function startRedis(options: RedisOptions = {}): Promise<RunningRed
   return { url: `redis://127.0.0.1:${port}`, port, pid, process: child, stop };
 }
 
-/** Starts three masters that share the slots of one cluster. */
-export async function startRedisCluster(): Promise<RunningRedisCluster> {
-  const ports = await freePorts(6);
+/** Starts three masters that share the slots of one cluster; if asked for, each with a replica that takes over from it. */
+export async function startRedisCluster({ hasReplicas = false } = {}): Promise<RunningRedisCluster> {
+  const nodeCount = hasReplicas ? 2 * masters : masters;
+  const ports = await freePorts(2 * nodeCount);
   // The default cluster port is 10000 higher, which may exceed the range.
-  const pairs = [0, 2, 4].map((at) => [ports[at] ?? 0, ports[at + 1] ?? 0] as const);
+  const pairs = Array.from(
+    { length: nodeCount },
+    (_, at) => [ports[2 * at] ?? 0, ports[2 * at + 1] ?? 0] as const,
+  );
   const nodes = await Promise.all(
     pairs.map(([port, busPort]) =>
-      startRedis({ port, args: ['--cluster-enabled', 'yes', '--cluster-port', String(busPort)] }),
+      startRedis({
+        port,
+        args: [
+          ...['--cluster-enabled', 'yes', '--cluster-port', String(busPort)],
+          ...['--cluster-node-timeout', '2000', '--repl-diskless-sync-delay', '0'],
+        ],
+      }),
     ),
   );
   const stop = async () => {
@@ -94,21 +104,33 @@ export async function startRedisCluster(): Promise<RunningRedisCluster> {
   return { url: nodes[0]?.url ?? '', nodes, stop };
 }
 
+const masters = 3;
 const slotCount = 16_384;
 
 async function joinNodes(pairs: readonly (readonly [port: number, busPort: number])[]): Promise<void> {
   const clients = pairs.map(([port]) => new Redis({ host: '127.0.0.1', port }));
+  const untilAll = (what: string, isReached: (client: Redis) => Promise<boolean>) =>
+    waitFor(`every node of the Redis cluster to ${what}`, async () =>
+      (await Promise.all(clients.map(isReached))).every(Boolean),
+    );
   try {
     for (const [index, client] of clients.entries()) {
-      const share = (part: number) => Math.floor((slotCount * part) / clients.length);
-      await client.call('CLUSTER', 'ADDSLOTSRANGE', share(index), share(index + 1) - 1);
+      const share = (part: number) => Math.floor((slotCount * part) / masters);
+      if (index < masters) await client.call('CLUSTER', 'ADDSLOTSRANGE', share(index), share(index + 1) - 1);
       for (const [port, busPort] of pairs) await client.call('CLUSTER', 'MEET', '127.0.0.1', port, busPort);
     }
-    await waitFor('every node of the Redis cluster to know all slots', async () => {
-      const infos = await Promise.all(clients.map((client) => client.cluster('INFO')));
-      const knowsAll = (info: string) =>
-        info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${clients.length}`);
-      return infos.every(knowsAll);
+    await untilAll('know the others', async (client) =>
+      String(await client.cluster('INFO')).includes(`cluster_known_nodes:${clients.length}`),
+    );
+    for (const [index, replica] of clients.slice(masters).entries()) {
+      await replica.call('CLUSTER', 'REPLICATE', (await clients[index]?.call('CLUSTER', 'MYID')) as string);
+    }
+    await untilAll('know all slots', async (client) =>
+      String(await client.cluster('INFO')).includes('cluster_state:ok'),
+    );
+    await waitFor('the replicas', async () => {
+      const infos = await Promise.all(clients.slice(masters).map((replica) => replica.info('replication')));
+      return infos.every((info) => info.includes('master_link_status:up'));
     });
   } finally {
     for (const client of clients) client.disconnect();
