@@ -10,7 +10,7 @@ const backlog = 50_000;
 const latencyMs = 300;
 /** WORKER_CONCURRENCY by default. */
 const concurrency = 50;
-const workersInTurn = [1, 2, 4];
+const workersInTurn = [1, 2, 4, 8];
 
 const head = ['workers', 'completed/s', 'possible/s', 'claim, mean ms', 'longest ms', 'processors busy'];
 

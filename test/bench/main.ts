@@ -14,6 +14,7 @@ import { measureDeliveries } from './deliveries.ts';
 import { costsOf, measureDelay, processFigures } from './figures.ts';
 import { measureInbound } from './inbound.ts';
 import { measureLoads, runRequests } from './measure.ts';
+import { measureNeighbours } from './neighbours.ts';
 import { parseOptions, type QueueKind, type RowId } from './options.ts';
 import {
   type Pipeline,
@@ -72,6 +73,7 @@ async function measure(
     const service = await startService(place);
     say(`${scenario.title}, queue on ${queue}`);
     if (scenario.rows === 'backlog') return await measureBacklog(service, conditions, say);
+    if (scenario.rows === 'neighbours') return await measureNeighbours(service, conditions, say);
     const pipelines = { service, naked: await startNaked(place) };
     if (scenario.rows === 'inbound') return await measureInbound(pipelines, conditions, say);
     const rows = scenario.rows.filter((row) => asked.includes(row));

@@ -14,7 +14,7 @@ export type RowId = (typeof rowIds)[number];
 export interface Scenario {
   title: string;
   /** Rows of the main table, of which those that were asked for are measured; the other two have tables of their own. */
-  rows: readonly RowId[] | 'inbound' | 'backlog';
+  rows: readonly RowId[] | 'inbound' | 'backlog' | 'neighbours';
   /** Not in the main tables, and measured with one queue alone. */
   isFurther: boolean;
   /** The processor's, and an endpoint of the service. */
@@ -48,6 +48,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   million: { ...further, title: '1,000,000 refunds before the run', preload: 1_000_000 },
   inbound: { ...further, title: 'Webhooks of the processor alone', rows: 'inbound' },
   backlog: { ...further, title: '50,000 refunds due at once', rows: 'backlog', hasStatistics: false },
+  neighbours: { ...further, title: 'The trouble of another organization', rows: 'neighbours', rounds: 5 },
 };
 
 const queueKinds: Readonly<Record<string, QueueKind[]>> = {

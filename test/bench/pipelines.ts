@@ -72,8 +72,8 @@ export async function startService(place: Place): Promise<ServicePipeline> {
       RATE_LIMIT_PER_SECOND: '0',
       // Counted, and never reached.
       PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
-      // All of the backlog belongs to one account, which may take every place of its four workers.
-      ...(scenario.rows === 'backlog' ? { PROCESSOR_ACCOUNT_CONCURRENCY: '200' } : {}),
+      // All of the backlog belongs to one account, which may take every place of its eight workers.
+      ...(scenario.rows === 'backlog' ? { PROCESSOR_ACCOUNT_CONCURRENCY: '400' } : {}),
     },
   });
   const requests = new Requests('service', keys.test);

@@ -152,7 +152,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   };
 }
 
-async function seedOrganization(
+/** Adds an organization whose accounts are at a sandbox. */
+export async function seedOrganization(
   deps: Dependencies,
   processors: readonly SandboxProcessor[],
   apiBase: string,
