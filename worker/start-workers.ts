@@ -8,7 +8,7 @@ import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import type { DueWork } from './schedule/due-work.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
-import { withHeartbeat } from './schedule/heartbeat.ts';
+import { withLiveness } from './schedule/liveness.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireInvitations,
@@ -83,7 +83,7 @@ function scheduledTasks(
   refunds: ReadonlyMap<string, DueWork>,
   sender: WebhookSender,
 ): Task[] {
-  const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS, HEARTBEAT_PATH } = deps.settings;
+  const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS, LIVENESS_PATH } = deps.settings;
   const sweeps: Task[] = [
     ...[...refunds].map(([processor, work]) => ({
       name: `advance ${processor}`,
@@ -107,7 +107,7 @@ function scheduledTasks(
   const workerId = newId('wrk');
   return [
     { name: 'heartbeat', intervalMs: heartbeatMs, run: () => noteHeartbeat(deps.db, workerId) },
-    ...withHeartbeat(HEARTBEAT_PATH, sweeps),
+    ...withLiveness(LIVENESS_PATH, sweeps),
     feedPositionTask(deps),
     {
       name: 'createDeliveries',

@@ -103,7 +103,7 @@ const settingsSchema = z.object({
   PROCESSOR_TIMEOUT_MS: count(20_000),
   LOOKUP_SETTLE_DELAY_MS: z.coerce.number().int().min(0).optional(),
   SWEEP_INTERVAL_MS: count(1_000),
-  HEARTBEAT_PATH: optional,
+  LIVENESS_PATH: optional,
   RETRY_BASE_MS: count(1_000),
   RETRY_CAP_MS: count(15 * 60 * 1000),
   MISCONFIGURED_RETRY_MS: count(5 * 60 * 1000),

@@ -36,8 +36,11 @@ export function withSession<Given extends unknown[]>(
 ): (...given: Given) => Promise<void> {
   return async (...given) => {
     const settings = loadServiceSettings();
-    // Silent, because the command reports errors itself and workers do not depend on the queue.
-    const deps = openDependencies({ ...settings, DATABASE_POOL_SIZE: 2 }, openLog('silent', 'admin'));
+    // Errors alone: the command reports what is expected, and workers do not depend on the queue.
+    const deps = openDependencies(
+      { ...settings, DATABASE_POOL_SIZE: 2 },
+      openLog('error', 'admin', process.stderr),
+    );
     try {
       await untilClockStarted(deps);
       await work({ ...deps, actor: `cli:${userName()}` }, ...given);

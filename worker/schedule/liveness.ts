@@ -5,10 +5,10 @@ import type { Task } from './schedule.ts';
  * Lets a health check outside of the process see that its tasks go round. After each run, failed or not, the modification time of
  * a file is set to the end of that task's last run which ended longest ago. The file so grows old when the process is frozen or its
  * event loop is blocked, and also when one task hangs.
- * @param path of the file, which is created; its folder has to exist. Null for no heartbeat.
+ * @param path of the file, which is created; its folder has to exist. Null for none.
  * @param now milliseconds since 1970 by the clock of this machine, which the check compares with.
  */
-export function withHeartbeat(path: string | null, tasks: readonly Task[], now = Date.now): readonly Task[] {
+export function withLiveness(path: string | null, tasks: readonly Task[], now = Date.now): readonly Task[] {
   if (path === null) return tasks;
   const endedAt = new Map(tasks.map((task) => [task, now()]));
   const beat = async (task: Task) => {
