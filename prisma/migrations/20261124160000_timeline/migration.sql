@@ -28,7 +28,10 @@ CREATE TRIGGER "timeline_root_append_only" BEFORE UPDATE OR DELETE OR TRUNCATE O
 
 -- Chains an event to the one before it, or to the refund if that one has no hash: SHA-256 of a JSON array of texts.
 -- shared/timeline/hashes.ts computes the same, and what is stored depends on it, so this function must never change its results.
-CREATE FUNCTION hash_refund_event() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION hash_refund_event() RETURNS trigger LANGUAGE plpgsql
+-- Keep a plan that reads by key, also if it is made while the tables are empty.
+SET enable_seqscan = off
+AS $$
 DECLARE
   previous bytea;
   erased jsonb := (NEW.detail
