@@ -6,6 +6,7 @@ import { DayDigests, hashOf, type RootOwner, rootOf } from './hashes.ts';
 import {
   dayOf,
   type HashedEvent,
+  lastDayWithRoots,
   nextDay,
   readDay,
   rootBefore,
@@ -101,6 +102,7 @@ export async function verifyTimelines(
     report(problem);
   };
   const { first, last } = await daysToVerify(db, since);
+  const isPublished = await publishedDays(db);
   for (let day = first; day <= last; day = nextDay(day)) {
     const digests = new DayDigests();
     for await (const page of readDay<VerifiedEvent>(db, day, verified)) {
@@ -112,7 +114,7 @@ export async function verifyTimelines(
         for (const problem of problemsOf(event)) found(problem);
       }
     }
-    for (const compared of await compareRoots(db, day, digests, isAsked)) {
+    for (const compared of await compareRoots(db, day, digests, { isAsked, isPublished })) {
       if ('problem' in compared) found(compared);
       else lastRoots.set(`${compared.organizationId} ${compared.environment}`, { ...compared, day });
     }
@@ -163,16 +165,21 @@ function hasOwnWords({ salt, wordsDigest, words, erasedWords }: VerifiedEvent): 
   return words.every((text, index) => text === erasedWords[index]);
 }
 
+/** Days are published in their order, each for all organizations at once. */
+async function publishedDays(db: Database): Promise<(day: string) => boolean> {
+  const last = await lastDayWithRoots(db);
+  return (day) => last !== null && day <= last;
+}
+
 /** Compares the events of a day with its roots. @returns the roots that agree, and the problems. */
 async function compareRoots(
   db: Database,
   day: string,
   digests: DayDigests,
-  isAsked: (owner: RootOwner) => boolean,
+  { isAsked, isPublished }: { isAsked: (owner: RootOwner) => boolean; isPublished: (day: string) => boolean },
 ): Promise<(StoredRoot | TimelineProblem)[]> {
   const keyOf = (owner: RootOwner) => `${owner.organizationId} ${owner.environment}`;
-  const everyRoot = await rootsOf(db, day);
-  const roots = new Map(everyRoot.filter(isAsked).map((root) => [keyOf(root), root]));
+  const roots = new Map((await rootsOf(db, day)).filter(isAsked).map((root) => [keyOf(root), root]));
   const contents = new Map(digests.contents().map((content) => [keyOf(content), content]));
   const compared: (StoredRoot | TimelineProblem)[] = [];
   for (const key of new Set([...roots.keys(), ...contents.keys()])) {
@@ -180,9 +187,8 @@ async function compareRoots(
     const { organizationId, environment } = (root ?? content) as RootOwner;
     const at = { organizationId, environment, day, refundId: null, seq: null };
     if (root === undefined) {
-      // A day is published for all organizations at once.
-      if (everyRoot.length > 0)
-        compared.push({ ...at, problem: 'events of a day that was published without any' });
+      if (isPublished(day))
+        compared.push({ ...at, problem: 'events of a day that was published without a root' });
     } else if (content === undefined) {
       compared.push({ ...at, problem: `all ${root.eventCount} events of the published root are missing` });
     } else if (rootOf(day, content, await rootBefore(db, day, content)) === root.root) {

@@ -22,7 +22,10 @@ const ids = { paid: '', rejected: '' };
 
 async function create(amount: number): Promise<string> {
   const body = { transactionId: await newPayment(service), amount, reason: 'other' };
-  return (await service.call('POST', '/v1/refunds', { body })).body.data.id;
+  const headers = { prefer: 'respond-async' };
+  const { status, body: answer } = await service.call('POST', '/v1/refunds', { body, headers });
+  expect(status, JSON.stringify(answer)).toBe(200);
+  return answer.data.id;
 }
 
 beforeAll(async () => {
@@ -32,7 +35,7 @@ beforeAll(async () => {
   const file = { policies: [{ name: 'Ask', ...rules }] };
   await setPolicies(deps, { organizationId: organization.id, file, actor: 'test' });
   // Many at once, so that workers share statements.
-  const made = await Promise.all(Array.from({ length: 20 }, () => create(500)));
+  const made = await Promise.all(Array.from({ length: 12 }, () => create(500)));
   for (const id of made) await untilStatus(service, id, 'completed');
   ids.paid = made[7] ?? '';
   ids.rejected = await create(6_000);
@@ -102,9 +105,14 @@ describe('finds', () => {
     ],
     ['a hash that was removed', [set('hash = NULL', paid(2))], ['paid 2: has no hash', differs]],
     [
-      'an event that was removed',
+      'a first event that was removed',
       [`DELETE FROM refund_event WHERE ${paid(1)}`],
       ['paid 1: missing', differs],
+    ],
+    [
+      'an event that was removed from the middle',
+      [`DELETE FROM refund_event WHERE refund_id = '$rejected' AND seq = 2`],
+      ['rejected 2: missing', differs],
     ],
     [
       'a last event that was removed',
@@ -118,6 +126,15 @@ describe('finds', () => {
       'a refund that was removed',
       [`DELETE FROM refund_event WHERE refund_id = '$paid'`, `DELETE FROM refund WHERE id = '$paid'`],
       [differs],
+    ],
+    [
+      'events of a day that was over without any',
+      [
+        `INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at)
+         SELECT 'evt_new', refund_id, 3, 'lookup.absent', 'worker', status, '{}', created_at - interval '9 days'
+         FROM refund_event WHERE ${paid(2)}`,
+      ],
+      ['day: events of a day that was published without a root'],
     ],
     ['all refunds that were removed', ['DELETE FROM refund_event', 'DELETE FROM refund'], ['day: all']],
     ['a root that was changed', [`UPDATE timeline_root SET root = sha256('nothing')`], [differs]],
