@@ -46,10 +46,12 @@ type VerifiedEvent = HashedEvent & {
   words: (string | null)[];
   erasedWords: (string | null)[];
   refund: (string | null)[];
-  hasBefore: boolean;
+  /** Null when there is no event with the number before. */
+  seqBefore: number | null;
   hashBefore: string | null;
-  hasNext: boolean;
-  hashNext: string | null;
+  /** Null for the last event. */
+  nextSeq: number | null;
+  nextHash: string | null;
   /** Whether the refund itself is as its last event says. */
   isAsRefund: boolean;
   refundStatus: RefundStatus;
@@ -57,10 +59,6 @@ type VerifiedEvent = HashedEvent & {
 
 const isoTime = (column: 'e.created_at' | 'r.created_at') =>
   Prisma.sql`to_char(${Prisma.raw(column)} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-
-const neighbour = (step: '-' | '+') => Prisma.sql`
-  SELECT encode(hash, 'hex') AS hash FROM refund_event
-  WHERE refund_id = e.refund_id AND seq = e.seq ${Prisma.raw(step)} 1 OFFSET 0`;
 
 const erasedFailure = Prisma.sql`CASE WHEN e.failure_message IS NOT NULL THEN ${erasedText} END`;
 
@@ -73,13 +71,17 @@ const verified = {
     ARRAY[e.detail::text, e.failure_message] AS words, ARRAY[erased.detail::text, ${erasedFailure}] AS "erasedWords",
     ARRAY[r.id, r.organization_id, r.environment::text, r.processor, r.transaction_id, r.amount::text, r.currency,
       r.reason::text, r.initiated_by::text, r.requester, ${isoTime('r.created_at')}] AS refund,
-    before.found IS NOT NULL AS "hasBefore", before.hash AS "hashBefore", next.found IS NOT NULL AS "hasNext", next.hash AS "hashNext",
+    before.seq AS "seqBefore", before.hash AS "hashBefore", next.seq AS "nextSeq", next.hash AS "nextHash",
     r.status = e.status AND (e.position IS NULL OR r.external_refund_id IS NOT DISTINCT FROM e.external_refund_id) AS "isAsRefund",
     r.status::text AS "refundStatus"`,
   joins: Prisma.sql`
     CROSS JOIN LATERAL (SELECT ${erasedDetail} AS detail FROM (SELECT e.detail) AS own) AS erased
-    LEFT JOIN LATERAL (SELECT true AS found, each.hash FROM (${neighbour('-')}) AS each) AS before ON true
-    LEFT JOIN LATERAL (SELECT true AS found, each.hash FROM (${neighbour('+')}) AS each) AS next ON true`,
+    LEFT JOIN LATERAL (
+      SELECT seq, encode(hash, 'hex') AS hash FROM refund_event WHERE refund_id = e.refund_id AND seq = e.seq - 1 OFFSET 0
+    ) AS before ON true
+    LEFT JOIN LATERAL (
+      SELECT seq, encode(hash, 'hex') AS hash FROM refund_event WHERE refund_id = e.refund_id AND seq > e.seq ORDER BY seq LIMIT 1
+    ) AS next ON true`,
 };
 
 /**
@@ -137,7 +139,7 @@ function problemsOf(event: VerifiedEvent): TimelineProblem[] {
   const { refundId, seq, organizationId, environment } = event;
   const at = { organizationId, environment, day: dayOf(event.createdAt), refundId };
   const problems: TimelineProblem[] = [];
-  if (seq > 1 && !event.hasBefore) problems.push({ ...at, seq: seq - 1, problem: 'missing' });
+  if (seq > 1 && event.seqBefore === null) problems.push({ ...at, seq: seq - 1, problem: 'missing' });
   else if (hashOfEvent(event) !== event.hash) {
     const problem =
       seq === 1
@@ -145,9 +147,9 @@ function problemsOf(event: VerifiedEvent): TimelineProblem[] {
         : `changed, or does not follow seq ${seq - 1}`;
     problems.push({ ...at, seq, problem });
   } else if (!hasOwnWords(event)) problems.push({ ...at, seq, problem: 'its text was changed' });
-  if (event.hasNext && event.hashNext === null)
-    problems.push({ ...at, seq: seq + 1, problem: 'has no hash' });
-  if (!event.hasNext && !event.isAsRefund) {
+  if (event.nextSeq !== null && event.nextHash === null)
+    problems.push({ ...at, seq: event.nextSeq, problem: 'has no hash' });
+  if (event.nextSeq === null && !event.isAsRefund) {
     const { status, refundStatus } = event;
     const problem = `last event, with the status ${status}, but the refund is ${refundStatus} or has another external id`;
     problems.push({ ...at, seq, problem });

@@ -65,7 +65,7 @@ async function eraseBatch(
   await tx.$executeRaw`
     UPDATE refund_event SET detail = ${erasedDetail},
       failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END,
-      -- The digest of what was erased stays for the proof of the timeline. Without the salt nobody can try words on it.
+      -- The digest of what was erased stays for the proof of the timeline. Without the salt no one can try words on it.
       words_salt = NULL
     WHERE refund_id = ANY(${erasedIds})`;
   const entries = erased.map(({ id, environment }) => ({ ...act, target: id, detail: { environment } }));

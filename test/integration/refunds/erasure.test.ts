@@ -73,7 +73,7 @@ async function books() {
       ...event,
       detail: Object.keys(event.detail ?? {}),
       failureMessage: null,
-      // It is erased with the words, so that nobody can try words on their digest.
+      // It is erased with the words, so that no one can try words on their digest.
       wordsSalt: null,
     })),
   };
