@@ -6,7 +6,7 @@ const tables = (names: string) => names.split(' ');
 
 /** What the service may do with each table. History can only be added to. */
 export const tableRights = {
-  'SELECT, INSERT': tables('audit_log refund_event'),
+  'SELECT, INSERT': tables('audit_log refund_event timeline_root'),
   'SELECT, INSERT, UPDATE': tables(
     'account_calls api_key organization payment_name processor_account recovery refund user webhook_cursor',
   ),

@@ -3,6 +3,7 @@ import { heartbeatMs, noteHeartbeat } from '#shared/health/heartbeat.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
+import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { openRefundWork } from './advance/refund-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
@@ -115,6 +116,7 @@ function scheduledTasks(
       run: (closing) => createDeliveries(deps, sender, closing),
     },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
+    { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },
     ...Object.entries(retention).map(([name, expire]) => ({
       name,
       intervalMs: hourMs,

@@ -14,6 +14,7 @@ import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRecoverCommand } from './commands/recover.ts';
 import { addRefundCommands } from './commands/refund.ts';
 import { addSecretsCommands } from './commands/secrets.ts';
+import { addTimelineCommand } from './commands/timeline.ts';
 import { addUserCommands } from './commands/user.ts';
 import { examples } from './console/options.ts';
 import { explain } from './console/output.ts';
@@ -44,6 +45,7 @@ function buildProgram(): Command {
   addSecretsCommands(program);
   addUserCommands(program);
   addAuditCommands(program);
+  addTimelineCommand(program);
   return program;
 }
 

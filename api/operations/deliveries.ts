@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { testEventType } from '#shared/events/event.ts';
+import { rootEventType, testEventType } from '#shared/events/event.ts';
 import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
 import {
@@ -61,7 +61,9 @@ const deliverySchema = z
   .object({
     id: z.string().meta({ description: 'Opaque, prefixed with del_.' }),
     eventId: z.string().meta({ description: 'The event that is sent; the `webhook-id` of every attempt.' }),
-    type: z.enum([...publicEventTypes, testEventType]).meta({ description: 'The type of the event.' }),
+    type: z
+      .enum([...publicEventTypes, rootEventType, testEventType])
+      .meta({ description: 'The type of the event.' }),
     status: z.enum(deliveryStatuses).meta({
       description:
         '`pending`: an attempt is under way or follows. `succeeded`: the endpoint replied 2xx. `failed`: no attempt follows.',

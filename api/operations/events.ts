@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { testEventType, toTestEvent } from '#shared/events/event.ts';
+import { rootEventType, testEventType, toRootEvent, toTestEvent } from '#shared/events/event.ts';
 import { readRefundEvents } from '#shared/events/refund-events.ts';
+import { environments } from '#shared/platform/environment.ts';
 import { type PublicEventType, publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { oneOf, onlyOnce, timeOutput, wholeNumber } from './fields.ts';
@@ -88,22 +89,60 @@ export const eventSchema = z
 
 export const exampleTestEvent = toTestEvent('evt_01kahw6q0hfn3t5v7x9z1b3d5f', new Date(endedAt));
 
+/** The fields of an event that is about no refund. */
+const aboutNoRefund = (type: string) => ({
+  id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
+  type: z.literal(type).meta({ description: `Always ${type}.` }),
+  createdAt: timeOutput(),
+  refundId: z.null().meta({ description: 'The event is about no refund.' }),
+  seq: z.null().meta({ description: 'Always null.' }),
+  previousStatus: z.null().meta({ description: 'Always null.' }),
+  failure: z.null().meta({ description: 'Always null.' }),
+});
+
 /** What an endpoint gets when a test event is requested. */
 export const testEventSchema = z
-  .object({
-    id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
-    type: z.literal(testEventType).meta({ description: `Always ${testEventType}.` }),
-    createdAt: timeOutput(),
-    refundId: z.null().meta({ description: 'A test event is about no refund.' }),
-    seq: z.null().meta({ description: 'Always null.' }),
-    previousStatus: z.null().meta({ description: 'Always null.' }),
-    failure: z.null().meta({ description: 'Always null.' }),
-    data: z.object({}).meta({ description: 'Empty.' }),
-  })
+  .object({ ...aboutNoRefund(testEventType), data: z.object({}).meta({ description: 'Empty.' }) })
   .meta({
     id: 'TestEvent',
     description: 'Shows that a webhook endpoint works.',
     examples: [exampleTestEvent],
+  });
+
+export const exampleRootEvent = toRootEvent(
+  'evt_01kb2c0d9se5ya8rj4w6n3h7qx',
+  new Date('2026-11-21T01:20:00.000Z'),
+  {
+    organizationId: exampleRefund.organizationId,
+    environment: 'live',
+    day: '2026-11-20',
+    eventCount: 1204,
+    root: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
+  },
+);
+
+/** What endpoints get after each day that has events. */
+export const rootEventSchema = z
+  .object({
+    ...aboutNoRefund(rootEventType),
+    data: z
+      .object({
+        organizationId: z.string().meta({ description: 'The organization.' }),
+        environment: z.enum(environments).meta({ description: 'The environment.' }),
+        day: z.iso.date().meta({ description: 'The day, in UTC.' }),
+        eventCount: z
+          .int()
+          .positive()
+          .meta({ description: 'The entries of all timelines on that day, also internal ones.' }),
+        root: z.string().meta({ description: 'A SHA-256 in hexadecimal. Keep it.' }),
+      })
+      .meta({ description: 'The root of the day.' }),
+  })
+  .meta({
+    id: 'RootEvent',
+    description:
+      'The root of a day, with which `timeline verify` proves that no event was changed or removed since.',
+    examples: [exampleRootEvent],
   });
 
 const listEventsQuerySchema = z.object({

@@ -1,7 +1,14 @@
 import type { z } from 'zod';
-import { testEventType } from '#shared/events/event.ts';
+import { rootEventType, testEventType } from '#shared/events/event.ts';
 import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
-import { eventSchema, examplesOfEvents, exampleTestEvent, testEventSchema } from '../operations/events.ts';
+import {
+  eventSchema,
+  exampleRootEvent,
+  examplesOfEvents,
+  exampleTestEvent,
+  rootEventSchema,
+  testEventSchema,
+} from '../operations/events.ts';
 
 const signatureHeaders = [
   {
@@ -51,7 +58,13 @@ export function describeWebhooks(): Record<string, unknown> {
     testEventSchema,
     'Sent on request, to see whether an endpoint works. It is not in the feed.',
   );
-  return { ...Object.fromEntries(refundEvents), [testEventType]: test };
+  const root = describe(
+    rootEventType,
+    exampleRootEvent,
+    rootEventSchema,
+    'Sent after each day that has events, to endpoints that chose this type or all types. It is not in the feed.',
+  );
+  return { ...Object.fromEntries(refundEvents), [rootEventType]: root, [testEventType]: test };
 }
 
 function describe(type: string, example: unknown, schema: z.ZodType, description: string): unknown {

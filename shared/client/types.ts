@@ -24,6 +24,7 @@ export type RefundDryRun = Schemas['RefundDryRun'];
 export type PolicyCheck = Schemas['PolicyCheck'];
 export type CheckPolicy = BodyOf<'checkPolicy'>;
 export type RefundEvent = Schemas['Event'];
+export type RootEvent = Schemas['RootEvent'];
 export type TestEvent = Schemas['TestEvent'];
 export type WebhookEndpoint = Schemas['WebhookEndpoint'];
 export type WebhookEndpointWithSecret = Schemas['WebhookEndpointWithSecret'];

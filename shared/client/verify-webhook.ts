@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { RefundEvent, TestEvent } from './types.ts';
+import type { RefundEvent, RootEvent, TestEvent } from './types.ts';
 
 /** A webhook that this service did not sign, or not within the last five minutes. */
 export class WebhookVerificationError extends Error {
@@ -22,7 +22,7 @@ export function verifyWebhook(
   rawBody: string | Uint8Array,
   headers: WebhookHeaders,
   secret: string,
-): RefundEvent | TestEvent {
+): RefundEvent | RootEvent | TestEvent {
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => {
     const value = readHeader(headers, name);
     if (value) return value;

@@ -1,4 +1,5 @@
 import type { RefundEvent } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import {
   type PublicRefund,
@@ -12,6 +13,9 @@ import type { RefundStatus } from '../refunds/model/states.ts';
 
 /** The type of the event that tests an endpoint. It is not in the feed. */
 export const testEventType = 'webhook.test';
+
+/** The type of the event with the root of a day (shared/timeline/). It is about no refund and not in the feed. */
+export const rootEventType = 'timeline.root';
 
 /** An event as clients see it. */
 export interface PublicEvent {
@@ -66,16 +70,26 @@ export function toPublicEvent(event: ReadEvent): PublicEvent {
   };
 }
 
-/** The event that tests an endpoint, as the endpoint gets it. It is about no refund. */
+/** What is the same in every event that is about no refund. */
+const aboutNoRefund = { refundId: null, seq: null, previousStatus: null, failure: null };
+
+/** The event that tests an endpoint, as the endpoint gets it. */
 export function toTestEvent(id: string, createdAt: Date) {
-  return {
-    id,
-    type: testEventType,
-    createdAt: createdAt.toISOString(),
-    refundId: null,
-    seq: null,
-    previousStatus: null,
-    failure: null,
-    data: {},
-  };
+  return { id, type: testEventType, createdAt: createdAt.toISOString(), ...aboutNoRefund, data: {} };
+}
+
+/** The root of a day as clients see it. */
+export interface PublicRoot {
+  organizationId: string;
+  environment: Environment;
+  /** In UTC, as `2026-11-24`. */
+  day: string;
+  eventCount: number;
+  /** In hexadecimal. */
+  root: string;
+}
+
+/** The event with the root of a day, as endpoints get it. */
+export function toRootEvent(id: string, createdAt: Date, data: PublicRoot) {
+  return { id, type: rootEventType, createdAt: createdAt.toISOString(), ...aboutNoRefund, data };
 }

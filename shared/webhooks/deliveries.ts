@@ -1,5 +1,5 @@
 import type { Dependencies } from '../dependencies.ts';
-import { testEventType } from '../events/event.ts';
+import { type rootEventType, testEventType } from '../events/event.ts';
 import { type Database, Prisma, serviceTime, type WebhookDelivery } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
@@ -14,7 +14,7 @@ export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
 /** A delivery as clients see it. */
 export interface PublicDelivery extends Pick<WebhookDelivery, 'id' | 'eventId' | 'status'> {
-  type: PublicEventType | typeof testEventType;
+  type: PublicEventType | typeof rootEventType | typeof testEventType;
   nextAttemptAt: string | null;
   /** The oldest first. */
   attempts: PublicAttempt[];

@@ -1,3 +1,4 @@
+import { rootEventType } from '../events/event.ts';
 import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import { type DatabaseTransaction, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
@@ -6,7 +7,7 @@ import { publicEventTypes } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 
 /** What an endpoint may subscribe to; `*` is every type, also those that are added later. */
-export const endpointEvents = ['*', ...publicEventTypes] as const;
+export const endpointEvents = ['*', ...publicEventTypes, rootEventType] as const;
 
 export type EndpointEvent = (typeof endpointEvents)[number];
 

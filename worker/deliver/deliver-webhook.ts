@@ -140,7 +140,7 @@ function resultWord({ error, retryInMs }: ReturnType<typeof resultOf>): string {
   return retryInMs === null ? 'failed' : 'retried';
 }
 
-/** A test event is about no refund. */
+/** Test events and roots are about no refund. */
 function recordAttemptSpan(
   { telemetry }: Pick<Dependencies, 'telemetry'>,
   { refundId, event, deliveryId, attemptNumber, endpoint }: DeliveryClaim,

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { toPublicEvent, toTestEvent } from '#shared/events/event.ts';
+import { toPublicEvent, toRootEvent, toTestEvent } from '#shared/events/event.ts';
 import type { DeliveryClaim } from './statements.ts';
 
 /** What is sent for a delivery. */
@@ -30,6 +30,9 @@ export function signedRequest(claim: DeliveryClaim, secrets: readonly string[], 
 }
 
 /** A test event is not in the feed, so it consists of its delivery alone. */
-function contentOf({ event, webhookId, deliveryCreatedAt }: DeliveryClaim): object {
-  return event === null ? toTestEvent(webhookId, deliveryCreatedAt) : toPublicEvent(event);
+function contentOf({ event, root, webhookId, deliveryCreatedAt }: DeliveryClaim): object {
+  if (event !== null) return toPublicEvent(event);
+  return root === null
+    ? toTestEvent(webhookId, deliveryCreatedAt)
+    : toRootEvent(webhookId, deliveryCreatedAt, root);
 }

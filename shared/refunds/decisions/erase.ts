@@ -63,7 +63,10 @@ async function eraseBatch(
   const erased = await eraseFromRefunds(tx, refundIds);
   const erasedIds = erased.map(({ id }) => id);
   await tx.$executeRaw`
-    UPDATE refund_event SET detail = ${erasedDetail}, failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END
+    UPDATE refund_event SET detail = ${erasedDetail},
+      failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END,
+      -- The digest of what was erased stays for the proof of the timeline. Without the salt no one can try words on it.
+      words_salt = NULL
     WHERE refund_id = ANY(${erasedIds})`;
   const entries = erased.map(({ id, environment }) => ({ ...act, target: id, detail: { environment } }));
   await writeAudits(tx, entries, now);
@@ -71,7 +74,7 @@ async function eraseBatch(
 }
 
 /** The `detail` of timelines and the audit log without the words of people and processors. */
-const erasedDetail = Prisma.sql`(detail
+export const erasedDetail = Prisma.sql`(detail
   || CASE WHEN detail ? 'reason' THEN jsonb_build_object('reason', ${erasedText}::text) ELSE '{}' END
   || CASE WHEN detail ? 'message' THEN jsonb_build_object('message', ${erasedText}::text) ELSE '{}' END)
   #- '{flag,facts,message}' #- '{settled,facts,message}' #- '{against,facts,message}'`;

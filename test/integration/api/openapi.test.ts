@@ -126,14 +126,17 @@ describe('the OpenAPI document', () => {
   });
 
   test('describes every event that is sent, with its signature headers', () => {
-    expect(Object.keys(document.webhooks)).toEqual([...publicEventTypes, 'webhook.test']);
+    expect(Object.keys(document.webhooks)).toEqual([...publicEventTypes, 'timeline.root', 'webhook.test']);
     for (const [type, { post }] of Object.entries<{ post: Webhook }>(document.webhooks)) {
       expect(post.parameters.map(({ name, in: place, required }) => [name, place, required])).toEqual(
         ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) => [name, 'header', true]),
       );
       const { schema, examples } = post.requestBody.content['application/json'];
-      const component = type === 'webhook.test' ? 'TestEvent' : 'Event';
-      expect(schema).toEqual({ $ref: `#/components/schemas/${component}` });
+      const components: Record<string, string> = {
+        'timeline.root': 'RootEvent',
+        'webhook.test': 'TestEvent',
+      };
+      expect(schema).toEqual({ $ref: `#/components/schemas/${components[type] ?? 'Event'}` });
       const { value } = examples.example;
       expect(value).toMatchObject({ type });
       expect(served.schemaOf(schema).parse(value)).toEqual(value);

@@ -73,6 +73,8 @@ async function books() {
       ...event,
       detail: Object.keys(event.detail ?? {}),
       failureMessage: null,
+      // It is erased with the words, so that no one can try words on their digest.
+      wordsSalt: null,
     })),
   };
 }

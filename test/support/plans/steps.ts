@@ -14,6 +14,8 @@ import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import { publishRoots } from '#shared/timeline/publish-roots.ts';
+import { countWithoutHash, verifyTimelines } from '#shared/timeline/verify.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import type { WebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
@@ -186,6 +188,19 @@ export function stepsOf(
       };
       const of = { ...owner, processor: 'stripe', transactionId };
       expect((await recordPayment(db, of, facts, new Date())).amount).toBe(100_000n);
+    },
+    'the roots of all days': {
+      rows: 12 * count,
+      pages: 24 * count,
+      run: () => publishRoots(deps, new AbortController().signal),
+    },
+    'a proof of all timelines': {
+      rows: 24 * count,
+      pages: 48 * count,
+      run: async () => {
+        await verifyTimelines(db, { organizationId: null, since: null }, () => {});
+        await countWithoutHash(db, null);
+      },
     },
     'the position of the feed': () => readRecovery(db, []),
     'a refund': get('/v1/refunds/:id'),

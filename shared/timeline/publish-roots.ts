@@ -1,0 +1,65 @@
+import type { Dependencies } from '../dependencies.ts';
+import { rootEventType } from '../events/event.ts';
+import { serviceTime } from '../platform/database.ts';
+import { toItems } from '../refunds/model/rows.ts';
+import { DayDigests, rootOf } from './hashes.ts';
+import { dayOf, firstDayWithEvents, lastDayWithRoots, nextDay, readDay, rootBefore } from './read-days.ts';
+
+/**
+ * How long after its end a day is closed. The time of an event is that of its statement, and no transaction of the service lasts a
+ * minute. An event of a closed day that is committed later, as after the database's clock was set back, is in no root.
+ */
+const closingDelayMs = 60 * 60 * 1000;
+
+type RootDependencies = Pick<Dependencies, 'db' | 'log'>;
+
+/**
+ * Publishes the roots of the closed days that have none: stores them, and makes them due for webhook endpoints. Several workers may
+ * do so at the same time: they compute the same, and the first one stores it.
+ */
+export async function publishRoots(deps: RootDependencies, closing: AbortSignal): Promise<void> {
+  const openDay = dayOf(new Date((await serviceTime(deps.db)).getTime() - closingDelayMs));
+  while (!closing.aborted) {
+    const published = await lastDayWithRoots(deps.db);
+    const day = await firstDayWithEvents(deps.db, published && nextDay(published));
+    if (day === null || day >= openDay) return;
+    await publishDay(deps, day, closing);
+  }
+}
+
+async function publishDay({ db, log }: RootDependencies, day: string, closing: AbortSignal): Promise<void> {
+  const digests = new DayDigests();
+  for await (const page of readDay(db, day)) {
+    for (const event of page) digests.add(event);
+    if (closing.aborted) return;
+  }
+  const roots = [];
+  for (const content of digests.contents()) {
+    const { organizationId, environment, eventCount } = content;
+    const root = rootOf(day, content, await rootBefore(db, day, content));
+    roots.push({ organizationId, environment, eventCount, root });
+  }
+  const stored = await db.$queryRaw<{ organizationId: string; environment: string; root: string }[]>`
+    WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
+    stored AS (
+      INSERT INTO timeline_root (id, organization_id, environment, day, event_count, root, created_at)
+      SELECT new_type_id('evt', moment), i.organization_id, i.environment, ${day}::date, i.event_count, decode(i.root, 'hex'), moment
+      FROM clock, jsonb_to_recordset(${toItems(roots)}::jsonb)
+        AS i(organization_id text, environment environment, event_count int, root text)
+      -- Every worker inserts in this order, so there is no deadlock.
+      ORDER BY i.organization_id, i.environment
+      ON CONFLICT DO NOTHING
+      RETURNING *
+    ), addressed AS (
+      INSERT INTO webhook_delivery (id, endpoint_id, event_id, type, next_attempt_at, created_at)
+      SELECT new_type_id('del', stored.created_at), w.id, stored.id, ${rootEventType}, stored.created_at, stored.created_at
+      FROM stored CROSS JOIN LATERAL (
+        SELECT id FROM webhook_endpoint
+        WHERE organization_id = stored.organization_id AND environment = stored.environment AND status = 'enabled'
+          AND (${rootEventType} = ANY (events) OR '*' = ANY (events))
+        OFFSET 0) AS w
+    )
+    SELECT organization_id AS "organizationId", environment::text, encode(root, 'hex') AS root FROM stored`;
+  // The log is another copy outside of the database.
+  for (const root of stored) log.info({ ...root, day }, 'timeline root published');
+}
