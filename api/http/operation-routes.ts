@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
-import type { ApiKey } from '#shared/platform/database.ts';
+import { requirePersonBehind } from '#shared/organizations/personal-scopes.ts';
+import type { ApiKey, Database } from '#shared/platform/database.ts';
 import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
@@ -47,24 +48,24 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
 /** Requires a scope on every route of this instance. */
 function checkScope(app: Api, scope: ApiKeyScope): void {
   app.addHook('onRoute', (route) => {
-    const check = async ({ apiKey }: { apiKey: ApiKey }) => requireScope(apiKey, scope);
+    const check = ({ apiKey }: { apiKey: ApiKey }) => requireScope(app.deps.db, apiKey, scope);
     // A hook of the route runs after the rate limit, which is one as well.
     route.onRequest = [route.onRequest ?? [], check].flat();
   });
 }
 
-/** @throws ServiceError insufficient_scope for a key that is stopped or lacks the scope. */
-export function requireScope(
-  { stoppedAt, scopes }: Pick<ApiKey, 'stoppedAt' | 'scopes'>,
-  required: ApiKeyScope,
-): void {
-  if (stoppedAt !== null) {
+/**
+ * @throws ServiceError insufficient_scope for a key that is stopped or lacks the scope, and when the person behind it may no longer do
+ * what the scope allows.
+ */
+export async function requireScope(db: Database, key: ApiKey, required: ApiKeyScope): Promise<void> {
+  if (key.stoppedAt !== null) {
     throw new ServiceError(
       'insufficient_scope',
       'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
     );
   }
-  if (scopes.includes(required)) return;
+  if (key.scopes.includes(required)) return await requirePersonBehind(db, key, required);
   throw new ServiceError(
     'insufficient_scope',
     `This requires the scope ${required}, which this API key does not have. Use another key.`,

@@ -77,7 +77,7 @@ function unknownTool(): ProtocolError {
 async function callTool(deps: ApiDependencies, caller: Caller, tool: Tool, given: unknown) {
   const { key, log } = caller;
   try {
-    requireScope(key, tool.operation.scope);
+    await requireScope(deps.db, key, tool.operation.scope);
     return resultOf(await runTool(deps, caller, tool, given));
   } catch (cause) {
     const refusal = toServiceError(cause);

@@ -11,6 +11,7 @@ import { sha256 } from '../platform/secrets.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
+import { requirePersonBehind } from './personal-scopes.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -85,6 +86,7 @@ export interface NewApiKey {
   name?: string;
   /** All but those for approving and for managing keys unless given. */
   scopes?: readonly ApiKeyScope[];
+  /** Never unless given, or with the key that creates it. */
   expiresAt?: Date | null;
   /** Makes it an agent key. */
   agentLimits?: AgentLimits | null;
@@ -95,21 +97,22 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many keys, or a malformed plaintext;
+ * scopes, scopes that an agent may not have, an expiry in the past, too far ahead or after that of the key that creates it, too many
+ * keys, or a malformed plaintext;
  * insufficient_scope or invalid_api_key when the actor may no longer create keys.
  */
 export async function createApiKey(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   request: NewApiKey,
 ): Promise<{ id: string; plaintext: string; key: ApiKeySummary }> {
-  const { organizationId, environment, actor, expiresAt = null, agentLimits = null } = request;
+  const { organizationId, environment, actor, agentLimits = null } = request;
   const now = deps.clock.now();
   const name = checkedKeyName(request.name ?? '');
   const scopes = checkedScopes(
     request.scopes ?? (agentLimits === null ? defaultScopes : agentScopes),
     agentLimits,
   );
-  const problem = expiresAt === null ? null : checkKeyExpiry(expiresAt, now);
+  const problem = request.expiresAt == null ? null : checkKeyExpiry(request.expiresAt, now);
   if (problem !== null) throw new ServiceError('validation_error', `expiresAt: ${problem}.`);
   const plaintext = checkedPlaintext(request.plaintext ?? generateApiKey(environment), environment);
   const id = newId('key');
@@ -117,7 +120,8 @@ export async function createApiKey(
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
   const key = await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
-    await checkKeyCreator(tx, request, now);
+    const creator = await checkKeyCreator(tx, request, now);
+    const expiresAt = expiryWithin(creator.expiresAt, request.expiresAt ?? null);
     await checkKeyCount(tx, request, now);
     if (limits !== null) await checkAgentKeyCount(tx, request);
     const row = {
@@ -154,16 +158,30 @@ export async function createApiKey(
  * Checks that the actor who creates a key may still do so: rights that were checked when the request began may have ended. Call it
  * with the organization locked, as whatever ends these rights does.
  * @param creator.actor `user:<id>`, `key:<id>`, or an actor of the command line, which is not checked.
- * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, and for a stopped key;
- * invalid_api_key for a revoked or expired key.
+ * @returns when the actor itself expires; null for never.
+ * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, for a stopped key, and for a key of such a
+ * user; invalid_api_key for a revoked or expired key.
  */
 async function checkKeyCreator(
   tx: DatabaseTransaction,
   { organizationId, actor }: { organizationId: string; actor: string },
   now: Date,
-): Promise<void> {
+): Promise<{ expiresAt: Date | null }> {
   if (actor.startsWith('user:')) await checkCreatingUser(tx, organizationId, actor.slice(5));
-  if (actor.startsWith('key:')) await checkCreatingKey(tx, organizationId, actor.slice(4), now);
+  if (actor.startsWith('key:')) return await checkCreatingKey(tx, organizationId, actor.slice(4), now);
+  return { expiresAt: null };
+}
+
+/**
+ * When a key expires: as it was asked, or with the key that creates it, which would otherwise live on in it.
+ * @throws ServiceError validation_error when that is asked for.
+ */
+function expiryWithin(latest: Date | null, asked: Date | null): Date | null {
+  if (latest === null || asked === null || asked <= latest) return asked ?? latest;
+  throw new ServiceError(
+    'validation_error',
+    `expiresAt: must not be after ${latest.toISOString()}, when the API key that creates it expires.`,
+  );
 }
 
 async function checkCreatingUser(
@@ -185,7 +203,7 @@ async function checkCreatingKey(
   organizationId: string,
   id: string,
   now: Date,
-): Promise<void> {
+): Promise<{ expiresAt: Date | null }> {
   const key = await tx.apiKey.findUnique({
     where: {
       id,
@@ -193,17 +211,20 @@ async function checkCreatingKey(
       revokedAt: null,
       OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
     },
-    select: { stoppedAt: true },
+    select: { id: true, organizationId: true, stoppedAt: true, expiresAt: true },
   });
   if (key === null) {
     const message = 'The API key of this request was just revoked or has expired. Use another key.';
     throw new ServiceError('invalid_api_key', message);
   }
-  if (key.stoppedAt === null) return;
-  throw new ServiceError(
-    'insufficient_scope',
-    'The API key of this request was just stopped. Use another key.',
-  );
+  if (key.stoppedAt !== null) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'The API key of this request was just stopped. Use another key.',
+    );
+  }
+  await requirePersonBehind(tx, key, 'keys:manage');
+  return key;
 }
 
 /** Call it with the organization locked, so that concurrent requests do not exceed the maximum together. */

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import {
+  type ApiKeyScope,
   type ApiKeyStatus,
   type ApiKeySummary,
   apiKeyStatus,
@@ -13,6 +14,7 @@ import {
 } from '#shared/organizations/api-keys.ts';
 import { type CreatedKey, createdKeys } from '#shared/organizations/created-keys.ts';
 import { type ApiKeyPage, readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
+import { endedScopes } from '#shared/organizations/personal-scopes.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { isId } from '#shared/platform/ids.ts';
@@ -94,7 +96,8 @@ async function show(
   const managers = page.keys.filter(({ scopes }) => scopes.includes('keys:manage'));
   const actors = managers.map((key) => `key:${key.id}`);
   const createdWithKeys = await createdKeys(deps.db, actors, now, id);
-  const view = { context, page, names, createdWithKeys, isNewest: before === undefined, now };
+  const ended = await endedScopes(deps.db, id, page.keys);
+  const view = { context, page, names, createdWithKeys, ended, isNewest: before === undefined, now };
   return sendOnce(request, reply, { context, page: 'api-keys', part: <ApiKeys {...view} {...state} /> });
 }
 
@@ -112,6 +115,8 @@ interface ApiKeysProps extends State {
   names: ReadonlyMap<string, string>;
   /** The keys that were created with keys of this page and are neither revoked nor expired. */
   createdWithKeys: readonly CreatedKey[];
+  /** The scopes that keys have lost with the people behind them. */
+  ended: ReadonlyMap<string, readonly ApiKeyScope[]>;
   /** Whether this is the first page. */
   isNewest: boolean;
   now: Date;
@@ -168,10 +173,10 @@ const columns: readonly Column[] = [
   { title: 'Actions', kind: 'actions' },
 ];
 
-type RowView = Pick<ApiKeysProps, 'context' | 'createdWithKeys' | 'now'>;
+type RowView = Pick<ApiKeysProps, 'context' | 'createdWithKeys' | 'ended' | 'now'>;
 
 function rowOf(
-  { context, createdWithKeys, now }: RowView,
+  { context, createdWithKeys, ended, now }: RowView,
   apiKey: ApiKeySummary,
   creator: string | undefined,
 ): TableRow {
@@ -186,6 +191,7 @@ function rowOf(
       </span>,
       <span class="small" key="scopes">
         {scopes.join(', ')}
+        <EndedScopes scopes={ended.get(id) ?? []} />
       </span>,
       <span key="created">
         <Moment at={createdAt} />
@@ -212,6 +218,13 @@ function rowOf(
       ) : null,
     ],
   };
+}
+
+function EndedScopes({ scopes }: { scopes: readonly ApiKeyScope[] }) {
+  if (scopes.length === 0) return null;
+  return (
+    <span class="detail muted">{scopes.join(', ')} ended with the role of the person behind this key</span>
+  );
 }
 
 /** Shown also when there are none: the key may create one before it is revoked. */
