@@ -20,17 +20,18 @@ export const operationRoutes = routePlugin<{ operations: readonly Operation[] }>
 
 /** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
 async function addRoute(app: Api, operation: Operation): Promise<void> {
-  const { id, method, path, scope, tag, params, query, summary, description } = operation;
+  const { id, method, path, tag, params, query, summary, description } = operation;
   const body = typeof operation.body === 'function' ? operation.body(app.deps) : operation.body;
   const headers = headersOf(operation);
-  checkScope(app, scope);
+  const scopes = scopesOf(operation);
+  for (const scope of scopes) checkScope(app, scope);
   if (body === undefined && method !== 'GET') await app.register(ignoredBody);
   if (body?.isOptional()) await app.register(optionalJsonBody);
   app.route({
     method,
     url: path,
     schema: {
-      ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: [scope] }] },
+      ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: scopes }] },
       // A part that is present but undefined would get a warning.
       ...(headers && { headers }),
       ...(params && { params }),
@@ -43,6 +44,11 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
       return operation.hasData ? answer : { data: answer };
     },
   });
+}
+
+/** Every scope that a key needs for an operation. */
+export function scopesOf({ scope, alsoNeeds }: Operation): ApiKeyScope[] {
+  return alsoNeeds === undefined ? [scope] : [scope, alsoNeeds];
 }
 
 /** Requires a scope on every route of this instance. */

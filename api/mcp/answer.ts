@@ -7,7 +7,7 @@ import { processorKinds } from '#shared/processors/registry.ts';
 import type { Outcome } from '#shared/refunds/requests/key-requests.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
-import { requireScope } from '../http/operation-routes.ts';
+import { requireScope, scopesOf } from '../http/operation-routes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
 import { type Tool, tools } from './tools.ts';
 
@@ -77,7 +77,7 @@ function unknownTool(): ProtocolError {
 async function callTool(deps: ApiDependencies, caller: Caller, tool: Tool, given: unknown) {
   const { key, log } = caller;
   try {
-    await requireScope(deps.db, key, tool.operation.scope);
+    for (const scope of scopesOf(tool.operation)) await requireScope(deps.db, key, scope);
     return resultOf(await runTool(deps, caller, tool, given));
   } catch (cause) {
     const refusal = toServiceError(cause);
