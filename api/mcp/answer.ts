@@ -118,7 +118,10 @@ async function runTool(
   return tool.resultOf?.(answer as object, call, isReplayed) ?? { [field]: answer };
 }
 
+/** Marks that show text in another order than it has. Agents and the people who watch them would read different things. */
+const directionMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 function resultOf(content: object) {
-  const structuredContent = { ...content };
-  return { content: [{ type: 'text' as const, text: JSON.stringify(content) }], structuredContent };
+  const text = JSON.stringify(content).replaceAll(directionMarks, '');
+  return { content: [{ type: 'text' as const, text }], structuredContent: JSON.parse(text) };
 }
