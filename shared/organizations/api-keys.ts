@@ -36,7 +36,7 @@ export const agentScopes = [
 ] as const satisfies readonly ApiKeyScope[];
 
 /** A key approves refunds, or manages webhook endpoints or other keys, only when it was made for that. */
-export const defaultScopes: readonly ApiKeyScope[] = agentScopes;
+export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes];
 
 /** The longest time until a key expires, in days. */
 export const maxExpiryDays = 3_650;
