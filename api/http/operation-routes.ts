@@ -1,7 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
-import type { ApiKey } from '#shared/platform/database.ts';
+import { requirePersonBehind } from '#shared/organizations/personal-scopes.ts';
+import type { ApiKey, Database } from '#shared/platform/database.ts';
 import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
@@ -19,17 +20,18 @@ export const operationRoutes = routePlugin<{ operations: readonly Operation[] }>
 
 /** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
 async function addRoute(app: Api, operation: Operation): Promise<void> {
-  const { id, method, path, scope, tag, params, query, summary, description } = operation;
+  const { id, method, path, tag, params, query, summary, description } = operation;
   const body = typeof operation.body === 'function' ? operation.body(app.deps) : operation.body;
   const headers = headersOf(operation);
-  checkScope(app, scope);
+  const scopes = scopesOf(operation);
+  for (const scope of scopes) checkScope(app, scope);
   if (body === undefined && method !== 'GET') await app.register(ignoredBody);
   if (body?.isOptional()) await app.register(optionalJsonBody);
   app.route({
     method,
     url: path,
     schema: {
-      ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: [scope] }] },
+      ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: scopes }] },
       // A part that is present but undefined would get a warning.
       ...(headers && { headers }),
       ...(params && { params }),
@@ -44,27 +46,32 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
   });
 }
 
+/** Every scope that a key needs for an operation. */
+export function scopesOf({ scope, alsoNeeds }: Operation): ApiKeyScope[] {
+  return alsoNeeds === undefined ? [scope] : [scope, alsoNeeds];
+}
+
 /** Requires a scope on every route of this instance. */
 function checkScope(app: Api, scope: ApiKeyScope): void {
   app.addHook('onRoute', (route) => {
-    const check = async ({ apiKey }: { apiKey: ApiKey }) => requireScope(apiKey, scope);
+    const check = ({ apiKey }: { apiKey: ApiKey }) => requireScope(app.deps.db, apiKey, scope);
     // A hook of the route runs after the rate limit, which is one as well.
     route.onRequest = [route.onRequest ?? [], check].flat();
   });
 }
 
-/** @throws ServiceError insufficient_scope for a key that is stopped or lacks the scope. */
-export function requireScope(
-  { stoppedAt, scopes }: Pick<ApiKey, 'stoppedAt' | 'scopes'>,
-  required: ApiKeyScope,
-): void {
-  if (stoppedAt !== null) {
+/**
+ * @throws ServiceError insufficient_scope for a key that is stopped or lacks the scope, and when the person behind it may no longer do
+ * what the scope allows.
+ */
+export async function requireScope(db: Database, key: ApiKey, required: ApiKeyScope): Promise<void> {
+  if (key.stoppedAt !== null) {
     throw new ServiceError(
       'insufficient_scope',
       'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
     );
   }
-  if (scopes.includes(required)) return;
+  if (key.scopes.includes(required)) return await requirePersonBehind(db, key, required);
   throw new ServiceError(
     'insufficient_scope',
     `This requires the scope ${required}, which this API key does not have. Use another key.`,

@@ -7,7 +7,7 @@ import { processorKinds } from '#shared/processors/registry.ts';
 import type { Outcome } from '#shared/refunds/requests/key-requests.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
-import { requireScope } from '../http/operation-routes.ts';
+import { requireScope, scopesOf } from '../http/operation-routes.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
 import { type Tool, tools } from './tools.ts';
 
@@ -77,7 +77,7 @@ function unknownTool(): ProtocolError {
 async function callTool(deps: ApiDependencies, caller: Caller, tool: Tool, given: unknown) {
   const { key, log } = caller;
   try {
-    requireScope(key, tool.operation.scope);
+    for (const scope of scopesOf(tool.operation)) await requireScope(deps.db, key, scope);
     return resultOf(await runTool(deps, caller, tool, given));
   } catch (cause) {
     const refusal = toServiceError(cause);
@@ -118,7 +118,10 @@ async function runTool(
   return tool.resultOf?.(answer as object, call, isReplayed) ?? { [field]: answer };
 }
 
+/** Marks that show text in another order than it has. Agents and the people who watch them would read different things. */
+const directionMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
 function resultOf(content: object) {
-  const structuredContent = { ...content };
-  return { content: [{ type: 'text' as const, text: JSON.stringify(content) }], structuredContent };
+  const text = JSON.stringify(content).replaceAll(directionMarks, '');
+  return { content: [{ type: 'text' as const, text }], structuredContent: JSON.parse(text) };
 }

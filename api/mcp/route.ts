@@ -1,15 +1,18 @@
+import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { routePlugin } from '../http/route.ts';
 
 /**
  * `POST /mcp`: the tools for agents, by the Model Context Protocol over Streamable HTTP. Each tool checks the scopes of the
- * key itself. The Host header is not checked: every request needs an API key, so DNS rebinding gives a web page no access.
+ * key itself. A web page of another site is refused by its Origin header, as the protocol requires. The Host header is not checked: every
+ * request needs an API key, so DNS rebinding gives a web page no access.
  */
 export const mcpRoute = routePlugin(
   { name: 'mcp', dependencies: ['authenticate', 'limit-keys'] },
   async (app) => {
     app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
       const { deps, apiKey: key, body, log } = request;
+      checkOrigin(request);
       // The limits of a key count requests, so a request is one call.
       if (Array.isArray(body)) {
         throw new ServiceError(
@@ -31,3 +34,12 @@ export const mcpRoute = routePlugin(
     });
   },
 );
+
+/** @throws ServiceError insufficient_scope for a request that a browser sends for a page of another site. */
+function checkOrigin({ headers: { origin }, host }: Pick<FastifyRequest, 'headers' | 'host'>): void {
+  if (origin === undefined || (URL.canParse(origin) && new URL(origin).host === host)) return;
+  throw new ServiceError(
+    'insufficient_scope',
+    'Web pages of other sites may not call the tools. Connect from a program, or without the Origin header.',
+  );
+}

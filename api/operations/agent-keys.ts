@@ -52,7 +52,8 @@ const expiresAtSchema = (clock: Clock) =>
     .superRefine(checkedBy((text) => checkKeyExpiry(new Date(text), clock.now())))
     .nullish()
     .meta({
-      description: 'When the key stops working; never by default.',
+      description:
+        'When the key stops working; by default never, or with the calling key if that expires. A time after that is refused.',
       examples: ['2027-01-01T00:00:00.000Z'],
     });
 

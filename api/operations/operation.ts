@@ -29,6 +29,8 @@ export interface Operation<
   path: string;
   /** The scope that a key needs. */
   scope: ApiKeyScope;
+  /** A second one that it needs, because of what the operation gives access to. */
+  alsoNeeds?: ApiKeyScope;
   tag: 'Refunds' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
   summary: string;
   description: string;

@@ -27,6 +27,7 @@ const exampleEndpoint: PublicEndpoint = {
   description: 'Order service',
   status: 'enabled',
   disabledReason: null,
+  createdBy: 'key:key_01kahvzr0b7qv3s5j8n2d4f6hk',
   createdAt: '2026-11-20T09:00:00.000Z',
   updatedAt: '2026-11-20T09:00:00.000Z',
 };
@@ -51,6 +52,10 @@ const endpointFields = z.object({
         'Null while enabled. `requested`: disabled by a request. `gone`: the endpoint replied 410 Gone. ' +
         '`failing`: every attempt failed for five days.',
     }),
+  createdBy: z.string().nullable().meta({
+    description:
+      '`key:<id>` of the key that created it, or changed its URL since; null for an endpoint that an earlier version created.',
+  }),
   createdAt: timeOutput(),
   updatedAt: timeOutput('The last change of the endpoint.'),
 });
@@ -167,6 +172,8 @@ export const webhooks = { tag: 'Webhooks', scope: 'webhooks:manage' } as const;
 export const endpointOperations = [
   operation({
     ...webhooks,
+    // What is sent to the endpoint is what this scope lets a key read.
+    alsoNeeds: 'refunds:read',
     id: 'createWebhookEndpoint',
     method: 'POST',
     path: '/v1/webhook-endpoints',
@@ -211,6 +218,8 @@ export const endpointOperations = [
 
   operation({
     ...webhooks,
+    // What is sent to the endpoint is what this scope lets a key read.
+    alsoNeeds: 'refunds:read',
     id: 'changeWebhookEndpoint',
     method: 'PATCH',
     path: '/v1/webhook-endpoints/:id',

@@ -89,7 +89,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
             type: 'http',
             scheme: 'bearer',
             description:
-              '`svc_live_...` moves money, `svc_test_...` never does. A key has scopes; each operation names the one that it ' +
+              '`svc_live_...` moves money, `svc_test_...` never does. A key has scopes; each operation names those that it ' +
               `needs: ${apiKeyScopes.map((scope) => `\`${scope}\``).join(', ')}.`,
           },
         },

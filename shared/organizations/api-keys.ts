@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import type { Dependencies } from '../dependencies.ts';
 import { mayAct } from '../people/roles.ts';
+import { requireWorkingKey } from '../people/working-key.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
@@ -9,8 +10,11 @@ import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
+import { type CreatedEndpoint, createdEndpoints, disableEndpoints } from '../webhooks/created-endpoints.ts';
+import { endPendingDeliveries } from '../webhooks/deliveries.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
+import { requirePersonBehind } from './personal-scopes.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -31,8 +35,8 @@ export const agentScopes = [
   'policies:read',
 ] as const satisfies readonly ApiKeyScope[];
 
-/** A key approves refunds or manages other keys only when it was made for that. */
-export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes, 'webhooks:manage'];
+/** A key approves refunds, or manages webhook endpoints or other keys, only when it was made for that. */
+export const defaultScopes: readonly ApiKeyScope[] = [...agentScopes];
 
 /** The longest time until a key expires, in days. */
 export const maxExpiryDays = 3_650;
@@ -83,8 +87,9 @@ export interface NewApiKey {
   actor: string;
   /** Up to 100 printable characters; empty for none. */
   name?: string;
-  /** All but those for approving and for managing keys unless given. */
+  /** `defaultScopes` unless given. */
   scopes?: readonly ApiKeyScope[];
+  /** Never unless given, or with the key that creates it. */
   expiresAt?: Date | null;
   /** Makes it an agent key. */
   agentLimits?: AgentLimits | null;
@@ -95,21 +100,19 @@ export interface NewApiKey {
 /**
  * Creates a key. Its plaintext is returned only here.
  * @throws ServiceError not_found for the organization; validation_error for a name that is too long or not printable, no
- * scopes, scopes that an agent may not have, an expiry in the past or too far ahead, too many keys, or a malformed plaintext;
+ * scopes, scopes that an agent may not have, an expiry in the past, too far ahead or after that of the key that creates it, too many
+ * keys, or a malformed plaintext;
  * insufficient_scope or invalid_api_key when the actor may no longer create keys.
  */
 export async function createApiKey(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   request: NewApiKey,
 ): Promise<{ id: string; plaintext: string; key: ApiKeySummary }> {
-  const { organizationId, environment, actor, expiresAt = null, agentLimits = null } = request;
+  const { organizationId, environment, actor, agentLimits = null } = request;
   const now = deps.clock.now();
   const name = checkedKeyName(request.name ?? '');
-  const scopes = checkedScopes(
-    request.scopes ?? (agentLimits === null ? defaultScopes : agentScopes),
-    agentLimits,
-  );
-  const problem = expiresAt === null ? null : checkKeyExpiry(expiresAt, now);
+  const scopes = checkedScopes(request.scopes ?? defaultScopes, agentLimits);
+  const problem = request.expiresAt == null ? null : checkKeyExpiry(request.expiresAt, now);
   if (problem !== null) throw new ServiceError('validation_error', `expiresAt: ${problem}.`);
   const plaintext = checkedPlaintext(request.plaintext ?? generateApiKey(environment), environment);
   const id = newId('key');
@@ -117,7 +120,8 @@ export async function createApiKey(
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
   const key = await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
-    await checkKeyCreator(tx, request, now);
+    const creator = await checkKeyCreator(tx, request, now);
+    const expiresAt = expiryWithin(creator.expiresAt, request.expiresAt ?? null);
     await checkKeyCount(tx, request, now);
     if (limits !== null) await checkAgentKeyCount(tx, request);
     const row = {
@@ -154,16 +158,32 @@ export async function createApiKey(
  * Checks that the actor who creates a key may still do so: rights that were checked when the request began may have ended. Call it
  * with the organization locked, as whatever ends these rights does.
  * @param creator.actor `user:<id>`, `key:<id>`, or an actor of the command line, which is not checked.
- * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, and for a stopped key;
- * invalid_api_key for a revoked or expired key.
+ * @returns when the actor itself expires; null for never.
+ * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, for a stopped key, and for a key of such a
+ * user; invalid_api_key for a revoked or expired key.
  */
 async function checkKeyCreator(
   tx: DatabaseTransaction,
   { organizationId, actor }: { organizationId: string; actor: string },
   now: Date,
-): Promise<void> {
+): Promise<{ expiresAt: Date | null }> {
   if (actor.startsWith('user:')) await checkCreatingUser(tx, organizationId, actor.slice(5));
-  if (actor.startsWith('key:')) await checkCreatingKey(tx, organizationId, actor.slice(4), now);
+  const working = await requireWorkingKey(tx, { organizationId, actor }, now);
+  if (actor.startsWith('key:'))
+    await requirePersonBehind(tx, { id: actor.slice(4), organizationId }, 'keys:manage');
+  return working;
+}
+
+/**
+ * When a key expires: as it was asked, or with the key that creates it, which would otherwise live on in it.
+ * @throws ServiceError validation_error when that is asked for.
+ */
+function expiryWithin(latest: Date | null, asked: Date | null): Date | null {
+  if (latest === null || asked === null || asked <= latest) return asked ?? latest;
+  throw new ServiceError(
+    'validation_error',
+    `expiresAt: must not be after ${latest.toISOString()}, when the API key that creates it expires.`,
+  );
 }
 
 async function checkCreatingUser(
@@ -178,32 +198,6 @@ async function checkCreatingUser(
   if (membership !== null && mayAct(membership.role, 'admin')) return;
   const message = 'Only owners and admins can create API keys. Ask an owner or admin.';
   throw new ServiceError('insufficient_scope', message);
-}
-
-async function checkCreatingKey(
-  tx: DatabaseTransaction,
-  organizationId: string,
-  id: string,
-  now: Date,
-): Promise<void> {
-  const key = await tx.apiKey.findUnique({
-    where: {
-      id,
-      organizationId,
-      revokedAt: null,
-      OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
-    },
-    select: { stoppedAt: true },
-  });
-  if (key === null) {
-    const message = 'The API key of this request was just revoked or has expired. Use another key.';
-    throw new ServiceError('invalid_api_key', message);
-  }
-  if (key.stoppedAt === null) return;
-  throw new ServiceError(
-    'insufficient_scope',
-    'The API key of this request was just stopped. Use another key.',
-  );
 }
 
 /** Call it with the organization locked, so that concurrent requests do not exceed the maximum together. */
@@ -275,8 +269,9 @@ function checkedPlaintext(plaintext: string, environment: Environment): string {
  * Revokes a key permanently, effective from the next request. Repeating it revokes only what is not revoked yet.
  * @param request.organizationId limits it to keys of this organization.
  * @param request.environment limits it to keys of this environment.
- * @param request.withCreated whether to revoke the keys that were created with it, too, also when it is revoked already.
- * @returns the keys that were created with it, also through others, and that were, or could be, revoked.
+ * @param request.withCreated whether to revoke the keys that were created with it, too, and to disable the webhook endpoints that it
+ * or they created, also when it is revoked already.
+ * @returns the keys that were created with it, also through others, and that were, or could be, revoked; and these endpoints.
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
@@ -288,19 +283,24 @@ export async function revokeApiKey(
     actor: string;
     withCreated?: boolean;
   },
-): Promise<{ alreadyRevoked: boolean; created: CreatedKey[] }> {
+): Promise<{ alreadyRevoked: boolean; created: CreatedKey[]; endpoints: CreatedEndpoint[] }> {
   const { keyId, actor, withCreated = false } = request;
   const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
+  const revocation = await deps.db.$transaction(async (tx) => {
     const key = await tx.apiKey.findUnique({ where: { id: keyId } });
     if (key === null || !isAmong(key, request)) {
       throw new ServiceError('not_found', `API key not found: ${keyId}`);
     }
     await lockOrganization(tx, key.organizationId);
     const created = await createdKeys(tx, [`key:${keyId}`], now);
+    const creators = [key, ...created].map(({ id }) => `key:${id}`);
+    const endpoints = await createdEndpoints(tx, key.organizationId, creators);
     const revoked = await revokeKeys(tx, withCreated ? [key, ...created] : [key], actor, now);
-    return { alreadyRevoked: !revoked.includes(keyId), created };
+    if (withCreated) await disableEndpoints(tx, endpoints, actor, now);
+    return { alreadyRevoked: !revoked.includes(keyId), created, endpoints };
   });
+  if (withCreated) for (const { id } of revocation.endpoints) await endPendingDeliveries(deps.db, id);
+  return revocation;
 }
 
 function isAmong(

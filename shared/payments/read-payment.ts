@@ -1,6 +1,7 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Payment } from '../platform/database.ts';
 import type { AccountName } from '../processors/accounts/connections.ts';
+import { isUnreadable } from '../processors/contract/outcome.ts';
 import type { ProcessorFailure, ProcessorPayment } from '../processors/contract/processor.ts';
 import { asKnown, type KnownPayment } from './payment.ts';
 
@@ -17,12 +18,16 @@ export interface StoredPayment {
  * - `not-found`: the processor does not have the payment.
  * - `unrefundable`: the payment cannot be refunded at all.
  * - `unreachable`: the processor is unreachable, and nothing is stored.
+ * - `unreadable`: the processor's answer is not as documented, and nothing is stored.
  * - `misconfigured`: the processor refuses the credentials, and nothing is stored.
  */
 export type PaymentFacts =
   | { kind: 'stored'; payment: KnownPayment }
   | { kind: 'read'; facts: ProcessorPayment; readAt: Date }
-  | { kind: 'not-found' | 'unrefundable' | 'unreachable' | 'misconfigured'; failure: ProcessorFailure };
+  | {
+      kind: 'not-found' | 'unrefundable' | 'unreachable' | 'unreadable' | 'misconfigured';
+      failure: ProcessorFailure;
+    };
 
 /** The stored payment while it is fresh, else a read from the processor with a short time limit. */
 export async function readFacts(
@@ -46,7 +51,10 @@ export async function readFacts(
       return answer;
     case 'unavailable':
       if (stored !== null) return { kind: 'stored', payment: stored };
-      return { kind: 'unreachable', failure: answer.failure };
+      return {
+        kind: isUnreadable(answer.failure) ? 'unreadable' : 'unreachable',
+        failure: answer.failure,
+      };
     case 'misconfigured':
       return stored !== null ? { kind: 'stored', payment: stored } : answer;
   }

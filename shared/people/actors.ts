@@ -1,4 +1,4 @@
-import { type Database, Prisma } from '../platform/database.ts';
+import { type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
 
 /** Who makes a change: a user of the dashboard, or the command line (`cli:<user of the machine>`), which may do anything. */
 export type Acting = { userId: string } | { administration: string };
@@ -46,7 +46,10 @@ export async function nameActors(
  * Finds the person behind each actor with at most one query: for a key, the person who created it, also through other keys.
  * @returns an entry for every actor; an actor that is not a key maps to itself.
  */
-export async function peopleBehind(db: Database, actors: readonly string[]): Promise<Map<string, string>> {
+export async function peopleBehind(
+  db: DatabaseTransaction,
+  actors: readonly string[],
+): Promise<Map<string, string>> {
   const people = new Map(actors.map((actor) => [actor, actor]));
   if (idsAfter('key:', actors).length === 0) return people;
   const found = await db.$queryRaw<{ actor: string; person: string }[]>`

@@ -24,6 +24,8 @@ export interface PublicEndpoint extends Pick<WebhookEndpoint, 'id' | 'url' | 'de
   events: EndpointEvent[];
   /** Null while it is enabled. */
   disabledReason: DisabledReason | null;
+  /** `key:<id>` of the key that created it, or changed its URL since; null for one that an earlier version created. */
+  createdBy: string | null;
   createdAt: string;
   updatedAt: string;
 }
@@ -36,6 +38,7 @@ export function toPublicEndpoint(endpoint: WebhookEndpoint): PublicEndpoint {
     description: endpoint.description,
     status: endpoint.status,
     disabledReason: endpoint.disabledReason as DisabledReason | null,
+    createdBy: endpoint.createdBy,
     createdAt: endpoint.createdAt.toISOString(),
     updatedAt: endpoint.updatedAt.toISOString(),
   };
@@ -103,6 +106,11 @@ async function lockAndFind(
       WHERE id = ${id} AND organization_id = ${organizationId} AND environment = ${environment}::environment ${lock}`;
   }
   return await findEndpoint(tx, owner, id);
+}
+
+/** A path may hold a token of the receiver, so the audit log has the host alone. */
+export function hostOf(url: string): string {
+  return new URL(url).host;
 }
 
 /** Writes down what was done to an endpoint, in the database transaction that does it. */

@@ -1,4 +1,5 @@
 import type { Dependencies } from '../dependencies.ts';
+import { requireWorkingKey } from '../people/working-key.ts';
 import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -11,6 +12,7 @@ import {
   type EndpointEvent,
   type EndpointRequest,
   endpointEvents,
+  hostOf,
   lockEndpoint,
 } from './endpoint.ts';
 import { newEndpointSecret, openEndpointSecrets, secretColumns } from './endpoint-secrets.ts';
@@ -40,7 +42,7 @@ export interface EndpointChange {
 /**
  * Creates an enabled endpoint.
  * @param request with a URL that `checkEndpointUrl` accepts.
- * @throws ServiceError validation_error when the owner has too many endpoints.
+ * @throws ServiceError validation_error when the owner has too many endpoints; what `requireWorkingKey` throws.
  */
 export async function createEndpoint(
   deps: EndpointDependencies,
@@ -51,12 +53,13 @@ export async function createEndpoint(
     actor: string;
   },
 ): Promise<EndpointWithSecret> {
-  const { organizationId, environment, url, events, description } = request;
+  const { organizationId, environment, url, events, description, actor } = request;
   const id = newId('we');
   const secret = newEndpointSecret();
   const now = deps.clock.now();
   const endpoint = await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
+    await requireWorkingKey(tx, request, now);
     const count = await tx.webhookEndpoint.count({ where: { organizationId, environment, deletedAt: null } });
     if (count >= maxEndpoints) {
       throw new ServiceError(
@@ -66,7 +69,7 @@ export async function createEndpoint(
     }
     const created = await tx.webhookEndpoint.create({
       data: {
-        ...{ id, organizationId, environment, url, events: filterOf(events), description },
+        ...{ id, organizationId, environment, url, events: filterOf(events), description, createdBy: actor },
         ...secretColumns(deps.secrets, id, [secret], null),
         ...{ createdAt: now, updatedAt: now },
       },
@@ -91,26 +94,34 @@ export async function listEndpoints(
 }
 
 /**
- * Changes an endpoint. Disabling it ends its pending deliveries; enabling it, or another URL, forgets the failures so far.
+ * Changes an endpoint. Disabling it ends its pending deliveries; enabling it, or another URL, forgets the failures so far. Who changes the
+ * URL counts as its creator.
  * @param change with a URL that `checkEndpointUrl` accepts.
- * @throws ServiceError not_found as `findEndpoint`.
+ * @throws ServiceError not_found as `findEndpoint`; what `requireWorkingKey` throws.
  */
 export async function changeEndpoint(
   deps: EndpointDependencies,
   request: EndpointRequest,
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
-  const { endpointId: id } = request;
+  const { endpointId: id, organizationId, actor } = request;
   const changed = await deps.db.$transaction(async (tx) => {
+    const now = deps.clock.now();
+    await lockOrganization(tx, organizationId);
+    await requireWorkingKey(tx, request, now);
     const before = await lockEndpoint(tx, request, id);
     const data = columnsOf(change, before);
     const fields = Object.keys(data);
     if (fields.length === 0) return before;
-    const now = deps.clock.now();
     const restarts = data.url !== undefined || data.status === 'enabled';
     const endpoint = await tx.webhookEndpoint.update({
       where: { id },
-      data: { ...data, ...(restarts ? { failingSince: null } : {}), updatedAt: now },
+      data: {
+        ...data,
+        ...(data.url === undefined ? {} : { createdBy: actor }),
+        ...(restarts ? { failingSince: null } : {}),
+        updatedAt: now,
+      },
     });
     const detail = { changed: fields.join(', '), status: endpoint.status, host: hostOf(endpoint.url) };
     await auditEndpoint(tx, 'webhook_endpoint.changed', request, now, detail);
@@ -196,9 +207,4 @@ function openSecrets({ secrets }: EndpointDependencies, endpoint: WebhookEndpoin
       { cause },
     );
   }
-}
-
-/** A path may hold a token of the receiver, so the audit log has the host alone. */
-function hostOf(url: string): string {
-  return new URL(url).host;
 }

@@ -1,3 +1,4 @@
+import { isUnreadable } from '#shared/processors/contract/outcome.ts';
 import type { CancelResult, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
@@ -14,6 +15,9 @@ export interface Unavailable {
   retryAfterMs: number | null;
 }
 
+/** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
+const unreadableInRow = 3;
+
 /** Not at the processor: retried until the retry deadline. */
 export function unavailable(
   context: OutcomeContext,
@@ -21,11 +25,13 @@ export function unavailable(
   attempt?: StepOutcome['attempt'],
 ): StepOutcome {
   const ended = attempt === undefined ? {} : { attempt };
-  if (isPastDeadline(context)) return { ...givenUp(failure.message), ...ended };
+  if (isPastDeadline(context)) return { ...givenUp(failure), ...ended };
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  const isFlagged = isUnreadable(failure) && consecutiveFailures >= unreadableInRow;
   return {
     moves: [{ to: 'processing', type: 'attempt.unavailable', detail: { ...failure } }],
     ...ended,
+    ...(isFlagged ? { flag: { reason: 'answer_unreadable', facts: { message: failure.message } } } : {}),
     dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
     consecutiveFailures,
     retrying: true,
@@ -56,7 +62,8 @@ export function absent(context: OutcomeContext): StepOutcome {
   }
   // The attempt of the killed worker was not applied.
   const attempt = { outcome: 'unavailable' } as const;
-  if (isPastDeadline(context)) return { ...givenUp('refund not found'), attempt };
+  if (isPastDeadline(context))
+    return { ...givenUp({ code: 'absent', message: 'refund not found' }), attempt };
   return {
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     attempt,
@@ -145,8 +152,11 @@ export function cancelUnconfirmed(
 }
 
 /** The refund could not be sent before the retry deadline. */
-function givenUp(lastMessage: string): StepOutcome {
-  const message = `The processor could not be reached before the retry deadline. Last error: ${lastMessage}`;
+function givenUp(last: ProcessorFailure): StepOutcome {
+  const what = isUnreadable(last)
+    ? "The processor's answers could not be read"
+    : 'The processor could not be reached';
+  const message = `${what} before the retry deadline. Last error: ${last.message}`;
   return failed({ code: 'processor_unavailable', message });
 }
 

@@ -1,5 +1,6 @@
 import { eventColumns, type PublicRoot, type ReadEvent, rootEventType } from '#shared/events/event.ts';
 import { type Database, Prisma } from '#shared/platform/database.ts';
+import { erasedText } from '#shared/platform/erasure.ts';
 import type { StoredAttempt } from '#shared/webhooks/deliveries.ts';
 import type { SealedSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { attemptTimeoutMs } from './transport.ts';
@@ -245,7 +246,7 @@ const isDisabled = Prisma.sql`(is_gone OR NOT succeeds AND w.failing_since <= cl
 /**
  * Records how attempts ended, and what follows for the deliveries and their endpoints. Only the last attempt of a delivery
  * decides about it: a worker whose lease was lost changes nothing but its own attempt. What an erasure has put in the place of a
- * response stays.
+ * response stays, and a response to what an erasure has erased meanwhile is not stored.
  *
  * A delivery that succeeded ends, also if its endpoint was disabled meanwhile. One that failed is due again after `retryInMs`,
  * or at once if another attempt was requested meanwhile. An endpoint that answers that it is gone, or that fails five days or
@@ -271,8 +272,15 @@ export async function recordAttempts(
         "retryInMs" bigint, "isGone" boolean, "isSuccess" boolean, result jsonb)
       ORDER BY "deliveryId", "attemptNumber" DESC
     ), known AS MATERIALIZED (
-      SELECT item.*, d.endpoint_id FROM item
-      CROSS JOIN LATERAL (SELECT endpoint_id FROM webhook_delivery WHERE id = item.id OFFSET 0) AS d
+      SELECT item.*, d.endpoint_id, erased.until AS erased_until FROM item
+      CROSS JOIN LATERAL (SELECT endpoint_id, refund_id FROM webhook_delivery WHERE id = item.id OFFSET 0) AS d
+      CROSS JOIN LATERAL (SELECT organization_id FROM webhook_endpoint WHERE id = d.endpoint_id OFFSET 0) AS w
+      -- An attempt that began until then may have sent what was erased: an erasure is dated at its start and lasts less than a minute.
+      CROSS JOIN LATERAL (
+        SELECT max(created_at) + interval '1 minute' AS until FROM (
+          SELECT action, created_at FROM audit_log
+          WHERE organization_id = w.organization_id AND target = d.refund_id AND item.result ? 'responseBody' OFFSET 0) AS entry
+        WHERE action = 'refund.erased') AS erased
     ), answer AS (
       SELECT endpoint_id AS id, bool_or(is_success) AS succeeds, bool_or(is_gone) AS is_gone FROM known GROUP BY endpoint_id
     ), changed AS (
@@ -301,7 +309,10 @@ export async function recordAttempts(
         CASE WHEN held.next_attempt_at IS DISTINCT FROM held.leased_until THEN held.next_attempt_at
           ELSE clock.moment + known.retry_in_ms * interval '1 millisecond' END AS due_at,
         ARRAY(SELECT CASE WHEN (attempt->>'number')::int <> known.number THEN attempt
-          ELSE known.result || (attempt - 'error') || jsonb_build_object(
+          ELSE known.result
+            || CASE WHEN (attempt->>'startedAt')::timestamptz <= erased_until
+              THEN jsonb_build_object('responseBody', ${erasedText}::text) ELSE '{}' END
+            || (attempt - 'error') || jsonb_build_object(
             'startedAt', (attempt->>'startedAt')::timestamptz + known.waited_ms * interval '1 millisecond') END
           FROM jsonb_array_elements(held.attempts) AS attempt) AS told
       FROM clock, held JOIN known USING (id)

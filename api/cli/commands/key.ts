@@ -15,6 +15,7 @@ import { listApiKeys } from '#shared/organizations/list-api-keys.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
+import { hostOf } from '#shared/webhooks/endpoint.ts';
 import {
   environmentOption,
   examples,
@@ -48,7 +49,8 @@ export function addKeyCommands(program: Command): void {
     .argument('<keyId>', 'as shown by `key list`')
     .option(
       '--with-created',
-      'revoke the API keys that were created with it, too; backends and agents that use them fail at once',
+      'revoke the API keys that were created with it, too, and disable the webhook endpoints that it or they created; ' +
+        'backends and agents that use these keys fail at once',
     )
     .addHelpText('after', examples('key revoke key_...', 'key revoke key_... --with-created'))
     .action(withSession(revokeKey));
@@ -62,10 +64,9 @@ function addCreateCommand(key: Command): void {
     .addOption(environmentOption)
     .option('--name <name>', 'for lists and the audit log')
     .addOption(
-      new Option(
-        '--scope <scope...>',
-        `what it may do; by default ${defaultScopes.join(', ')} (without webhooks:manage for agents)`,
-      ).choices(apiKeyScopes),
+      new Option('--scope <scope...>', `what it may do; by default ${defaultScopes.join(', ')}`).choices(
+        apiKeyScopes,
+      ),
     )
     .addOption(
       new Option('--expires-in-days <days>', 'by default it never expires').argParser(
@@ -168,11 +169,16 @@ async function limitKey(session: Session, keyId: string, options: AgentLimitOpti
 async function revokeKey(session: Session, keyId: string, options: { withCreated?: true }): Promise<void> {
   const { withCreated = false } = options;
   const request = { keyId, actor: session.actor, withCreated };
-  const { alreadyRevoked, created } = await revokeApiKey(session, request);
+  const { alreadyRevoked, created, endpoints } = await revokeApiKey(session, request);
   explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
-  if (withCreated) return explain(`Revoked ${countOf(created)} created with it.`);
-  explainRemainingKeys(keyId, created);
-  if (created.length > 0) explain(`Or revoke them all: key revoke ${keyId} --with-created`);
+  if (withCreated) explain(`Revoked ${countOf(created)} created with it.`);
+  else explainRemainingKeys(keyId, created);
+  for (const { id, url } of endpoints) {
+    explain(`${withCreated ? 'Disabled' : 'Still sent events'}: webhook endpoint ${id} at ${hostOf(url)}.`);
+  }
+  if (!withCreated && created.length + endpoints.length > 0) {
+    explain(`Or end them all: key revoke ${keyId} --with-created`);
+  }
 }
 
 /** The values of the options for an agent key's limits. */

@@ -14,7 +14,8 @@ const messages = {
   'policies-saved': 'Policies saved.',
   'approvals-saved': 'Settings saved.',
   'key-revoked': 'API key revoked. Requests with it now fail.',
-  'keys-revoked': 'API key revoked, with the keys that it created. Requests with them now fail.',
+  'keys-revoked':
+    'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',
   'credentials-saved':
     'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.',
   'role-changed': 'Role changed.',

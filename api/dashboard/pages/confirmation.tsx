@@ -15,7 +15,7 @@ import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../layo
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the user must have confirmed the session lately; every route that changes who may do what has it. */
+    /** Whether the user must have confirmed the session lately; every route that changes who may do what, or decides about money, has it. */
     confirm?: true;
   }
 }

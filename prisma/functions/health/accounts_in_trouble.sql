@@ -59,7 +59,7 @@ BEGIN
     ) AS w
     WHERE NOT (w.is_key_spent AND w.unknown_since IS NULL)
       AND NOT (w.attempt_started_at IS NOT NULL AND w.leased_until > moment)
-      AND w.flag_reason IS DISTINCT FROM 'account_unusable'
+      AND COALESCE(w.flag_reason NOT IN ('account_unusable', 'answer_unreadable'), true)
   ) AS trouble
   WHERE trouble.refunds > 0;
 END

@@ -74,7 +74,7 @@ async function askEach(
     const names = silent.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'service_unavailable',
-      `The processor could not be detected: no answer from ${names}. Specify the processor, or retry in a few seconds.`,
+      `The processor could not be detected: ${names} did not say whether it has the payment. Specify the processor, or retry in a few seconds.`,
       { retryAfterSeconds: 5 },
     );
   }

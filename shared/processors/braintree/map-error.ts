@@ -14,7 +14,7 @@ export function outcomeOf(error: unknown): Outcome {
   const { type, message } = sdkError(error);
   // An error without a type comes from parsing a reply.
   if (type === null) {
-    return { kind: 'unknown', failure: processorFailure('unexpected_answer', message), replied: true };
+    return { kind: 'unknown', failure: processorFailure('malformed_answer', message), replied: true };
   }
   const failure = processorFailure(type, `Braintree: ${message}.`);
   switch (type) {

@@ -31,7 +31,7 @@ export function ownOutcome(error: unknown): Outcome | null {
   if (error instanceof UnexpectedAnswerError) {
     return {
       kind: 'unknown',
-      failure: processorFailure('unexpected_answer', error.message),
+      failure: processorFailure(unreadableCode, error.message),
       replied: true,
     };
   }
@@ -39,6 +39,13 @@ export function ownOutcome(error: unknown): Outcome | null {
     return { kind: 'unknown', failure: processorFailure('timeout', error.message), replied: false };
   }
   return null;
+}
+
+const unreadableCode = 'unexpected_answer';
+
+/** Whether a processor answered, with something that is not as documented: unlike an outage, this lasts until the service can read it. */
+export function isUnreadable({ code }: ProcessorFailure): boolean {
+  return code === unreadableCode;
 }
 
 /** The outcome of a read. Reads change nothing, so `unknown` becomes `unavailable`. */

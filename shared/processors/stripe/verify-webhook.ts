@@ -35,8 +35,11 @@ const chargeBody = z.object({
   currency: z.string().toLowerCase().nullish().catch(null),
 });
 
+const toleranceSeconds = 300;
+
 /**
- * Verifies an event. The SDK checks the signature of the raw body, and refuses one that is older than 300 seconds.
+ * Verifies an event. The SDK checks the signature of the raw body, and refuses one that is older than 300 seconds; one that is as far in
+ * the future, which would stay valid for longer, is refused here.
  * @param secret the signing secret of the endpoint; null refuses everything.
  */
 export function verifyWebhook(secret: string | null, { body, headers }: WebhookRequest): WebhookVerdict {
@@ -44,7 +47,9 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
   const header = headers['stripe-signature'];
   if (typeof header !== 'string') return notVerified('there is no single Stripe-Signature header');
   try {
-    const signed: unknown = stripeSdk().webhooks.constructEvent(body, header, secret);
+    const signed: unknown = stripeSdk().webhooks.constructEvent(body, header, secret, toleranceSeconds);
+    if (!(signedAt(header) <= Date.now() / 1000 + toleranceSeconds))
+      return notVerified('it was signed in the future');
     const { id: externalEventId, type, created, livemode, data } = eventBody.parse(signed);
     const event = {
       externalEventId,
@@ -57,6 +62,17 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
   } catch (error) {
     return notVerified(reasonOf(error));
   }
+}
+
+/** When an event was signed, in seconds, according to a header whose signature is valid. It is read as the SDK reads it. */
+function signedAt(header: string): number {
+  return Number.parseInt(
+    header
+      .split(',')
+      .findLast((part) => part.startsWith('t='))
+      ?.slice('t='.length) ?? '',
+    10,
+  );
 }
 
 /** @throws ZodError for a malformed refund or charge. */

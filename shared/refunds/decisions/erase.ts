@@ -29,7 +29,8 @@ export async function eraseRefunds(
   const { organizationId, refundIds, actor } = request;
   const act = { organizationId, actor, action: 'refund.erased' as const };
   for (let start = 0; start < refundIds.length; start += batchSize) {
-    let left = refundIds.slice(start, start + batchSize);
+    const batch = refundIds.slice(start, start + batchSize);
+    let left = batch;
     for (let tried = 0; left.length > 0; tried += 1) {
       if (tried === retry.most) {
         const message = `Not erased, because they are in use: ${left.join(', ')}. Repeat the command in a minute.`;
@@ -39,6 +40,11 @@ export async function eraseRefunds(
       const erase = (tx: DatabaseTransaction) => eraseBatch(tx, left, act, deps.clock.now());
       left = await deps.db.$transaction(erase, { timeout: erasureTimeoutMs });
     }
+    // Until the commit, attempts began with what was being erased. A response that comes later is not stored: see recordAttempts.
+    await deps.db.$transaction(async (tx) => {
+      await beginErasure(tx);
+      await eraseWhatOthersSent(tx, await ownRefunds(tx, organizationId, batch));
+    });
   }
 }
 
@@ -51,11 +57,7 @@ async function eraseBatch(
 ): Promise<string[]> {
   await beginErasure(tx);
   const { organizationId } = act;
-  const own = await tx.refund.findMany({
-    where: { id: { in: [...ids] }, organizationId },
-    select: { id: true },
-  });
-  const refundIds = own.map(({ id }) => id);
+  const refundIds = await ownRefunds(tx, organizationId, ids);
   // Refunds in progress do not lock these rows. Filters of exports are found by the metadata, so they are erased before it.
   await eraseFromAuditLog(tx, organizationId, refundIds);
   await eraseWhatOthersSent(tx, refundIds);
@@ -71,6 +73,18 @@ async function eraseBatch(
   const entries = erased.map(({ id, environment }) => ({ ...act, target: id, detail: { environment } }));
   await writeAudits(tx, entries, now);
   return refundIds.filter((id) => !erasedIds.includes(id));
+}
+
+async function ownRefunds(
+  tx: DatabaseTransaction,
+  organizationId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const own = await tx.refund.findMany({
+    where: { id: { in: [...ids] }, organizationId },
+    select: { id: true },
+  });
+  return own.map(({ id }) => id);
 }
 
 /** The `detail` of timelines and the audit log without the words of people and processors. */

@@ -30,7 +30,13 @@ import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { ProcessorFailure, ProcessorPayment } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
-import { currencyMismatch, nothingLeft, refusedCredentials, tooLittleLeft } from '../model/refusals.ts';
+import {
+  currencyMismatch,
+  nothingLeft,
+  refusedCredentials,
+  tooLittleLeft,
+  unreadableAnswer,
+} from '../model/refusals.ts';
 import { knownUnrecorded, recordKnown } from './record-payment.ts';
 
 /** A request for a refund, with validated fields. */
@@ -108,7 +114,7 @@ export interface Decision {
  * Decides about a refund without recording it. A creation follows the decision, a dry run reports it.
  * @param isDryRun true to store nothing, not even the payment as it was just read, and to explain the decision.
  * @throws ServiceError while the payment is not known: validation_error for the processor or the amount, processor_error when
- * the payment is unknown or cannot be refunded, service_unavailable while a policy cannot be evaluated.
+ * the payment is unknown, cannot be refunded or is answered in a way that cannot be read, service_unavailable while a policy cannot be evaluated.
  */
 export async function decideRefund(
   deps: Dependencies,
@@ -147,7 +153,7 @@ export async function decideRefund(
  * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment,
  * or one that its processor cannot refund, is not eligible.
  * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
- * processor_error when it refuses the account's credentials. Also what `chooseAccount` throws.
+ * processor_error when it refuses the account's credentials or its answer cannot be read. Also what `chooseAccount` throws.
  */
 export async function examinePayment(
   deps: Dependencies,
@@ -270,6 +276,8 @@ function readProblem(processor: string, found: PaymentFacts): ServiceError | nul
       return new ServiceError('processor_error', found.failure.message);
     case 'misconfigured':
       return refusedCredentials(processor, found.failure);
+    case 'unreadable':
+      return unreadableAnswer(processor, found.failure);
     default:
       return null;
   }

@@ -35,6 +35,11 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary: `${processor} has this refund, but its state cannot be read. ${lastAnswer(facts)}`,
     advice: `Recheck it once ${processor} is available again.`,
   }),
+  answer_unreadable: (facts, processor) => ({
+    title: 'Answer unreadable',
+    summary: `${processor} answers about the payment, but not as documented, so this refund is not sent. ${lastAnswer(facts)}`,
+    advice: `Check the payment in ${processor} and report the answer. Cancel the refund if it was made there by hand.`,
+  }),
   amount_differs: (facts, processor) => ({
     title: 'Amount differs',
     summary: `${processor} shows ${facts.externalRefundId} with ${theirAmount(facts)}, but ${inMoney(facts.expectedAmount, facts.expectedCurrency)} was requested.`,

@@ -35,7 +35,9 @@ export type FlagReason =
   /** An attempt may have been applied, and lookups have found no answer for too long. */
   | 'outcome_unknown'
   /** The processor has it, and its state could not be read for too long. */
-  | 'no_answer';
+  | 'no_answer'
+  /** It is not sent, because the processor's answers about its payment are not as documented. */
+  | 'answer_unreadable';
 
 /** The facts behind a flag or a finding, stored as JSON. Amounts are minor units. */
 export type Facts = {

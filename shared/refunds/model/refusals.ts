@@ -32,6 +32,15 @@ export function refusedCredentials(processor: string, { message }: ProcessorFail
   );
 }
 
+/** 502: the processor answered about the payment, in a way that is not as documented. */
+export function unreadableAnswer(processor: string, { message }: ProcessorFailure): ServiceError {
+  return new ServiceError(
+    'processor_error',
+    `The answer of ${processorKind(processor).displayName} about this payment cannot be read, so it is not refunded. ` +
+      `Refund it at the processor, and report this: ${message}`,
+  );
+}
+
 /** 500: the connection broke before the database confirmed the request. */
 export function notKnown(cause: unknown): ServiceError {
   return new ServiceError(

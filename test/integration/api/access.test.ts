@@ -32,13 +32,14 @@ interface Row {
   path: string;
   body: object | undefined;
   scope: ApiKeyScope | null;
+  alsoNeeds?: ApiKeyScope | undefined;
 }
 
 /** Every operation with its own example as the body, HEAD, which Fastify adds to every GET, and the tools for agents. */
 const rows: Row[] = [
   ...operations.flatMap((operation): Row[] => {
-    const { method, path, scope } = operation;
-    const row = { method, path, scope, body: exampleBodyOf(operation) };
+    const { method, path, scope, alsoNeeds } = operation;
+    const row = { method, path, scope, alsoNeeds, body: exampleBodyOf(operation) };
     return method === 'GET' ? [row, { ...row, method: 'HEAD' }] : [row];
   }),
   { method: 'POST', path: '/mcp', body: { jsonrpc: '2.0', id: 1, method: 'ping' }, scope: null },
@@ -260,7 +261,13 @@ const operationRows = rows.filter(({ scope }) => scope !== null);
 
 describe.each(named(operationRows))('%s', (_name, row) => {
   test('carries out its own example for a key with its scope alone, and refuses every other', async () => {
-    for (const [scope, plaintext] of keysByScope) {
+    const keys = new Map(keysByScope);
+    if (row.scope !== null && row.alsoNeeds !== undefined) {
+      const { statusCode, body } = await ask(row, bearer(keysByScope.get(row.scope) ?? ''));
+      expect([statusCode, body]).toEqual([403, expect.stringContaining(`the scope ${row.alsoNeeds}`)]);
+      keys.set(row.scope, (await newKey([row.scope, row.alsoNeeds])).plaintext);
+    }
+    for (const [scope, plaintext] of keys) {
       const isOwn = scope === row.scope && row.path.includes(':id');
       const resource = isOwn ? { id: await resourceOf(row).make('test') } : {};
       const { statusCode, body } = await ask(row, bearer(plaintext), resource);

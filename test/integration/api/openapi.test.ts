@@ -58,9 +58,9 @@ describe('the OpenAPI document', () => {
       operation.security,
     ]);
     const health = ['GET /healthz', 'GET /readyz'].map((route): [string, object[]] => [route, []]);
-    const expected = operations.map(({ method, path, scope }): [string, object[]] => [
+    const expected = operations.map(({ method, path, scope, alsoNeeds }): [string, object[]] => [
       `${method} ${path.replace(/:(\w+)/g, '{$1}')}`,
-      [{ apiKey: [scope] }],
+      [{ apiKey: alsoNeeds === undefined ? [scope] : [scope, alsoNeeds] }],
     ]);
     expect(Object.fromEntries(described)).toEqual(Object.fromEntries([...health, ...expected]));
     const { description } = document.components.securitySchemes.apiKey;

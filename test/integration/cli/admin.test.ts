@@ -5,6 +5,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { findApiKey } from '#shared/organizations/find-api-key.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { createEndpoint } from '#shared/webhooks/manage-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import {
   adminCli,
@@ -66,12 +67,19 @@ describe('organizations and keys', () => {
     const manager = await newKey('cli:root');
     const created = await newKey(`key:${manager.id}`);
     const last = await newKey(`key:${created.id}`);
+    const endpoint = await createEndpoint(service.deps, {
+      ...{ organizationId, environment: 'test', actor: `key:${created.id}` },
+      ...{ url: 'https://example.com/hooks', events: ['*'], description: null },
+    });
+    const place = `webhook endpoint ${endpoint.endpoint.id} at example.com.`;
     const alone = await admin(['key', 'revoke', manager.id]);
     expect(alone.stderr).toContain(`Not revoked: 2 API keys that ${manager.id} created.`);
     expect(alone.stderr).toContain(`key revoke ${last.id}`);
+    expect(alone.stderr).toContain(`Still sent events: ${place}`);
     expect(await findApiKey(service.deps.apiKeys, last.plaintext)).not.toBeNull();
     const all = await admin(['key', 'revoke', manager.id, '--with-created']);
     expect(all.stderr).toContain('Revoked 2 API keys created with it.');
+    expect(all.stderr).toContain(`Disabled: ${place}`);
     for (const { id, plaintext } of [created, last]) {
       expect(await findApiKey(service.deps.apiKeys, plaintext)).toBeNull();
       expect((await auditOf(service, id)).at(-1)).toMatchObject({ action: 'key.revoked' });

@@ -5,7 +5,9 @@ import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-v
 import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
 import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
-import { unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { rowOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
 const registered = noteRegisteredRoutes();
@@ -34,18 +36,23 @@ beforeEach(async () => {
   await time.advance(service.ownerDb, 11 * minuteMs);
 });
 
-/** The routes that change who may do what, as registered. */
+/** The routes that change who may do what or decide about money, as registered. */
 function sensitiveRoutes(): string[] {
   const forms = registered.filter(({ method, url }) => method === 'POST' && url.startsWith('/dashboard/'));
   return forms
     .map(({ url }) => url.replace('/dashboard/:organizationId/:environment', ''))
-    .filter((path) => /^\/(settings|policies)|^\/dashboard\/you\/(second-factor|password)/.test(path))
+    .filter((path) =>
+      /^\/(settings|policies)|^\/refunds\/:id\/(approve|resolve)|^\/dashboard\/you\/(second-factor|password)/.test(
+        path,
+      ),
+    )
     .filter((path) => !(path in exceptions));
 }
 
 function filled(path: string): string {
   const values: Record<string, string> = {
     processor: 'stripe',
+    id: unknownRefundId,
     keyId: unknownRefundId.replace('ref_', 'key_'),
     userId: unknownRefundId.replace('ref_', 'usr_'),
     invitationId: unknownRefundId.replace('ref_', 'inv_'),
@@ -60,7 +67,7 @@ const entries = () => service.deps.db.auditLog.count({ where: { actor: `user:${o
 const answer = (asked: Page, fields: Record<string, string>, url = apiKeys) =>
   owner.visitor.post(url, { held: hiddenField(asked.text, 'held'), ...fields });
 
-test('every form that changes keys, credentials, policies, members or the second factor asks first', async () => {
+test('every form that changes keys, credentials, policies, members or the second factor, approves or resolves asks first', async () => {
   const before = await entries();
   let asked = 0;
   for (const path of sensitiveRoutes()) {
@@ -71,7 +78,7 @@ test('every form that changes keys, credentials, policies, members or the second
     expect(page.text, path).toContain(question);
     asked += 1;
   }
-  expect(asked).toBeGreaterThanOrEqual(16);
+  expect(asked).toBeGreaterThanOrEqual(18);
   expect(await entries()).toBe(before);
 });
 
@@ -86,6 +93,23 @@ test('no form asks within ten minutes of the sign-in', async () => {
 test.each(Object.keys(exceptions))('%s does not ask', async (path) => {
   const { text } = await owner.visitor.post(filled(path));
   expect(text).not.toContain(question);
+});
+
+test('ten approvals in a row ask once', async () => {
+  await storePolicies(service, { approvalAbove: { api: 0 } });
+  const ids: string[] = [];
+  while (ids.length < 10) {
+    const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
+    ids.push((await service.call('POST', '/v1/refunds', { body })).body.data.id);
+  }
+  const url = (id: string) => `/dashboard/${service.organization.id}/test/refunds/${id}/approve`;
+  const [first = '', ...others] = ids;
+  const asked = await owner.visitor.post(url(first));
+  expect(asked.text).toContain(question);
+  expect((await rowOf(service, first)).status).toBe('pending');
+  expect((await answer(asked, { current: owner.password }, url(first))).status).toBe(303);
+  for (const id of others) expect((await owner.visitor.post(url(id))).status).toBe(303);
+  for (const id of ids) expect((await rowOf(service, id)).status).toBe('processing');
 });
 
 describe('a user without a second factor', () => {

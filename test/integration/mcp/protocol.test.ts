@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useAgents } from '../../support/agents/use-agents.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -47,6 +48,15 @@ describe('requests outside of the protocol', () => {
     expect(await answer.text()).not.toMatch(/node_modules|\.ts\b|at /);
   });
 
+  test.each(['https://attacker.example.com', 'null', 'http://127.0.0.1.example.com'])(
+    'a web page of %s is refused',
+    async (origin) => {
+      const answer = await post(ping, { origin });
+      expect([answer.status, (await answer.json()).error.code]).toEqual([403, 'insufficient_scope']);
+      expect((await post(ping, { origin: agents.origin() })).status).toBe(200);
+    },
+  );
+
   test('a subscription is refused, because the tools never change', async () => {
     const about = 'io.modelcontextprotocol';
     const _meta = {
@@ -59,6 +69,20 @@ describe('requests outside of the protocol', () => {
     const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': listen.method };
     const answer = await post(listen, headers);
     expect(await answer.text()).toContain('Subscription limit reached');
+  });
+
+  test('metadata is announced as data from outside, and shown in the order that it has', async () => {
+    const agent = await agents.connect();
+    const metadata = { note: 'ref\u202eder\u2066und\u2069 \u05e9\u05dc\u05d5\u05dd' };
+    const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other', metadata };
+    const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+    const { content } = await agent.call('get_refund', { refundId: id });
+    expect(content.refund.metadata).toEqual({ note: 'refderund \u05e9\u05dc\u05d5\u05dd' });
+    const { tools } = await agent.client.listTools();
+    for (const name of ['get_refund', 'list_refunds']) {
+      const { description } = tools.find((tool) => tool.name === name) ?? {};
+      expect(description).toContain('`metadata` comes from other programs');
+    }
   });
 
   test('an error inside of a tool shows nothing of its cause', async () => {

@@ -87,6 +87,20 @@ describe('the same call', () => {
     expect(await countRefunds()).toBe(1);
   });
 
+  test('after its refund was cancelled creates nothing until a new idempotency key says that it is wanted', async () => {
+    const first = await create();
+    expect((await agent.call('cancel_refund', { refundId: first.id })).isError).toBe(false);
+    for (const dryRun of [false, true]) {
+      const { isError, content } = await agent.call('create_refund', { ...args, dryRun });
+      expect([isError, content.code]).toEqual([true, 'validation_error']);
+      expect(content.message).toContain(`idempotencyKey: is required, because ${first.id}`);
+    }
+    expect(await create({ idempotencyKey: 'wanted' })).toMatchObject({ replayed: false });
+    expect(await create({ idempotencyKey: first.key })).toEqual({ ...first, replayed: true });
+    await time.advance(service.ownerDb, dayMs);
+    expect(await create()).toMatchObject({ replayed: false });
+  });
+
   test.each([
     ['another amount', { amount: 1_001 }],
     ['metadata', { metadata: { ticket: 'T-1' } }],

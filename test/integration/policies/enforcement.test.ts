@@ -43,6 +43,24 @@ async function createByApi(transactionId: string): Promise<string> {
   return body.data?.status ?? body.error.code;
 }
 
+test.each<[string, object, string]>([
+  ['an enforced policy', { windowDays: 30, enforce: { api: true } }, 'service_unavailable'],
+  ['a threshold of approval', { approvalAbove: { api: 5_000 } }, 'service_unavailable'],
+  ['an advisory policy alone', { windowDays: 30 }, 'processing'],
+])(
+  'creates nothing with %s while the processor is down, unless the payment was read before',
+  async (_what, policy, outcome) => {
+    await storePolicies(service, policy);
+    const [unread, read] = [await payment(), await payment()];
+    expect(await createByApi(read)).toBe('processing');
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    expect(await createByApi(unread)).toBe(outcome);
+    const stored = await service.deps.db.refund.count({ where: { transactionId: unread } });
+    expect(stored).toBe(outcome === 'processing' ? 1 : 0);
+    expect(await createByApi(read)).toBe('processing');
+  },
+);
+
 describe('a policy with a refund window', () => {
   const advisory = { windowDays: 30 };
   const enforced = { windowDays: 30, enforce: { api: true } };

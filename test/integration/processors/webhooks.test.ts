@@ -66,6 +66,14 @@ describe('webhooks of Stripe', () => {
     expect(old).toEqual({ kind: 'not-verified', reason: 'Timestamp outside the tolerance zone' });
   });
 
+  test('are refused when they were signed more than 300 seconds in the future', async () => {
+    expect(await verify('stripe', signStripe(body, { timestamp: now + 290 }))).toMatchObject({
+      kind: 'verified',
+    });
+    const early = await verify('stripe', signStripe(body, { timestamp: now + 310 }));
+    expect(early).toEqual({ kind: 'not-verified', reason: 'it was signed in the future' });
+  });
+
   test('are verified with either signature while a secret is rotated', async () => {
     const { headers } = signStripe(body);
     const [time, signature] = (headers['stripe-signature'] ?? '').split(',');

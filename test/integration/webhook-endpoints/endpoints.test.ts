@@ -34,6 +34,7 @@ describe('creating an endpoint', () => {
       description: 'Orders',
       status: 'enabled',
       disabledReason: null,
+      createdBy: `key:${owner.keys.test.id}`,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: endpoint.createdAt,
     });

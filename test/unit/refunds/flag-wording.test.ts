@@ -18,6 +18,10 @@ test.each<[FlagReason | FindingKind, string]>([
   ['account_unusable', 'The Stripe account cannot be used. Last answer: No answer.'],
   ['outcome_unknown', 'It is unknown whether Stripe has this refund. Last answer: No answer.'],
   ['no_answer', 'Stripe has this refund, but its state cannot be read. Last answer: No answer.'],
+  [
+    'answer_unreadable',
+    'Stripe answers about the payment, but not as documented, so this refund is not sent. Last answer: No answer.',
+  ],
   ['amount_differs', 'Stripe shows re_1 with 2501 JPY, but 15.00 USD was requested.'],
   ['missing_there', 'Failed here, but Stripe does not have re_1.'],
   [

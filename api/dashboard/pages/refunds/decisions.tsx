@@ -46,10 +46,15 @@ type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<Decis
 
 const decisions: Readonly<Record<string, Decide>> = { approve, reject, cancel, recheck, resolve };
 
+/** Those that move money, or settle what has become of it. */
+const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);
+
 /** `POST /refunds/:id/<decision>`. Of several decisions at once, one is done. */
 export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
   for (const [name, decide] of Object.entries(decisions)) {
-    scope.post(`/refunds/:id/${name}`, { config: { role: 'operator' } }, async (request, reply) => {
+    const role = 'operator' as const;
+    const config = confirmed.has(name) ? { role, confirm: true as const } : { role };
+    scope.post(`/refunds/:id/${name}`, { config }, async (request, reply) => {
       const { owner, actor, base } = contextOf(request);
       const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
       const result = await decide(deps, { refund, actor, body: request.body });

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import {
+  type ApiKeyScope,
   type ApiKeyStatus,
   type ApiKeySummary,
   apiKeyStatus,
@@ -13,9 +14,11 @@ import {
 } from '#shared/organizations/api-keys.ts';
 import { type CreatedKey, createdKeys } from '#shared/organizations/created-keys.ts';
 import { type ApiKeyPage, readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
+import { endedScopes } from '#shared/organizations/personal-scopes.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { isId } from '#shared/platform/ids.ts';
+import { type CreatedEndpoint, createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
@@ -91,11 +94,26 @@ async function show(
   const creators = page.keys.map(({ createdBy }) => createdBy);
   const names = await nameActors(deps.db, id, creators);
   const now = deps.clock.now();
-  const managers = page.keys.filter(({ scopes }) => scopes.includes('keys:manage'));
-  const actors = managers.map((key) => `key:${key.id}`);
+  const actors = page.keys.filter(mayHaveCreated).map((key) => `key:${key.id}`);
   const createdWithKeys = await createdKeys(deps.db, actors, now, id);
-  const view = { context, page, names, createdWithKeys, isNewest: before === undefined, now };
+  const endpoints = await createdEndpoints(deps.db, id, actors);
+  const ended = await endedScopes(deps.db, id, page.keys);
+  const view = {
+    context,
+    page,
+    names,
+    createdWithKeys,
+    endpoints,
+    ended,
+    isNewest: before === undefined,
+    now,
+  };
   return sendOnce(request, reply, { context, page: 'api-keys', part: <ApiKeys {...view} {...state} /> });
+}
+
+/** Whether a key can create what outlives it. */
+function mayHaveCreated({ scopes }: Pick<ApiKeySummary, 'scopes'>): boolean {
+  return scopes.includes('keys:manage') || scopes.includes('webhooks:manage');
 }
 
 /** The result of the last action. */
@@ -112,6 +130,10 @@ interface ApiKeysProps extends State {
   names: ReadonlyMap<string, string>;
   /** The keys that were created with keys of this page and are neither revoked nor expired. */
   createdWithKeys: readonly CreatedKey[];
+  /** The enabled webhook endpoints that keys of this page created. */
+  endpoints: readonly CreatedEndpoint[];
+  /** The scopes that keys have lost with the people behind them. */
+  ended: ReadonlyMap<string, readonly ApiKeyScope[]>;
   /** Whether this is the first page. */
   isNewest: boolean;
   now: Date;
@@ -168,10 +190,10 @@ const columns: readonly Column[] = [
   { title: 'Actions', kind: 'actions' },
 ];
 
-type RowView = Pick<ApiKeysProps, 'context' | 'createdWithKeys' | 'now'>;
+type RowView = Pick<ApiKeysProps, 'context' | 'createdWithKeys' | 'endpoints' | 'ended' | 'now'>;
 
 function rowOf(
-  { context, createdWithKeys, now }: RowView,
+  { context, createdWithKeys, endpoints, ended, now }: RowView,
   apiKey: ApiKeySummary,
   creator: string | undefined,
 ): TableRow {
@@ -186,6 +208,7 @@ function rowOf(
       </span>,
       <span class="small" key="scopes">
         {scopes.join(', ')}
+        <EndedScopes scopes={ended.get(id) ?? []} />
       </span>,
       <span key="created">
         <Moment at={createdAt} />
@@ -205,8 +228,11 @@ function rowOf(
           to={`${path}/${id}/revoke`}
         >
           <p>Requests with this key will fail immediately. This can't be undone.</p>
-          {scopes.includes('keys:manage') ? (
-            <WithCreated count={createdWithKeys.filter(({ creator }) => creator === `key:${id}`).length} />
+          {mayHaveCreated(apiKey) ? (
+            <WithCreated
+              keys={createdWithKeys.filter(({ creator }) => creator === `key:${id}`).length}
+              endpoints={endpoints.filter(({ createdBy }) => createdBy === `key:${id}`).length}
+            />
           ) : null}
         </Confirm>
       ) : null,
@@ -214,12 +240,22 @@ function rowOf(
   };
 }
 
+function EndedScopes({ scopes }: { scopes: readonly ApiKeyScope[] }) {
+  if (scopes.length === 0) return null;
+  return (
+    <span class="detail muted">{scopes.join(', ')} ended with the role of the person behind this key</span>
+  );
+}
+
 /** Shown also when there are none: the key may create one before it is revoked. */
-function WithCreated({ count }: { count: number }) {
+function WithCreated({ keys, endpoints }: { keys: number; endpoints: number }) {
   return (
     <label>
       <input type="checkbox" name="withCreated" value="yes" />
-      <span>Also revoke the keys that were created with it ({count} now).</span>
+      <span>
+        Also revoke the keys ({keys} now) and disable the webhook endpoints ({endpoints} now) that were
+        created with it.
+      </span>
     </label>
   );
 }

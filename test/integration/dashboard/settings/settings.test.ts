@@ -202,7 +202,7 @@ describe('API keys', () => {
     };
     const [alone, together] = [await newManager(), await newManager()];
     const { text } = await admin.visitor.get(apiKeys);
-    expect(rowOf(text, alone.id)).toContain('Also revoke the keys that were created with it (1 now).');
+    expect(rowOf(text, alone.id)).toContain('Also revoke the keys (1 now)');
     expect(rowOf(text, alone.created.id)).not.toContain('withCreated');
     await admin.visitor.post(`${apiKeys}/${alone.id}/revoke`);
     const { headers } = await admin.visitor.post(`${apiKeys}/${together.id}/revoke`, { withCreated: 'yes' });

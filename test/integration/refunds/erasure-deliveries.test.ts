@@ -1,0 +1,59 @@
+import { beforeEach, expect, test } from 'vitest';
+import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
+import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
+import { type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
+
+// A receiver repeats what it is sent. No worker but the test.
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+const customer = 'Ada Lovelace';
+beforeEach(async () => void (await newEndpoint(service)));
+
+/** Creates the deliveries of new events, and begins their attempts. */
+async function beginAttempts(): Promise<DeliveryClaim[]> {
+  const begun: DeliveryClaim[] = [];
+  const startUpTo = async (claim: (most: number) => Promise<DeliveryClaim[][]>) =>
+    void begun.push(...(await claim(5)).flat());
+  await createDeliveries(service.deps, { startUpTo }, new AbortController().signal);
+  return begun;
+}
+
+/** Records that each attempt got back what it sent. */
+async function endAttempts(claims: readonly DeliveryClaim[]): Promise<void> {
+  const results = claims.map(({ deliveryId, attemptNumber, event }) => ({
+    ...{ deliveryId, attemptNumber, waitedMs: 0, durationMs: 1, retryInMs: null, isGone: false, error: null },
+    ...{ responseStatus: 200, responseBody: JSON.stringify(event?.metadata) },
+  }));
+  await recordAttempts(service.deps.db, results);
+}
+
+test.each(['before', 'after'])(
+  'an attempt that begins while its refund is erased, and ends %s that, keeps nothing of the customer',
+  async (when) => {
+    const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
+    const { id } = (await service.call('POST', '/v1/refunds', { body: { ...body, metadata: { customer } } }))
+      .body.data;
+    const { erased, begun } = await withClient(service.databaseUrl, async (client) => {
+      await client.query('BEGIN');
+      // The last that an erasure changes before it commits.
+      await client.query('SELECT FROM refund_event WHERE refund_id = $1 FOR UPDATE', [id]);
+      const deps = { ...service.deps, db: service.ownerDb };
+      const request = { organizationId: service.organization.id, refundIds: [id], actor: 'cli:test' };
+      const erasure = eraseRefunds(deps, request);
+      await waitForLock(client, 1);
+      const attempts = await beginAttempts();
+      expect(JSON.stringify(attempts[0]?.event?.metadata)).toContain(customer);
+      if (when === 'before') await endAttempts(attempts);
+      await client.query('COMMIT');
+      return { erased: erasure, begun: attempts };
+    });
+    await erased;
+    if (when === 'after') await endAttempts(begun);
+    const deliveries = await service.deps.db.webhookDelivery.findMany({ where: { refundId: id } });
+    expect(deliveries.map(({ status }) => status)).toContain('succeeded');
+    expect(JSON.stringify(deliveries.map(({ attempts }) => attempts))).not.toContain(customer);
+  },
+);

@@ -1,0 +1,95 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { type ApiKeyScope, createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import type { TestOrganization } from '../../support/service.ts';
+import { waitForLock, withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
+
+// A key that someone else has seen is revoked, and with it what its holder left behind.
+const service = useService({ workers: 0 });
+let owner: TestOrganization;
+let stolen: { id: string; plaintext: string };
+beforeEach(async () => {
+  owner = await service.addOrganization('Own');
+  stolen = await newKey(['refunds:read', 'webhooks:manage']);
+});
+
+const newKey = async (scopes?: ApiKeyScope[]) =>
+  await createApiKey(service.deps, {
+    ...{ organizationId: owner.id, environment: 'test', actor: 'cli:root' },
+    ...(scopes === undefined ? {} : { scopes }),
+  });
+const own = () => ({ key: owner.keys.test.plaintext });
+const revoke = (withCreated = true) =>
+  revokeApiKey(service.deps, { keyId: stolen.id, actor: 'cli:root', withCreated });
+const endpointNow = async (id: string) =>
+  (await service.call('GET', `/v1/webhook-endpoints/${id}`, own())).body.data;
+
+describe('revoking a key with what it created', () => {
+  test('disables its webhook endpoints and ends what is pending, and no other', async () => {
+    const made = await newEndpoint(service, { key: stolen.plaintext });
+    const other = await newEndpoint(service, own());
+    const pending = await storeDelivery(service, made.id, { status: 'pending', nextAttemptAt: new Date() });
+    expect((await revoke(false)).endpoints).toMatchObject([{ id: made.id }]);
+    expect((await endpointNow(made.id)).status).toBe('enabled');
+    await revoke();
+    expect(await endpointNow(made.id)).toMatchObject({ status: 'disabled', disabledReason: 'requested' });
+    expect((await endpointNow(other.id)).status).toBe('enabled');
+    const where = { id: pending.id };
+    expect(await service.deps.db.webhookDelivery.findUnique({ where })).toMatchObject({ status: 'failed' });
+    expect((await auditOf(service, made.id)).at(-1)).toMatchObject({
+      ...{ actor: 'cli:root', action: 'webhook_endpoint.changed' },
+      detail: { environment: 'test', changed: 'status', status: 'disabled' },
+    });
+  });
+
+  test('disables an endpoint of another key that it turned to its own address', async () => {
+    const { id } = await newEndpoint(service, own());
+    const body = { url: 'https://attacker.example.com/' };
+    await service.call('PATCH', `/v1/webhook-endpoints/${id}`, { key: stolen.plaintext, body });
+    expect(await endpointNow(id)).toMatchObject({ ...body, createdBy: `key:${stolen.id}` });
+    await revoke();
+    expect((await endpointNow(id)).status).toBe('disabled');
+  });
+
+  test('leaves none that it creates at that moment', async () => {
+    const create = () =>
+      service.call('POST', '/v1/webhook-endpoints', {
+        key: stolen.plaintext,
+        body: { url: 'http://127.0.0.1:9/hooks' },
+      });
+    const started = await withClient(service.databaseUrl, async (client) => {
+      await client.query('BEGIN');
+      await client.query('SELECT 1 FROM organization FOR NO KEY UPDATE');
+      const ended = revoke();
+      await waitForLock(client, 1);
+      const created = create();
+      await waitForLock(client, 2);
+      await client.query('COMMIT');
+      return { ended, created };
+    });
+    await started.ended;
+    expect((await started.created).status).toBe(401);
+    expect(await service.deps.db.webhookEndpoint.count({ where: { organizationId: owner.id } })).toBe(0);
+  });
+});
+
+test('a key manages webhook endpoints only if it was made for that, and receives no events unless it may read them', async () => {
+  const body = { url: 'http://127.0.0.1:9/hooks' };
+  const create = async (key: string) => await service.call('POST', '/v1/webhook-endpoints', { key, body });
+  const byDefault = await create((await newKey()).plaintext);
+  expect([byDefault.status, byDefault.body.error?.message]).toEqual([
+    403,
+    expect.stringContaining('webhooks:manage'),
+  ]);
+  const alone = await newKey(['webhooks:manage']);
+  const refused = await create(alone.plaintext);
+  expect([refused.status, refused.body.error?.message]).toEqual([
+    403,
+    expect.stringContaining('refunds:read'),
+  ]);
+  const { id } = await newEndpoint(service, own());
+  const changed = await service.call('PATCH', `/v1/webhook-endpoints/${id}`, { key: alone.plaintext, body });
+  expect(changed.status).toBe(403);
+});
