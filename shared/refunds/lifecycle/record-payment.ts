@@ -1,4 +1,5 @@
 import { formatAmount } from '../../money/money.ts';
+import type { PaymentFacts } from '../../payments/payment.ts';
 import {
   asKnown,
   joinPayments,
@@ -7,7 +8,6 @@ import {
   type PaymentKey,
   refundsOf,
 } from '../../payments/payment.ts';
-import type { PaymentFacts } from '../../payments/read-payment.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
 import { isLive, type ProcessorPayment, type ProcessorRefund } from '../../processors/contract/processor.ts';
 import { holdsReservation, refundStatuses } from '../model/states.ts';
