@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
-import type { GivenKey } from '#shared/refunds/lifecycle/key-requests.ts';
+import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
 import type { Call, Operation } from '../operations/operation.ts';
 import { ignoredBody, optionalJsonBody } from './body.ts';

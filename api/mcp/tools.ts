@@ -8,7 +8,7 @@ import {
   type GivenKey,
   ownedKey,
   type RefundContent,
-} from '#shared/refunds/lifecycle/key-requests.ts';
+} from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern, jsonObject, required } from '../operations/fields.ts';
 import type { Call, Operation, OperationDependencies } from '../operations/operation.ts';
 import { checkPolicy, checkPolicySchema } from '../operations/policies.ts';

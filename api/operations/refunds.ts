@@ -4,14 +4,6 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
-import {
-  approveByKey,
-  cancelByKey,
-  createAndWait,
-  readWhenChanged,
-  refundRequestedBy,
-  rejectByKey,
-} from '#shared/refunds/lifecycle/key-requests.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import {
@@ -22,6 +14,14 @@ import {
 } from '#shared/refunds/model/refund.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { listRefunds as findRefunds } from '#shared/refunds/queries/find-refunds.ts';
+import {
+  approveByKey,
+  cancelByKey,
+  createAndWait,
+  readWhenChanged,
+  refundRequestedBy,
+  rejectByKey,
+} from '#shared/refunds/requests/key-requests.ts';
 import {
   checkedBy,
   jsonObject,

@@ -1,10 +1,10 @@
 import { formatAmount } from '../../money/money.ts';
-import type { PaymentFacts } from '../../payments/payment.ts';
 import {
   asKnown,
   joinPayments,
   type KnownPayment,
   lockPayment,
+  type PaymentFacts,
   type PaymentKey,
   refundsOf,
 } from '../../payments/payment.ts';
