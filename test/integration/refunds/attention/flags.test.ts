@@ -57,6 +57,36 @@ test('flags a refund whose settlement cannot be read, until the processor answer
   expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
 });
 
+test.each<[string, { status: string } | null, bigint, object, string[]]>([
+  ['is open', null, 2_500n, { status: 'processing', retryingSince: null }, []],
+  ['has completed', { status: 'succeeded' }, 2_500n, { status: 'completed' }, ['refund.completed']],
+  [
+    'has failed',
+    { status: 'failed' },
+    2_500n,
+    { status: 'failed', failureCode: 'unknown' },
+    ['refund.failed'],
+  ],
+  [
+    'has completed with another amount',
+    { status: 'succeeded' },
+    2_499n,
+    { status: 'processing', flagReason: 'amount_differs' },
+    [],
+  ],
+])('a refund of unknown outcome that %s when it is found', async (_, there, amount, expected, ends) => {
+  const { id, transactionId } = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+  const [found] = await service.sandbox.refunds({ transactionId });
+  if (there !== null) await service.sandbox.driveRefund(found?.id ?? '', there);
+  const setAmount = (to: bigint) =>
+    service.deps.db.$executeRaw`UPDATE refund SET amount = ${to} WHERE id = ${id}`;
+  await setAmount(amount);
+  expect(await reviewed(service, id)).toMatchObject({ externalRefundId: found?.id, ...expected });
+  const begun = ['refund.created', 'attempt.unknown', 'lookup.found'];
+  expect(await timelineOf(service, id)).toEqual([...begun, ...ends]);
+  await setAmount(2_500n);
+});
+
 test('lists a discrepancy of an ended refund until the processor agrees again, or a person dismisses it', async () => {
   const refund = await completedRefund(service, 'stripe');
   await service.deps.db.$executeRaw`UPDATE refund SET external_refund_id = 're_gone' WHERE id = ${refund.id}`;

@@ -26,6 +26,12 @@ const stripe = {
     const credentials = { secretKey, apiBase };
     await setProcessorAccount(service.deps, { ...account(), credentials, actor: 'test' });
   },
+  /** As for a key of the encryption that is gone. */
+  async spoilStored() {
+    await service.deps.db.$executeRaw`
+      UPDATE processor_account SET encrypted_credentials = '\\x00', updated_at = service_time()
+      WHERE id = ${(await stripe.read()).id}`;
+  },
   /** Whether its credentials were refused. */
   isMarked: async () => (await stripe.read()).misconfiguredAt !== null,
 };
@@ -35,18 +41,25 @@ afterEach(async () => {
   await expectInvariants(service);
 });
 
-test('flags what needs refused credentials at once, with the account, until new ones are set', async () => {
+test.each([
+  ['refused', () => stripe.setKey('sk_test_invalid')],
+  ['unreadable', stripe.spoilStored],
+])('flags what needs %s credentials at once, with the account, until new ones are set', async (_, spoil) => {
   const unknown = await flaggedUnknown(service, 'stripe', 'reset');
   const accepted = await createdRefund(service, 'stripe');
   await advanceRefund(service.deps, accepted.id);
   const fresh = await createdRefund(service, 'stripe');
-  await stripe.setKey('sk_test_invalid');
+  await spoil();
   for (const { id } of [unknown, accepted, fresh]) {
     await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
-    const flagged = await reviewed(service, id);
-    expect(flagged.flagReason).toBe('account_unusable');
+    if (id === fresh.id) await advanceRefund(service.deps, id);
+    else await reviewed(service, id);
+    expect((await rowOf(service, id)).flagReason).toBe('account_unusable');
     expect(await stripe.isMarked()).toBe(true);
   }
+  // Nothing was sent, so a lookup is not needed.
+  const unsent = { unknownSince: null, attempts: [{ number: 1, outcome: 'misconfigured' }] };
+  expect(await rowOf(service, fresh.id)).toMatchObject(unsent);
   const { accounts, refunds } = await readAttention(service.deps.db, undefined);
   const next = `account set --organization ${service.organization.id} --environment test --processor stripe`;
   expect(accounts).toMatchObject([{ next }]);
