@@ -11,7 +11,7 @@ const ofLifecycle = {
   setupFiles: 'test/support/own-fetch.ts',
   include: [
     'test/integration/refunds/lifecycle/{lifecycle,step-failures}.test.ts',
-    'test/integration/refunds/attention/{flags,refused-credentials}.test.ts',
+    'test/integration/refunds/attention/flags.test.ts',
   ],
   // A mutated refund may wait for ever. A test that fails ends sooner than one whose process has to be ended and started again.
   testTimeout: 20_000,
