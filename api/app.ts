@@ -1,7 +1,7 @@
 import { EventFeed } from '#shared/events/feed.ts';
 import { newRequestId } from '#shared/platform/ids.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
-import { RefundWatcher } from '#shared/refunds/queries/refund-watcher.ts';
+import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { handOverUnknown, type SecondApp } from './hand-over.ts';
 import { authenticate } from './http/authenticate.ts';
 import type { ApiDependencies } from './http/dependencies.ts';

@@ -4,7 +4,7 @@ import { newId } from '#shared/platform/ids.ts';
 import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
-import { openRefundWork } from './advance/refund-work.ts';
+import { openRefundWork } from './advance/advance-refund.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import type { DueWork } from './schedule/due-work.ts';

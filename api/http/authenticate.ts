@@ -1,16 +1,16 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { hashApiKey } from '#shared/organizations/api-keys.ts';
 import {
   findApiKey,
+  hashApiKey,
   hasKeyFormat,
   noteApiKeyUse,
   readValidHashes,
 } from '#shared/organizations/find-api-key.ts';
-import { networkOf } from '#shared/people/sign-in/network.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { networkOf } from '#shared/platform/network.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { OverloadError } from './overload.ts';
 import { Room } from './room.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import fp from 'fastify-plugin';
-import { networkOf } from '#shared/people/sign-in/network.ts';
 import type { ServiceSettings } from '#shared/platform/config.ts';
+import { networkOf } from '#shared/platform/network.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { OverloadError } from './overload.ts';
 

@@ -4,8 +4,8 @@ import type { EventFeed } from '#shared/events/feed.ts';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import type { ErrorCode } from '#shared/platform/errors.ts';
+import type { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
-import type { RefundWatcher } from '#shared/refunds/queries/refund-watcher.ts';
 import type { GivenKey, Outcome } from '#shared/refunds/requests/key-requests.ts';
 
 /** What operations need, beside what every process has. */

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { networkOf } from '#shared/people/sign-in/network.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { networkOf } from '#shared/platform/network.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { answerChallenge, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
 import { rawBody } from '../http/body.ts';

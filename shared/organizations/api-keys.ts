@@ -8,12 +8,12 @@ import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
-import { sha256 } from '../platform/secrets.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type CreatedEndpoint, createdEndpoints, disableEndpoints } from '../webhooks/created-endpoints.ts';
 import { endPendingDeliveries } from '../webhooks/deliveries.ts';
 import { checkAgentKeyCount } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
+import { hashApiKey, keyPattern } from './find-api-key.ts';
 import { requirePersonBehind } from './personal-scopes.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
@@ -48,18 +48,11 @@ const dayMs = 86_400_000;
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 const secretLength = 32;
-/** The format of a key; the group is its environment. */
-export const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
 
 /** Generates a key: the environment's prefix and 32 random letters and digits, 190 bits. */
 export function generateApiKey(environment: Environment): string {
   const secret = Array.from({ length: secretLength }, () => alphabet[randomInt(alphabet.length)]).join('');
   return `svc_${environment}_${secret}`;
-}
-
-/** The hash under which a key is stored. */
-export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
-  return sha256(key);
 }
 
 /** A key without its hash, for display. */

@@ -1,7 +1,15 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { ApiKey, Database, Reads } from '../platform/database.ts';
+import { sha256 } from '../platform/secrets.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
-import { hashApiKey, keyPattern } from './api-keys.ts';
+
+/** The format of a key; the group is its environment. */
+export const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
+
+/** The hash under which a key is stored. */
+export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
+  return sha256(key);
+}
 
 /** The database leaves revoked and expired keys out, so that they take exactly as long as unknown ones. */
 async function readByHash(reads: Reads, hashes: readonly string[]): Promise<Map<string, ApiKey>> {

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '#shared/dependencies.ts';
-import { apiKeyScopes, createApiKey, hashApiKey } from '#shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { hashApiKey } from '#shared/organizations/find-api-key.ts';
 import { createUser } from '#shared/people/members/users.ts';
 import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { openDatabase, type ProcessorAccount } from '#shared/platform/database.ts';

@@ -1,11 +1,13 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import { lockPaymentOf, markPaymentStale } from '#shared/payments/payment.ts';
 import { isDatabaseUnavailable, type Refund } from '#shared/platform/database.ts';
+import { warnSparingly } from '#shared/platform/log.ts';
 import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
-import { type Claim, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { type DueWork, openDueWork } from '../schedule/due-work.ts';
 import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
 import { inStepSpan, recordWait, setOutcome, withCallSpans } from './step-span.ts';
@@ -21,6 +23,25 @@ import { stepFailed } from './unanswered.ts';
 
 /** Steps that are taken at once at most; a worker claims what is still due later. */
 const maxSteps = 8;
+
+/**
+ * Advances the refunds of a processor that are due. Only the database says what is due, so an emptied or unreachable queue delays
+ * a refund and never loses it.
+ */
+export function openRefundWork(deps: Dependencies, processor: string): DueWork {
+  return openDueWork({
+    places: deps.settings.WORKER_CONCURRENCY,
+    claimDue: async (most) =>
+      deps.settings.RESTORED
+        ? { claims: [], isMore: false, isWaiting: false }
+        : await claimDueRefunds(deps, processor, most),
+    work: (claim) => advanceRefund(deps, claim),
+    warn: warnSparingly(
+      deps.log.child({ processor }),
+      'refunds could not be advanced; they are claimed again once they are due and their leases have ended',
+    ),
+  });
+}
 
 /**
  * Takes the steps of a refund that are due, from one that was claimed: call the processor, record what follows, claim again.

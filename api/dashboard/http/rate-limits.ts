@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyRequest } from 'fastify';
-import { networkOf } from '#shared/people/sign-in/network.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { networkOf } from '#shared/platform/network.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { limitRate } from '../../http/rate-limit.ts';
 import type { Api } from '../../http/route.ts';

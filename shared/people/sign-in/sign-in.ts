@@ -1,9 +1,9 @@
 import type { Dependencies } from '../../dependencies.ts';
+import { networkOf } from '../../platform/network.ts';
 import { isEmail, normalizeEmail } from '../email.ts';
 import type { HashUse } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { type Attempt, type Attempted, attempt, type RefusalLog } from './lockout.ts';
-import { networkOf } from './network.ts';
 import { verifyPassword } from './passwords.ts';
 import type { Proof } from './sessions.ts';
 

@@ -6,7 +6,7 @@ import { requestDigestOf } from '../../platform/request-digest.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
 import { keyReused, notKnown } from '../model/refusals.ts';
-import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
+import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
 
 /**
  * The immediate result of a request to cancel.

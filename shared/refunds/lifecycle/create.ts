@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.ts';
-import { asKnown, remainingOf } from '../../payments/payment.ts';
-import type { PaymentFacts } from '../../payments/read-payment.ts';
+import { asKnown, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
 import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';

@@ -1,6 +1,11 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { type KnownPayment, type PaymentKey, remainingOf } from '../../payments/payment.ts';
-import { type PaymentFacts, readFacts } from '../../payments/read-payment.ts';
+import {
+  type KnownPayment,
+  type PaymentFacts,
+  type PaymentKey,
+  readFacts,
+  remainingOf,
+} from '../../payments/payment.ts';
 import type { ApiKey, Payment } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';

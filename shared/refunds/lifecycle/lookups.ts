@@ -1,5 +1,4 @@
-import type { PaymentKey } from '../../payments/payment.ts';
-import type { StoredPayment } from '../../payments/read-payment.ts';
+import type { PaymentKey, StoredPayment } from '../../payments/payment.ts';
 import type { Payment, Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { shareRead } from '../../platform/shared-statement.ts';

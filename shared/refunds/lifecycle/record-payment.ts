@@ -4,10 +4,10 @@ import {
   joinPayments,
   type KnownPayment,
   lockPayment,
+  type PaymentFacts,
   type PaymentKey,
   refundsOf,
 } from '../../payments/payment.ts';
-import type { PaymentFacts } from '../../payments/read-payment.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
 import { isLive, type ProcessorPayment, type ProcessorRefund } from '../../processors/contract/processor.ts';
 import { holdsReservation, refundStatuses } from '../model/states.ts';

@@ -11,12 +11,12 @@ import {
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';
+import type { RefundWatcher, WatchedRefund } from '../lifecycle/refund-watcher.ts';
 import type { InitiatedBy } from '../model/reasons.ts';
 import { asCreated, type PublicRefund, type RefundDetails, toPublicRefund } from '../model/refund.ts';
 import { nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
 import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
-import type { RefundWatcher, WatchedRefund } from '../queries/refund-watcher.ts';
 
 // What holders of API keys request of refunds, whichever way they are connected.
 

@@ -18,6 +18,7 @@ export default {
   ignoreStatic: true,
   concurrency: 2,
   dryRunTimeoutMinutes: 20,
+  timeoutMS: ofLifecycle ? 60_000 : 5_000,
   tempDirName: 'test/output/mutants',
   reporters: ['clear-text', 'json', 'progress-append-only'],
   jsonReporter: { fileName: 'test/output/mutants.json' },

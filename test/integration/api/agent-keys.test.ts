@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { maxAgentKeys } from '#shared/organizations/agent-keys.ts';
-import { apiKeyScopes, createApiKey, generateApiKey, hashApiKey } from '#shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey, generateApiKey } from '#shared/organizations/api-keys.ts';
+import { hashApiKey } from '#shared/organizations/find-api-key.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { auditOf } from '../../support/audit-log.ts';

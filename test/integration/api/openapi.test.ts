@@ -9,7 +9,7 @@ import { readDocument, type ServedDocument } from '../../support/http/openapi-do
 import type { ParsedJson } from '../../support/parsed-json.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService();
+const service = useService({ workers: 0 });
 
 /** A response of an operation. */
 interface Declared {

@@ -9,7 +9,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
-const service = useService();
+const service = useService({ workers: 0 });
 let base: string;
 let admin: DashboardVisitor;
 

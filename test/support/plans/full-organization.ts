@@ -54,7 +54,7 @@ export async function fillOrganization(
     );
     await client.query(
       `insert into processor_event (account_id, external_event_id, type, received_at)
-       select account.id, 'evt_' || n, 'refund.updated', now() - n * interval '2.2 minutes'
+       select account.id, 'evt_' || n, 'refund.updated', now() - n * interval '4.4 minutes'
        from generate_series(1, $2::int) as n, (select id from processor_account where organization_id = $1 limit 1) as account`,
       [organizationId, count],
     );

@@ -27,7 +27,7 @@ import { refundRequest } from '../refunds/refund-requests.ts';
 import type { TestService } from '../service.ts';
 
 /** Refunds, payments, due work and deliveries. */
-export const count = 20_000;
+export const count = 10_000;
 
 /** Something that the service does, with what it may read at most if that is more than usual. */
 export type Step = Run | { rows?: number; pages?: number; run: Run };
@@ -210,7 +210,7 @@ export function stepsOf(
         `a list: ${filter}`,
         {
           // With statistics, every refund with this value may be read.
-          ...(filter.startsWith('metadata') ? { rows: 8_000, pages: 4_000 } : {}),
+          ...(filter.startsWith('metadata') ? { rows: 4_000, pages: 2_000 } : {}),
           run: get(`/v1/refunds?${filter}`),
         },
       ]),
@@ -235,8 +235,8 @@ export function stepsOf(
         await searchRefunds(db, owner, { q }, { cursor: null, limit: 50 });
     },
     'an overview': {
-      rows: 6_000,
-      pages: 6_000,
+      rows: 3_000,
+      pages: 3_000,
       run: () => readOverview(db, owner, { now: new Date(), days: 7, currency: null }),
     },
     'the state of the service': {

@@ -1,6 +1,10 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import type { KnownPayment, PaymentKey } from '#shared/payments/payment.ts';
-import { type PaymentFacts, readFacts } from '#shared/payments/read-payment.ts';
+import {
+  type KnownPayment,
+  type PaymentFacts,
+  type PaymentKey,
+  readFacts,
+} from '#shared/payments/payment.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
 import type { TestService } from '../service.ts';

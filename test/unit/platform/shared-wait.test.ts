@@ -3,7 +3,7 @@ import { EventWatcher } from '#shared/events/event-watcher.ts';
 import type { Reads } from '#shared/platform/database.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { SharedWait } from '#shared/platform/shared-wait.ts';
-import { RefundWatcher } from '#shared/refunds/queries/refund-watcher.ts';
+import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 
 function startLog() {
   const logged: { level: number; msg: string }[] = [];

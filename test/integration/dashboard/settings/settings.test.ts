@@ -1,12 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  createApiKey,
-  defaultScopes,
-  generateApiKey,
-  hashApiKey,
-  revokeApiKey,
-} from '#shared/organizations/api-keys.ts';
+import { createApiKey, defaultScopes, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import { hashApiKey } from '#shared/organizations/find-api-key.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { openLog } from '#shared/platform/log.ts';

@@ -3,7 +3,7 @@ import { setupCode } from '#shared/people/members/first-owner.ts';
 import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
 import { useService } from '#test/support/use-service.ts';
 
-const service = useService();
+const service = useService({ workers: 0 });
 
 test.each([
   ['code', { code: 'AAAA-BBBB-CCCC' }, 'Is incorrect.'],

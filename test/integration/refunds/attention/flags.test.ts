@@ -1,5 +1,9 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { readAttention } from '#api/cli/reports/refund-attention.ts';
+import { markPaymentStale } from '#shared/payments/payment.ts';
+import { loadAccount, markMisconfigured } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { adminCliOf, onlyLine } from '#test/support/processes/admin-cli.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
@@ -11,7 +15,7 @@ import {
   useServiceThatFlags,
 } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
-import { newPayment } from '#test/support/refunds/payments.ts';
+import { newPayment, readPayment } from '#test/support/refunds/payments.ts';
 import { type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
 import { askToCancel } from '#test/support/refunds/refund-work.ts';
 
@@ -55,6 +59,36 @@ test('flags a refund whose settlement cannot be read, until the processor answer
   expect(await timelineOf(service, id)).toContain('settlement.flagged');
   const answered = await reviewed(service, id);
   expect(answered).toMatchObject({ flaggedAt: null, retryingSince: null });
+});
+
+test.each<[string, { status: string } | null, bigint, object, string[]]>([
+  ['is open', null, 2_500n, { status: 'processing', retryingSince: null }, []],
+  ['has completed', { status: 'succeeded' }, 2_500n, { status: 'completed' }, ['refund.completed']],
+  [
+    'has failed',
+    { status: 'failed' },
+    2_500n,
+    { status: 'failed', failureCode: 'unknown' },
+    ['refund.failed'],
+  ],
+  [
+    'has completed with another amount',
+    { status: 'succeeded' },
+    2_499n,
+    { status: 'processing', flagReason: 'amount_differs' },
+    [],
+  ],
+])('a refund of unknown outcome that %s when it is found', async (_, there, amount, expected, ends) => {
+  const { id, transactionId } = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
+  const [found] = await service.sandbox.refunds({ transactionId });
+  if (there !== null) await service.sandbox.driveRefund(found?.id ?? '', there);
+  const setAmount = (to: bigint) =>
+    service.deps.db.$executeRaw`UPDATE refund SET amount = ${to} WHERE id = ${id}`;
+  await setAmount(amount);
+  expect(await reviewed(service, id)).toMatchObject({ externalRefundId: found?.id, ...expected });
+  const begun = ['refund.created', 'attempt.unknown', 'lookup.found'];
+  expect(await timelineOf(service, id)).toEqual([...begun, ...ends]);
+  await setAmount(2_500n);
 });
 
 test('lists a discrepancy of an ended refund until the processor agrees again, or a person dismisses it', async () => {
@@ -128,4 +162,87 @@ test('does not take a void for that of a cancelled refund while it is, or may be
   expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
   expect(await reviewed(service, voiding.id)).toMatchObject({ status: 'completed' });
   expect(await reviewed(service, cancelled.id)).toMatchObject({ status: 'cancelled', flaggedAt: null });
+});
+
+describe('credentials', () => {
+  const account = () =>
+    ({ organizationId: service.organization.id, environment: 'test', processor: 'stripe' }) as const;
+  const stripe = {
+    read: () => loadAccount(service.deps.db, account()),
+    async setKey(secretKey: string) {
+      const { apiBase } = sandboxCredentials('test', service.sandboxUrl).stripe;
+      const credentials = { secretKey, apiBase };
+      await setProcessorAccount(service.deps, { ...account(), credentials, actor: 'test' });
+    },
+    /** As for a key of the encryption that is gone. */
+    async spoilStored() {
+      await service.deps.db.$executeRaw`
+        UPDATE processor_account SET encrypted_credentials = '\\x00', updated_at = service_time()
+        WHERE id = ${(await stripe.read()).id}`;
+    },
+    /** Whether its credentials were refused. */
+    isMarked: async () => (await stripe.read()).misconfiguredAt !== null,
+  };
+
+  afterEach(() => stripe.setKey('sk_test_sandbox'));
+
+  test.each([
+    ['refused', () => stripe.setKey('sk_test_invalid')],
+    ['unreadable', stripe.spoilStored],
+  ])(
+    'flags what needs %s credentials at once, with the account, until new ones are set',
+    async (_, spoil) => {
+      const unknown = await flaggedUnknown(service, 'stripe', 'reset');
+      const accepted = await createdRefund(service, 'stripe');
+      await advanceRefund(service.deps, accepted.id);
+      const fresh = await createdRefund(service, 'stripe');
+      await spoil();
+      for (const { id } of [unknown, accepted, fresh]) {
+        await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
+        if (id === fresh.id) await advanceRefund(service.deps, id);
+        else await reviewed(service, id);
+        expect((await rowOf(service, id)).flagReason).toBe('account_unusable');
+        expect(await stripe.isMarked()).toBe(true);
+      }
+      // Nothing was sent, so a lookup is not needed.
+      const unsent = { unknownSince: null, attempts: [{ number: 1, outcome: 'misconfigured' }] };
+      expect(await rowOf(service, fresh.id)).toMatchObject(unsent);
+      const { accounts, refunds } = await readAttention(service.deps.db, undefined);
+      const next = `account set --organization ${service.organization.id} --environment test --processor stripe`;
+      expect(accounts).toMatchObject([{ next }]);
+      expect(Object.keys(accounts[0]?.account ?? {})).not.toContain('encryptedCredentials');
+      const ours = [unknown.id, accepted.id, fresh.id];
+      const listedNext = refunds.filter(({ refund }) => ours.includes(refund.id)).map((item) => item.next);
+      expect(listedNext).toEqual([next, next, next]);
+      await stripe.setKey('sk_test_sandbox');
+      for (const { id } of [unknown, accepted, fresh]) await advanceRefund(service.deps, id);
+      for (const { id } of [unknown, accepted, fresh])
+        expect((await rowOf(service, id)).flaggedAt).toBeNull();
+    },
+  );
+
+  test('does not mark new credentials for a refusal of the old ones', async () => {
+    const old = await stripe.read();
+    await stripe.setKey('sk_test_sandbox');
+    await markMisconfigured(service.deps, old, { code: 'expired', message: 'expired' });
+    expect(await stripe.isMarked()).toBe(false);
+  });
+
+  test('clears the mark of an account with any answer', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    const calls = {
+      read: async () => {
+        await markPaymentStale(service.deps.db, refund.paymentId);
+        await readPayment(service.deps, refund);
+      },
+      send: () => advanceRefund(service.deps, refund.id),
+      check: () => reviewed(service, refund.id),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      await markMisconfigured(service.deps, await stripe.read(), { code: 'x', message: 'x' });
+      expect(await stripe.isMarked()).toBe(true);
+      await call();
+      expect(await stripe.isMarked(), name).toBe(false);
+    }
+  });
 });

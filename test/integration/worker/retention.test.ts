@@ -1,0 +1,129 @@
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { newId } from '#shared/platform/ids.ts';
+import { expireInvitations, expireSessions, expireWebhooks } from '#worker/schedule/retention.ts';
+import { newEmail } from '../../support/people.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
+
+const service = useService({ workers: 0, settings: { WEBHOOK_RETENTION_DAYS: 10 } });
+const hourMs = 60 * 60 * 1000;
+const dayMs = 24 * hourMs;
+
+const digest = () => Uint8Array.from(createHash('sha256').update(randomBytes(16)).digest());
+const ago = (ms: number) => new Date(Date.now() - ms);
+
+async function accountId(): Promise<string> {
+  const { organization } = service;
+  const where = { organizationId: organization.id, environment: 'test', processor: 'stripe' } as const;
+  return (await service.deps.db.processorAccount.findFirstOrThrow({ where })).id;
+}
+
+async function storeEvents(count: number, receivedAt: Date): Promise<void> {
+  const account = await accountId();
+  await service.deps.db.processorEvent.createMany({
+    data: Array.from({ length: count }, () => {
+      return { accountId: account, externalEventId: randomUUID(), type: 'refund.updated', receivedAt };
+    }),
+  });
+}
+
+test('a worker deletes events after 30 days, however many there are, and no sooner', async () => {
+  const { db } = service.deps;
+  const now = Date.now();
+  await storeEvents(2_500, new Date(now - 30 * dayMs - 60_000));
+  await storeEvents(3, new Date(now - 30 * dayMs + 60_000));
+  const old = { receivedAt: { lt: new Date(now - 30 * dayMs) } };
+  const worker = service.startWorker();
+  await waitFor(
+    'the old events to be gone',
+    async () => (await db.processorEvent.count({ where: old })) === 0,
+  );
+  await worker.close();
+  expect(await db.processorEvent.count()).toBe(3);
+});
+
+async function storeSessions(count: number, expiresAt: Date): Promise<void> {
+  const times = { createdAt: ago(dayMs), lastSeenAt: ago(dayMs), expiresAt };
+  const user = { id: newId('usr'), email: newEmail(), passwordHash: 'none' };
+  const { id: userId } = await service.deps.db.user.create({ data: user });
+  const row = () => ({ id: newId('ses'), hash: digest(), userId, data: {}, ...times });
+  await service.deps.db.session.createMany({ data: Array.from({ length: count }, row) });
+}
+
+test('deletes all expired sessions and no others', async () => {
+  await storeSessions(2_500, ago(1));
+  await storeSessions(3, new Date(Date.now() + hourMs));
+  await expireSessions(service.deps);
+  expect(await service.deps.db.session.count()).toBe(3);
+});
+
+test('deletes sign-in failures after a day, not earlier', async () => {
+  const { db } = service.deps;
+  const row = (lastFailedAt: Date) => ({ subject: digest(), failures: 3, lastFailedAt });
+  await db.lockout.createMany({ data: [row(ago(dayMs + hourMs)), row(ago(dayMs - hourMs))] });
+  await expireSessions(service.deps);
+  expect(await db.lockout.count()).toBe(1);
+});
+
+test('deletes invitations 90 days after they expire, not earlier', async () => {
+  const { db } = service.deps;
+  const { id: organizationId } = service.organization;
+  const row = (email: string, expiresAt: Date, acceptedAt: Date | null = null) => ({
+    ...{ id: newId('inv'), organizationId, email, role: 'viewer' as const, tokenHash: digest() },
+    ...{ invitedBy: 'test', createdAt: expiresAt, expiresAt, acceptedAt },
+  });
+  const [old, recent] = [ago(91 * dayMs), ago(89 * dayMs)];
+  await db.invitation.createMany({
+    data: [row('a@example.com', old), row('b@example.com', old, old), row('c@example.com', recent)],
+  });
+  await expireInvitations(service.deps);
+  expect((await db.invitation.findMany()).map(({ email }) => email)).toEqual(['c@example.com']);
+});
+
+describe('webhooks to endpoints', () => {
+  beforeEach(async () => {
+    await service.deps.db.webhookDelivery.deleteMany();
+  });
+
+  const keptIds = async () => {
+    const kept = await service.deps.db.webhookDelivery.findMany({ orderBy: { createdAt: 'asc' } });
+    return kept.map(({ id }) => id);
+  };
+
+  test('deletes deliveries that ended after the days of the setting and no sooner', async () => {
+    const { id } = await newEndpoint(service);
+    await storeDelivery(service, id, { createdAt: ago(10.1 * dayMs) });
+    const due = { status: 'pending', nextAttemptAt: ago(-1 * dayMs), createdAt: ago(11 * dayMs) } as const;
+    const kept = [
+      await storeDelivery(service, id, due),
+      await storeDelivery(service, id, { status: 'succeeded', createdAt: ago(9.9 * dayMs) }),
+    ];
+    await expireWebhooks(service.deps);
+    expect(await keptIds()).toEqual(kept.map((each) => each.id));
+    expect(await service.deps.db.webhookEndpoint.count({ where: { id } })).toBe(1);
+  });
+
+  test('deletes a deleted endpoint with all its deliveries, however many there are', async () => {
+    const [gone, other] = [await newEndpoint(service), await newEndpoint(service)];
+    const row = {
+      endpointId: gone.id,
+      type: 'refund.failed',
+      status: 'failed',
+      createdAt: new Date(),
+    } as const;
+    await service.deps.db.webhookDelivery.createMany({
+      data: Array.from({ length: 2_300 }, () => ({ ...row, id: newId('del'), eventId: newId('evt') })),
+    });
+    const { id: keptId } = await storeDelivery(service, other.id);
+    await expireWebhooks(service.deps);
+    expect(await keptIds()).toHaveLength(2_301);
+    expect((await service.call('DELETE', `/v1/webhook-endpoints/${gone.id}`)).status).toBe(200);
+    await expireWebhooks(service.deps);
+    expect(await keptIds()).toEqual([keptId]);
+    const left = await service.deps.db.webhookEndpoint.findMany({ select: { id: true } });
+    expect(left.map(({ id }) => id)).not.toContain(gone.id);
+    expect(left.map(({ id }) => id)).toContain(other.id);
+  });
+});
