@@ -192,6 +192,7 @@ describe('credentials', () => {
   ])(
     'flags what needs %s credentials at once, with the account, until new ones are set',
     async (_, spoil) => {
+      const ended = await completedRefund(service, 'stripe');
       const unknown = await flaggedUnknown(service, 'stripe', 'reset');
       const accepted = await createdRefund(service, 'stripe');
       await advanceRefund(service.deps, accepted.id);
@@ -207,6 +208,10 @@ describe('credentials', () => {
       // Nothing was sent, so a lookup is not needed.
       const unsent = { unknownSince: null, attempts: [{ number: 1, outcome: 'misconfigured' }] };
       expect(await rowOf(service, fresh.id)).toMatchObject(unsent);
+      expect(await timelineOf(service, fresh.id)).toEqual(['refund.created', 'attempt.misconfigured']);
+      // What may have been sent still needs one.
+      expect((await rowOf(service, unknown.id)).unknownSince).not.toBeNull();
+      expect(await reviewed(service, ended.id)).toMatchObject({ status: 'completed', flaggedAt: null });
       const { accounts, refunds } = await readAttention(service.deps.db, undefined);
       const next = `account set --organization ${service.organization.id} --environment test --processor stripe`;
       expect(accounts).toMatchObject([{ next }]);

@@ -71,7 +71,8 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     const limited = { processor: 'stripe', operation: 'refund.create', kind: 'rate-limit', times: null };
     await service.sandbox.fault(limited);
     const { body } = await create(service, transactionId, async);
-    await waitFor('the first try', async () => (await rowOf(service, body.data.id)).retryingSince);
+    await waitFor('two tries', async () => (await rowOf(service, body.data.id)).consecutiveFailures > 1);
+    expect(await timelineOf(service, body.data.id)).not.toContain('attempt.unknown');
     const retryingSince = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1000);
     await service.deps.db.refundWork.update({ where: { refundId: body.data.id }, data: { retryingSince } });
     const refund = await untilStatus(service, body.data.id, 'failed');
