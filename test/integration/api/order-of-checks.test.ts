@@ -67,7 +67,7 @@ describe('the rate limit', () => {
     const { key, plaintext } = await createApiKey(limited.deps, owner);
     // By default, a key has every scope but these.
     const rest = apiKeyScopes.filter((scope) => !key.scopes.includes(scope));
-    expect(rest).toEqual(['refunds:approve', 'keys:manage']);
+    expect(rest).toEqual(['refunds:approve', 'webhooks:manage', 'keys:manage']);
     expect(await statusesOf(plaintext)).toEqual(new Set([403, 429]));
     expect(await statusesOf(`svc_test_${'x'.repeat(32)}`)).toEqual(new Set([401]));
   });

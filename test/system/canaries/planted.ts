@@ -54,15 +54,19 @@ export const owned = {
   },
 } satisfies Record<string, { canary: Canary; columns: readonly string[] }>;
 
-/** Columns of bytes, which are encrypted or hashed, as a test below shows. */
+/** Columns of bytes: encrypted, hashed, or the salt of a hash. */
 export const sealedColumns = [
   'public.api_key.hash',
   'public.invitation.token_hash',
   'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
   'public.refund.fingerprint',
+  'public.refund_event.hash',
+  'public.refund_event.words_digest',
+  'public.refund_event.words_salt',
   'public.second_factor.encrypted_secret',
   'public.session.hash',
+  'public.timeline_root.root',
   'public.webhook_endpoint.encrypted_previous_secret',
   'public.webhook_endpoint.encrypted_secret',
 ];
