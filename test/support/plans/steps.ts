@@ -264,14 +264,9 @@ export function stepsOf(
         { ...theirs, id: transactionId },
       ] as never);
     },
-    'what a processor should have': {
-      // Refunds have no index by the time at which they were accepted.
-      rows: count + 1_000,
-      pages: count + 2_000,
-      run: async () => {
-        const window = { from: new Date(Date.now() - 86_400_000), to: new Date() };
-        for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
-      },
+    'what a processor should have': async () => {
+      const window = { from: new Date(Date.now() - 3_600_000), to: new Date() };
+      for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
     },
     'deliveries of new events': async () => {
       key = randomUUID();
