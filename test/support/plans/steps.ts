@@ -200,6 +200,11 @@ export function stepsOf(
         },
       ]),
     ),
+    'a list of a currency that is new': async () => {
+      key = randomUUID();
+      await create({ transactionId: await newPayment(service, { currency: 'jpy' }), currency: 'jpy' });
+      await get('/v1/refunds?currency=jpy&limit=1')();
+    },
     'the feed': get('/v1/events'),
     'a feed of a rare type': get('/v1/events?type=refund.cancelled'),
     ...Object.fromEntries(
