@@ -57,11 +57,10 @@ export async function findRecordedIds(db: Database, theirs: readonly ListedRefun
 
 /** Transaction ids of the account's refunds that await approval. */
 export async function findPaymentsAwaitingApproval(db: Database, account: Account): Promise<string[]> {
-  const waiting = await db.refund.findMany({
-    where: { ...scopeOf(account), status: 'pending' },
-    distinct: ['paymentId'],
-    select: { transactionId: true },
-  });
+  // The status is a literal, because a parameter would not match the index of all but those that have completed.
+  const waiting = await db.$queryRaw<{ transactionId: string }[]>`
+    SELECT DISTINCT ON (payment_id) transaction_id AS "transactionId" FROM refund
+    WHERE ${ownerSql(account)} AND status = 'pending' AND processor = ${account.processor}`;
   return waiting.map(({ transactionId }) => transactionId);
 }
 
