@@ -132,13 +132,28 @@ export async function findRefundsNeedingAttention(
   scope: AttentionScope,
 ): Promise<RefundWithWork[]> {
   const [pending, flagged] = await Promise.all([
-    db.refund.findMany({ where: { ...scope, status: 'pending' }, include: { work: true } }),
+    findPending(db, scope),
     db.refundWork.findMany({ where: { ...scope, flaggedAt: { not: null } }, include: { refund: true } }),
   ]);
   const found = [...pending, ...flagged.map(({ refund, ...work }) => ({ ...refund, work }))];
   // One that awaits approval may be flagged as well.
   const once = [...new Map(found.map((refund) => [refund.id, refund])).values()];
   return once.sort((a, b) => a.createdAt.getTime() - b.createdAt.getTime() || (a.id < b.id ? -1 : 1));
+}
+
+async function findPending(
+  db: Database,
+  { organizationId, environment }: AttentionScope,
+): Promise<RefundWithWork[]> {
+  // The status is a literal, because a parameter would not match the index of all but those that have completed.
+  const found = await db.$queryRaw<{ id: string }[]>`
+    SELECT id FROM refund WHERE status = 'pending'
+      AND (${organizationId ?? null}::text IS NULL OR organization_id = ${organizationId ?? null})
+      AND (${environment ?? null}::environment IS NULL OR environment = ${environment ?? null}::environment)`;
+  return await db.refund.findMany({
+    where: { id: { in: found.map(({ id }) => id) } },
+    include: { work: true },
+  });
 }
 
 /** Accounts whose credentials their processor refuses, the longest refused first. */

@@ -1,7 +1,8 @@
-import type { Database, Prisma, ProcessorAccount, Refund } from '../platform/database.ts';
+import { type Database, Prisma, type ProcessorAccount, type Refund } from '../platform/database.ts';
 import type { ListedRefund, RefundWindow } from '../processors/contract/processor.ts';
 import type { RefundWithWork } from '../refunds/model/refund.ts';
 import { findOfAccount } from '../refunds/queries/find-refunds.ts';
+import { ownerSql } from '../refunds/queries/refund-filter.ts';
 
 type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
 
@@ -56,11 +57,10 @@ export async function findRecordedIds(db: Database, theirs: readonly ListedRefun
 
 /** Transaction ids of the account's refunds that await approval. */
 export async function findPaymentsAwaitingApproval(db: Database, account: Account): Promise<string[]> {
-  const waiting = await db.refund.findMany({
-    where: { ...scopeOf(account), status: 'pending' },
-    distinct: ['paymentId'],
-    select: { transactionId: true },
-  });
+  // The status is a literal, because a parameter would not match the index of all but those that have completed.
+  const waiting = await db.$queryRaw<{ transactionId: string }[]>`
+    SELECT DISTINCT ON (payment_id) transaction_id AS "transactionId" FROM refund
+    WHERE ${ownerSql(account)} AND status = 'pending' AND processor = ${account.processor}`;
   return waiting.map(({ transactionId }) => transactionId);
 }
 
@@ -70,28 +70,28 @@ export async function* acceptedWithin(
   account: Account,
   { from, to }: RefundWindow,
 ): AsyncGenerator<Refund[]> {
-  let last: Refund | undefined;
-  for (;;) {
-    const batch: Refund[] = await db.refund.findMany({
-      where: {
-        ...scopeOf(account),
-        externalRefundId: { not: null },
-        acceptedAt: { gte: from, lt: to },
-        status: { in: ['processing', 'completed'] },
-        ...(last === undefined ? {} : after(last)),
-      },
-      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-      take: batchSize,
-    });
-    yield batch;
-    last = batch.at(-1);
-    if (batch.length < batchSize) return;
-  }
+  const inWindow = Prisma.sql`${ownerSql(account)} AND processor = ${account.processor}
+    AND accepted_at >= ${from} AND accepted_at < ${to}
+    AND external_refund_id IS NOT NULL AND status IN ('processing', 'completed')`;
+  // Most are accepted soon after their creation. The others have an index of their own, refund_accepted_late.
+  const dayBefore = Prisma.sql`${from}::timestamptz - interval '1 day'`;
+  const soon = Prisma.sql`created_at >= ${dayBefore} AND created_at < ${to}`;
+  const late = Prisma.sql`created_at < ${dayBefore} AND accepted_at - created_at > interval '1 day'`;
+  yield* batchesOf(db, Prisma.sql`${inWindow} AND ${soon}`, Prisma.sql`created_at`);
+  yield* batchesOf(db, Prisma.sql`${inWindow} AND ${late}`, Prisma.sql`accepted_at`);
 }
 
-/** What follows a refund in the order of the list, even if that refund has left it meanwhile. */
-function after({ createdAt, id }: Refund): Prisma.RefundWhereInput {
-  return { createdAt: { gte: createdAt }, OR: [{ createdAt: { gt: createdAt } }, { id: { gt: id } }] };
+/** The refunds that a condition finds, in the order of a time that an index has. */
+async function* batchesOf(db: Database, condition: Prisma.Sql, time: Prisma.Sql): AsyncGenerator<Refund[]> {
+  let after = Prisma.empty;
+  for (;;) {
+    const found = await db.$queryRaw<{ id: string; at: Date }[]>`
+      SELECT id, ${time} AS at FROM refund WHERE ${condition} ${after} ORDER BY ${time}, id LIMIT ${batchSize}`;
+    yield await db.refund.findMany({ where: { id: { in: found.map(({ id }) => id) } } });
+    const last = found.at(-1);
+    if (last === undefined || found.length < batchSize) return;
+    after = Prisma.sql`AND (${time}, id) > (${last.at}::timestamptz, ${last.id})`;
+  }
 }
 
 function ownerOf({ organizationId, environment }: Account) {

@@ -26,9 +26,9 @@ export async function measureInbound(
   let sent = 0;
   const measured = await measureLoads({
     ...{ pipelines, loads: ['webhooks'], ...conditions, say },
-    run: (pipeline, _, seconds) => {
-      const next = () => requestOf(endpoints[pipeline.name], events[sent++ % events.length] ?? '');
-      return runMeasured(pipeline, { seconds, next });
+    run: (name, _, seconds) => {
+      const next = () => requestOf(endpoints[name], events[sent++ % events.length] ?? '');
+      return runMeasured(pipelines[name], { seconds, next });
     },
   });
   const pair = measured.get('webhooks');

@@ -12,6 +12,7 @@ import { findRedisServer } from '../support/stores/redis.ts';
 import { measureBacklog } from './backlog.ts';
 import { measureDeliveries } from './deliveries.ts';
 import { costsOf, measureDelay, processFigures } from './figures.ts';
+import { measureGrowing } from './growing.ts';
 import { measureInbound } from './inbound.ts';
 import { measureLoads, runRequests } from './measure.ts';
 import { measureNeighbours } from './neighbours.ts';
@@ -70,8 +71,9 @@ async function measure(
     teardown.push(() => rmSync(folder, { recursive: true }));
     const stores = await startStores(conditions, teardown);
     const place = { scenario, ...stores, compiled, folder, teardown };
-    const service = await startService(place);
     say(`${scenario.title}, queue on ${queue}`);
+    if (scenario.rows === 'growing') return await measureGrowing(place, conditions, say);
+    const service = await startService(place);
     if (scenario.rows === 'backlog') return await measureBacklog(service, conditions, say);
     if (scenario.rows === 'neighbours') return await measureNeighbours(service, conditions, say);
     const pipelines = { service, naked: await startNaked(place) };
@@ -95,7 +97,8 @@ async function measureRows(
     await runRequests(pipeline, 'create', Math.min(8, 2 * seconds));
   }
   const measured = await measureLoads({
-    ...{ pipelines, loads: loadsFor(asked), ...conditions, say, run: runRequests },
+    ...{ pipelines, loads: loadsFor(asked), ...conditions, say },
+    run: (name, load, forSeconds) => runRequests(pipelines[name], load, forSeconds),
   });
   const created = measured.get('create');
   const figures = [

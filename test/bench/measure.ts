@@ -22,42 +22,43 @@ export interface Measured {
 /** Statements that reached PostgreSQL, and processor time in milliseconds. */
 export type Used = Record<'statements' | 'api' | 'worker' | 'postgres' | 'sandbox', number>;
 
-export type Both<T> = Record<Pipeline['name'], T>;
+export type Both<T> = Record<'service' | 'naked', T>;
 
-export interface MeasureOptions<Load extends string> {
-  pipelines: Both<Pipeline>;
+export interface MeasureOptions<Load extends string, Name extends string> {
+  pipelines: Record<Name, Pipeline>;
   loads: readonly Load[];
-  run: (pipeline: Pipeline, load: Load, seconds: number) => Promise<Measured>;
+  run: (name: Name, load: Load, seconds: number) => Promise<Measured>;
   /** How long each load lasts. */
   seconds: number;
   rounds: number;
   say: (line: string) => void;
 }
 
-/** Runs every load against both pipelines in turn, so that other work of the machine slows down both. */
-export async function measureLoads<Load extends string>({
-  pipelines: { service, naked },
+/** Runs every load against the pipelines in turn, so that other work of the machine slows down all. */
+export async function measureLoads<Load extends string, Name extends string>({
+  pipelines,
   loads,
   run,
   seconds,
   rounds,
   say,
-}: MeasureOptions<Load>): Promise<Map<Load, Both<Measured>>> {
+}: MeasureOptions<Load, Name>): Promise<Map<Load, Record<Name, Measured>>> {
+  const names = Object.keys(pipelines) as Name[];
   // Lets V8 compile what long-running processes have compiled.
   for (const load of loads) {
-    for (const pipeline of [service, naked]) await run(pipeline, load, Math.min(2, seconds));
+    for (const name of names) await run(name, load, Math.min(2, seconds));
   }
-  const measured = new Map<Load, Both<Measured>>();
+  const none = Object.fromEntries(names.map((name) => [name, nothing])) as Record<Name, Measured>;
+  const measured = new Map(loads.map((load) => [load, { ...none }]));
   for (let round = 0; round < rounds; round += 1) {
     // The order alternates, because the first pipeline leaves work for the machine behind.
-    const order = round % 2 === 0 ? [service, naked] : [naked, service];
-    for (const load of loads) {
-      for (const pipeline of order) {
-        const result = await run(pipeline, load, seconds);
-        const both = measured.get(load) ?? { service: nothing, naked: nothing };
-        measured.set(load, { ...both, [pipeline.name]: sum(both[pipeline.name], result) });
+    const order = round % 2 === 0 ? names : names.toReversed();
+    for (const [load, results] of measured) {
+      for (const name of order) {
+        const result = await run(name, load, seconds);
+        results[name] = sum(results[name], result);
         const perSecond = Math.round((result.answered / result.answeredMs) * 1000);
-        say(`round ${round + 1}: ${load} ${pipeline.name} ${perSecond}/s, ${total(result.refusals)} refused`);
+        say(`round ${round + 1}: ${load} ${name} ${perSecond}/s, ${total(result.refusals)} refused`);
       }
     }
   }

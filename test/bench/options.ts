@@ -13,8 +13,8 @@ export type RowId = (typeof rowIds)[number];
 /** In which conditions both pipelines are measured. */
 export interface Scenario {
   title: string;
-  /** Rows of the main table, of which those that were asked for are measured; the other two have tables of their own. */
-  rows: readonly RowId[] | 'inbound' | 'backlog' | 'neighbours';
+  /** Rows of the main table, of which those that were asked for are measured; the others have tables of their own. */
+  rows: readonly RowId[] | 'inbound' | 'backlog' | 'neighbours' | 'growing';
   /** Not in the main tables, and measured with one queue alone. */
   isFurther: boolean;
   /** The processor's, and an endpoint of the service. */
@@ -51,6 +51,16 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   neighbours: { ...further, title: 'The trouble of another organization', rows: 'neighbours', rounds: 5 },
 };
 
+/** Measures the service with so many refunds beside itself with ten thousand. */
+const growing = (refunds: number): Scenario => ({
+  ...further,
+  title: `${refunds.toLocaleString('en')} refunds beside ${fewRefunds.toLocaleString('en')}`,
+  rows: 'growing',
+  preload: refunds,
+});
+
+export const fewRefunds = 10_000;
+
 const queueKinds: Readonly<Record<string, QueueKind[]>> = {
   both: ['redis', 'postgres'],
   redis: ['redis'],
@@ -72,6 +82,7 @@ export function parseOptions(args: string[]): BenchOptions {
     args,
     options: {
       scenarios: { type: 'string', default: 'production' },
+      refunds: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       queue: { type: 'string', default: 'both' },
@@ -81,8 +92,12 @@ export function parseOptions(args: string[]): BenchOptions {
   });
   const furtherIds = Object.keys(scenarios).filter((id) => scenarios[id]?.isFurther);
   const asked = (values.lab ? 'lab' : values.scenarios).replace('further', furtherIds.join());
+  const refunds = numberOf('--refunds', values.refunds);
   return {
-    scenarios: asked.split(',').map((id) => pick('--scenarios', id, scenarios)),
+    scenarios:
+      refunds === null
+        ? asked.split(',').map((id) => pick('--scenarios', id, scenarios))
+        : [growing(refunds)],
     seconds: numberOf('--seconds', values.seconds),
     rounds: numberOf('--rounds', values.rounds),
     queues: pick('--queue', values.queue, queueKinds),

@@ -13,14 +13,15 @@ import { freePort } from '../support/processes/free-port.ts';
 import { createDatabase, query } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
-import { preloadNaked, preloadService } from './bulk-load.ts';
+import { preloadNaked } from './bulk-load.ts';
+import { growDatabase } from './grown-database.ts';
 import type { Scenario } from './options.ts';
 import { call, knownPaymentAmount, knownPayments, Requests } from './requests.ts';
 import type { Conditions } from './results.ts';
 
 /** An API, a worker, a database and a sandbox. */
 export interface Pipeline {
-  name: 'service' | 'naked';
+  name: string;
   url: string;
   databaseUrl: string;
   sandbox: SandboxProcess;
@@ -37,6 +38,8 @@ export interface Pipeline {
 export interface ServicePipeline extends Pipeline {
   organizationId: string;
   encryptionKey: string;
+  /** The organization's API key in `test`. */
+  key: string;
 }
 
 /** What pipelines are started with. */
@@ -53,15 +56,18 @@ export interface Place {
 }
 
 /** Starts the service as in production: compiled, with default settings, without a rate limit. */
-export async function startService(place: Place): Promise<ServicePipeline> {
+export async function startService(
+  place: Place,
+  { name = 'service', preload = place.scenario.preload } = {},
+): Promise<ServicePipeline> {
   const { scenario, compiled, teardown } = place;
   const encryptionKey = randomBytes(32).toString('base64');
-  const base = await openBase('service', place, migrate);
+  const base = await openBase(name, place, migrate);
   const { databaseUrl, sandbox } = base;
   const { organizationId, keys } = await seed({
     ...{ databaseUrl, encryptionKey, sandboxUrl: sandbox.url, remembered: null },
   });
-  await preloadService(databaseUrl, organizationId, scenario.preload);
+  if (preload > 0) await growDatabase(databaseUrl, organizationId, preload);
   const processes = await startProcesses(base, place, {
     api: { entry: compiled.entry('api/main.js'), args: [] },
     worker: { entry: compiled.entry('worker/main.js'), args: [] },
@@ -70,14 +76,17 @@ export async function startService(place: Place): Promise<ServicePipeline> {
       NODE_ENV: 'development',
       ENCRYPTION_KEY: encryptionKey,
       RATE_LIMIT_PER_SECOND: '0',
+      QUEUE_PREFIX: name,
+      // The sandbox does not know what was loaded.
+      ...(preload > 0 ? { RECONCILIATION_INTERVAL_MS: '0' } : {}),
       // Counted, and never reached.
       PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
       // All of the backlog belongs to one account, which may take every place of its eight workers.
       ...(scenario.rows === 'backlog' ? { PROCESSOR_ACCOUNT_CONCURRENCY: '400' } : {}),
     },
   });
-  const requests = new Requests('service', keys.test);
-  const service = { ...processes, requests, organizationId, encryptionKey };
+  const requests = new Requests(name, keys.test);
+  const service = { ...processes, requests, organizationId, encryptionKey, key: keys.test };
   if (!scenario.webhooks) return service;
   await connectWebhooks({ databaseUrl, organizationId, sandboxUrl: sandbox.url, apiUrl: service.url });
   const receiver = await startReceiver();
@@ -185,6 +194,7 @@ export async function startStores({ scenario, queue }: Conditions, teardown: Pla
     autovacuum: scenario.hasStatistics ? 'on' : 'off',
     shared_preload_libraries: 'pg_stat_statements',
     'pg_stat_statements.max': '20000',
+    ...(scenario.rows === 'growing' ? { shared_buffers: '2GB', max_wal_size: '4GB' } : {}),
   };
   const postgres = await startPostgres({ durable: true, settings });
   teardown.push(() => postgres.stop());

@@ -18,6 +18,8 @@ export const readChargeHeader = 'x-bench-read-charge';
 const mostIds = 10_000;
 
 export class Requests {
+  /** In ISO 8601. */
+  readonly startedAt = new Date().toISOString();
   readonly #name: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly #ids: string[] = [];
@@ -104,7 +106,8 @@ async function failWhenWorkerEnds({ name, worker }: Pipeline): Promise<never> {
 
 /** @throws Error when a refund has failed, which never happens in a valid run. */
 export async function requireNoFailure(pipeline: Pipeline): Promise<void> {
-  const [failed] = (await call(pipeline, '/v1/refunds?status=failed&limit=1')) as unknown[];
+  const path = `/v1/refunds?status=failed&limit=1&createdAfter=${pipeline.requests.startedAt}`;
+  const [failed] = (await call(pipeline, path)) as unknown[];
   if (failed !== undefined) throw new Error(`A refund of the bench failed: ${JSON.stringify(failed)}`);
 }
 

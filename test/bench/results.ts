@@ -62,6 +62,11 @@ export function loadsFor(rows: readonly RowId[]): LoadId[] {
   return [...new Set(rows.flatMap((row) => recipes[row]?.load ?? []))];
 }
 
+/** What a table calls a load. */
+export function titleOf(load: LoadId): string {
+  return recipes[load]?.title ?? load;
+}
+
 export function buildRows(rows: readonly RowId[], measured: Map<LoadId, Both<Measured>>): Row[] {
   return rows.flatMap((row) => {
     const recipe = recipes[row];

@@ -59,27 +59,31 @@ async function deleteWhere(
 export async function expireReconciliations(deps: RetentionDependencies): Promise<void> {
   const { db } = deps;
   const before = ago(deps, reconciliationKeptMs);
-  const lastSuccessful = await db.reconciliationRun.findMany({
-    where: { actor: scheduleActor, finishedAt: { not: null }, failure: null },
-    distinct: ['accountId'],
-    orderBy: [{ accountId: 'asc' }, { windowEnd: 'desc' }],
-    select: { id: true },
-  });
-  const keptIds = lastSuccessful.map(({ id }) => id);
+  // Account by account, because the indexes begin with it.
+  const expired = Prisma.sql`
+    SELECT run.id FROM processor_account AS account
+    CROSS JOIN LATERAL (
+      SELECT id FROM reconciliation_run
+      WHERE account_id = account.id AND started_at < ${before} AND finished_at < ${before}
+        AND id IS DISTINCT FROM (
+          SELECT id FROM reconciliation_run
+          WHERE account_id = account.id AND actor = ${scheduleActor} AND finished_at IS NOT NULL AND failure IS NULL
+          ORDER BY window_end DESC LIMIT 1)) AS run`;
   await inBatches(
     () => db.$executeRaw`
       DELETE FROM reconciliation_finding WHERE ctid = ANY (ARRAY(
-        SELECT finding.ctid FROM reconciliation_finding finding JOIN reconciliation_run run ON run.id = finding.run_id
-        WHERE run.finished_at < ${before} AND run.id <> ALL (${keptIds}) LIMIT ${batchSize}
-        FOR UPDATE OF finding SKIP LOCKED))`,
+        SELECT finding.ctid FROM (${expired}) AS run
+        CROSS JOIN LATERAL (
+          SELECT ctid FROM reconciliation_finding WHERE run_id = run.id FOR UPDATE SKIP LOCKED) AS finding
+        LIMIT ${batchSize}))`,
   );
   await inBatches(
     () => db.$executeRaw`
       DELETE FROM reconciliation_run WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM reconciliation_run AS run
-        WHERE finished_at < ${before} AND id <> ALL (${keptIds})
+        WHERE id = ANY (ARRAY(${expired} LIMIT ${batchSize}))
           AND NOT EXISTS (SELECT FROM reconciliation_finding WHERE run_id = run.id)
-        LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
+        FOR UPDATE SKIP LOCKED))`,
   );
 }
 

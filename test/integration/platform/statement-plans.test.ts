@@ -69,6 +69,20 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
       'resync_open_refunds',
     ]);
   });
+
+  test.runIf(state === 'analyzed')('statistics tell frequent values of metadata from rare ones', async () => {
+    const expected = async (metadata: object) => {
+      const owner = service.organization.id;
+      const rows = await query(
+        databaseUrl(),
+        `explain (format json) select from refund
+           where metadata_terms(organization_id, metadata) @> metadata_terms('${owner}', '${JSON.stringify(metadata)}')`,
+      );
+      return rows[0]['QUERY PLAN'][0].Plan['Plan Rows'];
+    };
+    expect(await expected({ channel: 'shop' })).toBeGreaterThan(count / 10);
+    expect(await expected({ order: 'A-20001' })).toBeLessThan(count / 100);
+  });
 });
 
 /** The steps that read more than they may. */

@@ -100,12 +100,12 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
   test('reports nothing for a refund at the edges of the window', async () => {
     const refund = await completedRefund(service, processor);
     const now = Date.now();
-    // Accepted within the window by our clock, made outside of it by theirs; and the other way round.
+    // Accepted within the window by our clock, long after its creation, and made outside of it by theirs; and the other way round.
     const longAgo = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-02-01T00:00:00Z') };
     const lately = { from: new Date(now - 600_000), to: new Date(now + 600_000) };
     await service.deps.db.refund.update({
       where: { id: refund.id },
-      data: { acceptedAt: new Date('2020-01-15T00:00:00Z') },
+      data: { createdAt: new Date('2019-11-15T00:00:00Z'), acceptedAt: new Date('2020-01-15T00:00:00Z') },
     });
     for (const window of [longAgo, lately]) {
       const { run, findings } = await reconcile(service, processor, { window });

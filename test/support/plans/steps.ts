@@ -215,6 +215,11 @@ export function stepsOf(
         },
       ]),
     ),
+    'a list of a currency that is new': async () => {
+      key = randomUUID();
+      await create({ transactionId: await newPayment(service, { currency: 'jpy' }), currency: 'jpy' });
+      await get('/v1/refunds?currency=jpy&limit=1')();
+    },
     'the feed': get('/v1/events'),
     'a feed of a rare type': get('/v1/events?type=refund.cancelled'),
     ...Object.fromEntries(
@@ -279,14 +284,9 @@ export function stepsOf(
         { ...theirs, id: transactionId },
       ] as never);
     },
-    'what a processor should have': {
-      // Refunds have no index by the time at which they were accepted.
-      rows: count + 1_000,
-      pages: count + 2_000,
-      run: async () => {
-        const window = { from: new Date(Date.now() - 86_400_000), to: new Date() };
-        for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
-      },
+    'what a processor should have': async () => {
+      const window = { from: new Date(Date.now() - 3_600_000), to: new Date() };
+      for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
     },
     'deliveries of new events': async () => {
       key = randomUUID();
