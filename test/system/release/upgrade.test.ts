@@ -30,26 +30,30 @@ const nextMigrations = {
   '4_index': 'CREATE INDEX CONCURRENTLY IF NOT EXISTS refund_next_note ON refund (next_note);',
 };
 
-let sandbox: RunningSandbox;
 let before: Version;
 let next: Version;
 const folders: string[] = [];
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ port: 0 });
   before = await versionBefore();
   next = versionNext();
 });
-afterAll(async () => {
-  await sandbox.close();
+afterAll(() => {
   for (const folder of folders) removeCompiled(folder);
 });
 
 describe.each(queueBackends)('an upgrade under load, queues on $name', (backend) => {
   const database = useOwnedDatabase();
   let env: Record<string, string>;
+  let sandbox: RunningSandbox;
   const processes: ServiceProcess[] = [];
-  afterAll(() => Promise.all(processes.map((process) => process.kill())));
+  beforeAll(async () => {
+    sandbox = await startSandbox({ port: 0 });
+  });
+  afterAll(async () => {
+    await Promise.all(processes.map((process) => process.kill()));
+    await sandbox.close();
+  });
 
   function start(version: Version, kind: 'api' | 'worker', port = ''): ServiceProcess {
     const process = new ServiceProcess({
