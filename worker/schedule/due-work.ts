@@ -29,12 +29,12 @@ export interface DueWork {
   close(): Promise<void>;
 }
 
-/** How soon what is waiting is looked for. */
+/** How soon what is waiting is looked for after a claim, as the calls per second of an account allow more by then. */
 const waitingMs = 100;
 
 /**
- * Looks again by itself whenever a place becomes free, as long as more may be due or is waiting, and repeatedly while something is
- * waiting.
+ * Looks again by itself whenever a place becomes free, as long as more may be due or is waiting, and soon after a claim that left
+ * something waiting.
  */
 export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSource<Claim>): DueWork {
   const underWay = new Set<Promise<void>>();
@@ -49,7 +49,8 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
       const found = await claimDue(places - underWay.size);
       for (const claim of found.claims) start(claim);
       ({ isMore, isWaiting } = found);
-      if (isWaiting) nextLook ??= setTimeout(lookAgain, waitingMs);
+      // Without a claim, only the end of something under way makes room, maybe at another worker.
+      if (isWaiting && found.claims.length > 0) nextLook ??= setTimeout(lookAgain, waitingMs);
       if (!isMore) return endWaiting();
     }
     isMore = true;

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type DueWork, openDueWork } from '#worker/schedule/due-work.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -88,14 +88,24 @@ describe('what is due', () => {
     expect(scene.asked).toEqual([2, 2]);
   });
 
-  test('is looked for again before long while it waits, though nothing ends', async () => {
+  test('is looked for again soon after a claim that left some of it waiting, though nothing ends', async () => {
+    const scene = new Scene();
+    scene.isWaiting = true;
+    scene.due.push('a');
+    await scene.work.look();
+    scene.due.push('b');
+    await waitFor('what waited', () => scene.names.includes('b'));
+    expect(scene.asked).toEqual([2, 1]);
+  });
+
+  test('is not looked for again and again while nothing of it can be claimed', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
     const scene = new Scene();
     scene.isWaiting = true;
     await scene.work.look();
-    scene.isWaiting = false;
-    scene.due.push('a');
-    await waitFor('what waited', () => scene.names.includes('a'));
-    expect(scene.asked).toEqual([2, 2]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(scene.asked).toEqual([2]);
   });
 
   test('is looked for once more after calls during a look', async () => {
