@@ -1,2 +1,2 @@
--- The search for an amount.
-CREATE INDEX CONCURRENTLY IF NOT EXISTS "refund_by_amount" ON "refund"("organization_id", "environment", "amount", "created_at", "id");
+-- The search for an amount. The amount comes first, so that no list can choose this index.
+CREATE INDEX CONCURRENTLY IF NOT EXISTS "refund_by_amount" ON "refund"("amount", "organization_id", "environment", "created_at", "id");
