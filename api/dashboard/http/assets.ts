@@ -9,7 +9,7 @@ const folder = join(import.meta.dirname, '..', 'assets');
 
 /** The parts of the CSS kit that pages use, then our styles, which win: the kit's are in cascade layers. */
 const styles = [
-  ...['00-base', '01-theme', 'button', 'form', 'table', 'card', 'badge', 'dialog', 'animations'].map((part) =>
+  ...['00-base', '01-theme', 'button', 'form', 'table', 'card', 'badge', 'dialog'].map((part) =>
     resolve(`@knadh/oat/css/${part}.css`),
   ),
   ...['theme', 'frame', 'parts', 'chart'].map((subject) => join(folder, 'styles', `${subject}.css`)),
