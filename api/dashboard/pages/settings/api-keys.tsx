@@ -205,10 +205,10 @@ function columnsOf(view: ListView): readonly Column<ApiKeySummary>[] {
     [
       'Created',
       ({ createdAt, createdBy }) => (
-        <>
+        <span>
           <Moment at={createdAt} />
           <span class="detail small muted">by {names.get(createdBy)}</span>
-        </>
+        </span>
       ),
     ],
     ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
