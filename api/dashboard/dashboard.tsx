@@ -21,6 +21,7 @@ import { decisionRoutes } from './pages/refunds/decisions.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
 import { refundExport } from './pages/refunds/export.ts';
 import { refundListPages } from './pages/refunds/list.tsx';
+import { searchPage } from './pages/search.tsx';
 import { secondFactorPages } from './pages/second-factor.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
@@ -81,6 +82,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       requireMember(scope, deps);
       confirmRights(scope, deps);
       overviewPages(scope, deps);
+      searchPage(scope, deps);
       healthPage(scope, deps);
       policyPages(scope, deps);
       apiKeyPages(scope, deps);

@@ -24,6 +24,14 @@ export interface FailedReconciliation {
   since: Date;
 }
 
+/** Refunds of a processor that are on no record of ours, as reconciliation found in the last days. */
+export interface Discrepancies {
+  processor: string;
+  count: number;
+  /** When the run began that found the first of them. */
+  since: Date;
+}
+
 /** What needs attention in one organization and environment. */
 export interface NeedsAttention {
   /** When it was read, in the database's time. */
@@ -38,6 +46,8 @@ export interface NeedsAttention {
   /** The longest refused first. */
   refusedAccounts: AccountSummary[];
   failedReconciliations: FailedReconciliation[];
+  /** Other discrepancies flag their refund. */
+  discrepancies: Discrepancies[];
   /** Webhook endpoints that the service disabled, the longest disabled first. */
   disabledEndpoints: DisabledEndpoint[];
 }
@@ -67,14 +77,15 @@ export async function readNeedsAttention(db: Database, owner: RefundOwner): Prom
     ),
     findRefusedAccounts(db, owner),
     readFailedReconciliations(db, owner),
+    countDiscrepancies(db, owner),
     findDisabledEndpoints(db, owner),
   ]);
   const { now, ...workers } = read;
   const unansweredAccounts = troubled.filter((account) => isUnanswered(account, now));
-  const [refusedAccounts, failedReconciliations, disabledEndpoints] = others;
+  const [refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints] = others;
   return {
     ...{ now, workers, unansweredAccounts, approvals, flagged },
-    ...{ refusedAccounts, failedReconciliations, disabledEndpoints },
+    ...{ refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints },
   };
 }
 
@@ -106,6 +117,43 @@ async function readFailedReconciliations(db: Database, owner: RefundOwner): Prom
       WHERE account_id = account.id AND finished_at IS NOT NULL ORDER BY started_at DESC LIMIT 1) AS last
     WHERE last.failure IS NOT NULL
     ORDER BY account.processor`;
+}
+
+async function countDiscrepancies(db: Database, owner: RefundOwner): Promise<Discrepancies[]> {
+  return await db.$queryRaw<Discrepancies[]>`
+    SELECT account.processor, found.count, found.since
+    FROM (SELECT id, processor FROM processor_account WHERE ${ownerSql(owner)}) AS account
+    CROSS JOIN LATERAL (
+      SELECT count(DISTINCT finding.external_refund_id)::int AS count, min(run.started_at) AS since
+      FROM (SELECT id, started_at FROM reconciliation_run
+        WHERE account_id = account.id AND started_at > now() - interval '7 days'
+        ORDER BY started_at DESC LIMIT 200) AS run
+      JOIN reconciliation_finding AS finding ON finding.run_id = run.id
+      WHERE finding.kind = 'not_on_record' AND finding.action NOT IN ('put_back', 'dismissed')
+        AND NOT EXISTS (SELECT FROM refund WHERE external_refund_id = finding.external_refund_id)) AS found
+    WHERE found.count > 0
+    ORDER BY account.processor`;
+}
+
+/** What the navigation counts, up to 100 each. */
+export interface NeedingAttention {
+  approvals: number;
+  /** Refunds that await approval or are flagged. */
+  attention: number;
+}
+
+/** Counts for the navigation of every page. */
+export async function countNeedingAttention(db: Database, owner: RefundOwner): Promise<NeedingAttention> {
+  const [counted] = await db.$queryRaw<NeedingAttention[]>`
+    WITH pending AS (
+      SELECT id FROM refund WHERE ${ownerSql(owner)} AND status = 'pending'
+      ORDER BY created_at, id LIMIT ${countCap}
+    ), flagged AS (
+      SELECT refund_id AS id FROM refund_work WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL
+      ORDER BY flagged_at, refund_id LIMIT ${countCap})
+    SELECT (SELECT count(*)::int FROM pending) AS approvals,
+      (SELECT count(*)::int FROM (SELECT id FROM pending UNION SELECT id FROM flagged) AS either) AS attention`;
+  return counted ?? { approvals: 0, attention: 0 };
 }
 
 /** Those that a client disabled need no attention. */

@@ -4,30 +4,41 @@ import type { RefundOwner } from '../refunds/model/refund.ts';
 import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/model/states.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
 
-/** The windows that an overview can have, in days. */
-export const overviewDays = [7, 30, 90] as const;
+/** The windows that an overview can have, in days. One day is shown by hours. */
+export const overviewDays = [1, 7, 30, 90] as const;
 
 export type OverviewDays = (typeof overviewDays)[number];
 
-/** From the beginning of a day in UTC to now, both inclusive; the last day is today. */
+/** Up to now, from the beginning of a day in UTC, or of an hour for the last 24 hours; both inclusive. */
 export interface OverviewWindow {
+  /** In days. */
+  length: OverviewDays;
   from: Date;
   to: Date;
-  /** `2026-11-21` and so on, the oldest first. */
-  days: readonly string[];
+  /** The days, `2026-11-21` and so on, or the hours, `2026-11-21T14`; the oldest first. */
+  steps: readonly string[];
 }
 
-const dayMs = 86_400_000;
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
 
-/** The window that ends now and has today as its last day. */
-function windowOf(now: Date, days: OverviewDays): OverviewWindow {
-  const today = Math.floor(now.getTime() / dayMs) * dayMs;
-  const starts = Array.from({ length: days }, (_, index) => new Date(today - (days - 1 - index) * dayMs));
+/** The window that ends now: the last step is today, or this hour. */
+function windowOf(now: Date, length: OverviewDays): OverviewWindow {
+  const [stepMs, count] = length === 1 ? [hourMs, 24] : [dayMs, length];
+  const last = Math.floor(now.getTime() / stepMs) * stepMs;
+  const starts = Array.from({ length: count }, (_, index) => new Date(last - (count - 1 - index) * stepMs));
   return {
-    from: new Date(today - (days - 1) * dayMs),
+    length,
+    from: new Date(last - (count - 1) * stepMs),
     to: now,
-    days: starts.map((start) => start.toISOString().slice(0, 10)),
+    steps: starts.map((start) => start.toISOString().slice(0, length === 1 ? 13 : 10)),
   };
+}
+
+/** As long before. */
+function windowBefore({ length, from, to }: OverviewWindow): Pick<OverviewWindow, 'from' | 'to'> {
+  const earlier = (date: Date) => new Date(date.getTime() - length * dayMs);
+  return { from: earlier(from), to: earlier(to) };
 }
 
 /** Numbers of refunds by status; every status is present. */
@@ -49,27 +60,47 @@ export interface Overview {
   counts: StatusCounts;
   /** The share of each final status among the refunds that have ended: 0 to 1, all 0 when none has ended. */
   outcomes: { status: RefundStatus; count: number; share: number }[];
-  /** Every day of the window, the oldest first. */
-  perDay: { day: string; counts: StatusCounts }[];
+  /** Every day or hour of the window, the oldest first. */
+  perStep: { step: string; counts: StatusCounts }[];
   /** Every currency in use, the most used first. Amounts of different currencies are never added. */
   money: { currency: string; count: number; amounts: StatusAmounts }[];
-  /** The currency of `moneyPerDay`; null when there is no refund. */
+  /** The currency of `moneyPerStep`; null when there is no refund. */
   currency: string | null;
-  /** Every day of the window, the oldest first. */
-  moneyPerDay: { day: string; amounts: StatusAmounts }[];
+  /** Every day or hour of the window, the oldest first. */
+  moneyPerStep: { step: string; amounts: StatusAmounts }[];
   /** Includes refunds that were reversed later; null when none has completed. */
   completion: CompletionTimes | null;
   /** The commonest codes, ten at most. */
   failureCodes: { code: string; count: number }[];
   byProcessor: Count<string>[];
   byInitiator: Count<InitiatedBy>[];
+  /** The window of the same length before. */
+  before: Before;
+}
+
+/** What is compared with the window before. */
+export interface Before {
+  total: number;
+  failed: number;
+  /** The share of refunds that completed among those that have ended; null when none has. */
+  completedShare: number | null;
+  /** Minor units of the overview's currency. */
+  completedAmount: bigint;
+  medianMs: number | null;
+}
+
+/** When the first refund was created; null without one. */
+export async function findFirstRefund(db: Database, owner: RefundOwner): Promise<Date | null> {
+  const [first] = await db.$queryRaw<{ createdAt: Date }[]>`
+    SELECT created_at AS "createdAt" FROM refund WHERE ${ownerSql(owner)} ORDER BY created_at, id LIMIT 1`;
+  return first?.createdAt ?? null;
 }
 
 const failureCodesShown = 10;
 
 /**
- * Reads the overview of an organization in one environment: three queries in one snapshot.
- * @param options `days` of the window, which ends at `now`; `currency` of the money per day, lowercase, null for the one
+ * Reads the overview of an organization in one environment: four queries in one snapshot.
+ * @param options `days` of the window, which ends at `now`; `currency` of the money over time, lowercase, null for the one
  * with most refunds.
  */
 export async function readOverview(
@@ -81,10 +112,12 @@ export async function readOverview(
   return await db.$transaction(
     async (tx) => {
       const groups = await readGroups(tx, owner, window);
+      const money = moneyOf(groups, window, options.currency);
       return {
         window,
         ...countsOf(groups, window),
-        ...moneyOf(groups, window, options.currency),
+        ...money,
+        before: await readBefore(tx, owner, windowBefore(window), money.currency),
         completion: await readCompletionTimes(tx, owner, window),
         failureCodes: await readFailureCodes(tx, owner, window),
       };
@@ -95,7 +128,7 @@ export async function readOverview(
 }
 
 function countsOf(groups: readonly GroupRow[], window: OverviewWindow) {
-  const counts = countByStatus(groups.filter(({ day }) => day !== null));
+  const counts = countByStatus(groups.filter(({ step }) => step !== null));
   const ended = refundStatuses.filter(isTerminal);
   const endedCount = ended.reduce((sum, status) => sum + counts[status], 0);
   return {
@@ -106,7 +139,7 @@ function countsOf(groups: readonly GroupRow[], window: OverviewWindow) {
       count: counts[status],
       share: endedCount === 0 ? 0 : counts[status] / endedCount,
     })),
-    perDay: perDay(window, groups, countByStatus).map(([day, counts]) => ({ day, counts })),
+    perStep: perStep(window, groups, countByStatus).map(([step, counts]) => ({ step, counts })),
     byProcessor: countBy(groups, ({ processor }) => processor),
     byInitiator: countBy(groups, ({ initiatedBy }) => initiatedBy),
   };
@@ -122,8 +155,8 @@ function moneyOf(groups: readonly GroupRow[], window: OverviewWindow, chosen: st
     .sort((a, b) => b.count - a.count || (a.currency < b.currency ? -1 : 1));
   const currency = chosen ?? money[0]?.currency ?? null;
   const inCurrency = groups.filter((row) => row.currency !== null && row.currency === currency);
-  const moneyPerDay = perDay(window, inCurrency, amountsOf).map(([day, amounts]) => ({ day, amounts }));
-  return { money, currency, moneyPerDay };
+  const moneyPerStep = perStep(window, inCurrency, amountsOf).map(([step, amounts]) => ({ step, amounts }));
+  return { money, currency, moneyPerStep };
 }
 
 /** Rows of other groupings have no name. */
@@ -139,13 +172,13 @@ function countBy<Name extends string>(
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-function perDay<Sum>(
-  { days }: OverviewWindow,
+function perStep<Sum>(
+  { steps }: OverviewWindow,
   groups: readonly GroupRow[],
   sum: (rows: readonly GroupRow[]) => Sum,
 ): [string, Sum][] {
-  const byDay = groupBy(groups, ({ day }) => day);
-  return days.map((day) => [day, sum(byDay.get(day) ?? [])]);
+  const byStep = groupBy(groups, ({ step }) => step);
+  return steps.map((step) => [step, sum(byStep.get(step) ?? [])]);
 }
 
 function countByStatus(rows: readonly GroupRow[]): StatusCounts {
@@ -176,11 +209,11 @@ function groupBy(
   return groups;
 }
 
-// Every query reads the refunds created in the window once for all days, currencies and processors.
+// Every query reads the refunds created in the window once for all steps, currencies and processors.
 
-/** Refunds that have something in common: a day, a currency and a status; a processor; or an initiator. The others are null. */
+/** Refunds that have something in common: a step, a currency and a status; a processor; or an initiator. The others are null. */
 interface GroupRow {
-  day: string | null;
+  step: string | null;
   currency: string | null;
   processor: string | null;
   initiatedBy: InitiatedBy | null;
@@ -191,7 +224,7 @@ interface GroupRow {
 }
 
 /**
- * Counts in one pass: by day, currency and status, by processor, and by initiator. Equal rows are added up first, because
+ * Counts in one pass: by step, currency and status, by processor, and by initiator. Equal rows are added up first, because
  * every grouping set costs once per row.
  */
 async function readGroups(
@@ -199,16 +232,17 @@ async function readGroups(
   owner: RefundOwner,
   window: OverviewWindow,
 ): Promise<GroupRow[]> {
+  const [unit, format] = window.length === 1 ? ['hour', 'YYYY-MM-DD"T"HH24'] : ['day', 'YYYY-MM-DD'];
   return await tx.$queryRaw<GroupRow[]>`
-    SELECT day::text, currency::text, processor, initiated_by::text AS "initiatedBy", status::text,
+    SELECT to_char(step, ${format}) AS step, currency::text, processor, initiated_by::text AS "initiatedBy", status::text,
       sum(count)::int AS count, sum(amount)::text AS amount
     FROM (
-      SELECT day, currency, processor, initiated_by, status, count(*) AS count, sum(amount) AS amount
+      SELECT step, currency, processor, initiated_by, status, count(*) AS count, sum(amount) AS amount
       FROM (
-        SELECT (created_at AT TIME ZONE 'UTC')::date AS day, currency, processor, initiated_by, status, amount
+        SELECT date_trunc(${unit}, created_at AT TIME ZONE 'UTC') AS step, currency, processor, initiated_by, status, amount
         FROM refund WHERE ${windowSql(owner, window)}) AS each
-      GROUP BY day, currency, processor, initiated_by, status) AS alike
-    GROUP BY GROUPING SETS ((day, currency, status), (processor), (initiated_by))`;
+      GROUP BY step, currency, processor, initiated_by, status) AS alike
+    GROUP BY GROUPING SETS ((step, currency, status), (processor), (initiated_by))`;
 }
 
 /** How long it took from the creation to the completion. */
@@ -247,6 +281,25 @@ async function readFailureCodes(
     GROUP BY failure_code ORDER BY count DESC, code LIMIT ${failureCodesShown}`;
 }
 
-function windowSql(owner: RefundOwner, { from, to }: OverviewWindow): Prisma.Sql {
+/** @param currency of the amount. */
+async function readBefore(
+  tx: DatabaseTransaction,
+  owner: RefundOwner,
+  window: Pick<OverviewWindow, 'from' | 'to'>,
+  currency: string | null,
+): Promise<Before> {
+  const [row] = await tx.$queryRaw<(Omit<Before, 'completedAmount'> & { completedAmount: string })[]>`
+    SELECT count(*)::int AS total, (count(*) FILTER (WHERE status = 'failed'))::int AS failed,
+      count(*) FILTER (WHERE status = 'completed')::float8
+        / nullif(count(*) FILTER (WHERE status IN ('completed', 'failed', 'cancelled')), 0) AS "completedShare",
+      coalesce(sum(amount) FILTER (WHERE status = 'completed' AND currency = ${currency}), 0)::text AS "completedAmount",
+      percentile_disc(0.5) WITHIN GROUP (
+        ORDER BY (extract(epoch FROM completed_at - created_at) * 1000)::float8) AS "medianMs"
+    FROM refund WHERE ${windowSql(owner, window)}`;
+  if (row === undefined) throw new TypeError('An aggregate has one row.');
+  return { ...row, completedAmount: BigInt(row.completedAmount) };
+}
+
+function windowSql(owner: RefundOwner, { from, to }: Pick<OverviewWindow, 'from' | 'to'>): Prisma.Sql {
   return Prisma.sql`${ownerSql(owner)} AND created_at >= ${from} AND created_at <= ${to}`;
 }

@@ -73,12 +73,27 @@ addEventListener('pageshow', ({ persisted }) => {
   for (const button of document.querySelectorAll('button[disabled]')) button.disabled = false;
 });
 
-// The key / focuses the search.
+// The key / and Ctrl-K open the search; the arrow keys move through its results and through the bars of a chart.
 document.addEventListener('keydown', (event) => {
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.target instanceof Element && event.target.matches('input, select, textarea')) return;
-  const search = document.querySelector('input[type="search"]');
-  if (search === null) return;
+  const { key, target } = event;
+  const isCommand = key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
+  const isSlash = key === '/' && !event.ctrlKey && !event.metaKey && !event.altKey;
+  if (isCommand || (isSlash && !target.matches('input, select, textarea'))) {
+    const search = document.getElementById('search');
+    if (search === null || document.querySelector('dialog[open]')) return;
+    event.preventDefault();
+    search.showModal();
+    return;
+  }
+  const [step, isBar] = arrows[key] ?? [];
+  const list = target.closest(isBar ? '.chart' : '.search-dialog');
+  if (step === undefined || list === null) return;
+  const stops = [...list.querySelectorAll(isBar ? '.bar' : 'input, .hits a')];
+  const next = stops[stops.indexOf(target) + step];
+  if (next === undefined) return;
   event.preventDefault();
-  search.focus();
+  next.focus();
 });
+
+/** Which way an arrow key moves, and whether it does so in a chart or in the search. */
+const arrows = { ArrowDown: [1, false], ArrowUp: [-1, false], ArrowRight: [1, true], ArrowLeft: [-1, true] };

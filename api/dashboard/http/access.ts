@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
+import { countNeedingAttention, type NeedingAttention } from '#shared/insights/needs-attention.ts';
 import { actorOf } from '#shared/people/actors.ts';
 import { findMembership, type Membership } from '#shared/people/members/members.ts';
 import { mayAct } from '#shared/people/roles.ts';
@@ -38,6 +39,8 @@ export interface Context extends Visitor {
   owner: RefundOwner;
   /** The parameters of the page's address. */
   query: unknown;
+  /** Shown in the navigation of whole pages. */
+  counts: NeedingAttention;
 }
 
 /** Redirects anyone who is not signed in to the sign-in page, on all routes registered afterwards. */
@@ -84,7 +87,10 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const actor = actorOf({ userId: visitor.user.id });
     const owner = { organizationId, environment };
     const { query } = request;
-    request.member = { ...visitor, organization, role, environment, base, actor, owner, query };
+    // A part of a page has no navigation.
+    const isPart = request.headers['hx-request'] === 'true';
+    const counts = isPart ? { approvals: 0, attention: 0 } : await countNeedingAttention(deps.db, owner);
+    request.member = { ...visitor, organization, role, environment, base, actor, owner, query, counts };
   });
 }
 

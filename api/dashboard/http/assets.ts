@@ -4,56 +4,48 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Api } from '../../http/route.ts';
 
-const mediaTypes = {
-  'dashboard.css': 'text/css; charset=utf-8',
-  'dashboard.js': 'text/javascript; charset=utf-8',
-  'htmx.min.js': 'text/javascript; charset=utf-8',
-  'favicon.svg': 'image/svg+xml',
-} as const;
+const { resolve } = createRequire(import.meta.url);
+const folder = join(import.meta.dirname, '..', 'assets');
 
-/** In cascade order: later files win. */
+/** The parts of the CSS kit that pages use, then our styles, which win: the kit's are in cascade layers. */
 const styles = [
-  ...['tokens', 'base', 'frame', 'cards', 'tables', 'notices', 'buttons', 'forms', 'text'],
-  ...['timeline', 'charts', 'preferences'],
+  ...['00-base', '01-theme', 'button', 'form', 'table', 'card', 'badge', 'dialog'].map((part) =>
+    resolve(`@knadh/oat/css/${part}.css`),
+  ),
+  ...['theme', 'frame', 'parts', 'chart'].map((subject) => join(folder, 'styles', `${subject}.css`)),
 ];
 
-type AssetName = keyof typeof mediaTypes;
+/** An asset's media type and the files that it is made of. The font comes first: its address is part of the style sheet. */
+const sources = {
+  'inter.woff2': ['font/woff2', [resolve('@fontsource-variable/inter/files/inter-latin-wght-normal.woff2')]],
+  'dashboard.css': ['text/css; charset=utf-8', styles],
+  'dashboard.js': ['text/javascript; charset=utf-8', [join(folder, 'dashboard.js')]],
+  'htmx.min.js': ['text/javascript; charset=utf-8', [resolve('htmx.org/dist/htmx.min.js')]],
+  'favicon.svg': ['image/svg+xml', [join(folder, 'favicon.svg')]],
+} as const satisfies Record<string, readonly [string, readonly string[]]>;
 
-interface Asset {
-  body: Buffer;
-  mediaType: string;
-  url: string;
-}
-
-const base = '/dashboard/assets';
+type AssetName = keyof typeof sources;
 
 /** Read once. The address contains the hash of the content, so that browsers may cache it forever. */
-const assets = Object.fromEntries(
-  Object.entries(mediaTypes).map(([name, mediaType]) => [name, readAsset(name as AssetName, mediaType)]),
-) as Record<AssetName, Asset>;
-
-function readAsset(name: AssetName, mediaType: string): Asset {
-  const body = Buffer.concat(filesOf(name).map((file) => readFileSync(file)));
+const assets = new Map<string, { body: Buffer; mediaType: string; url: string }>();
+for (const [name, [mediaType, files]] of Object.entries(sources)) {
+  const read = Buffer.concat(files.map((file) => readFileSync(file)));
+  const body =
+    name === 'dashboard.css'
+      ? Buffer.from(`${read}`.replace('"inter.woff2"', assetUrl('inter.woff2')))
+      : read;
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
-  return { body, mediaType, url: `${base}/${hash}/${name}` };
-}
-
-/** The source files of an asset; all style sheets are sent as one. */
-function filesOf(name: AssetName): string[] {
-  if (name === 'htmx.min.js') return [createRequire(import.meta.url).resolve('htmx.org/dist/htmx.min.js')];
-  const folder = join(import.meta.dirname, '..', 'assets');
-  if (name !== 'dashboard.css') return [join(folder, name)];
-  return styles.map((subject) => join(folder, 'styles', `${subject}.css`));
+  assets.set(name, { body, mediaType, url: `/dashboard/assets/${hash}/${name}` });
 }
 
 /** The address of an asset. */
 export function assetUrl(name: AssetName): string {
-  return assets[name].url;
+  return assets.get(name)?.url ?? '';
 }
 
 /** Serves the assets without authentication; they contain no data. */
 export function assetRoutes(scope: Api): void {
-  for (const { url, body, mediaType } of Object.values(assets)) {
+  for (const { url, body, mediaType } of assets.values()) {
     scope.get(url, async (_request, reply) =>
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(mediaType).send(body),
     );

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { Environment } from '#shared/platform/environment.ts';
+import { Mark } from '../components/icon.tsx';
 import { assetUrl } from '../http/assets.ts';
 
 export interface DocumentProps {
   /** The title of the window. */
   title: string;
-  /** Colors the page; null outside of an environment. */
+  /** Null outside of an environment. */
   environment: Environment | null;
   children: ComponentChildren;
 }
@@ -23,6 +24,13 @@ export function Document({ title, environment, children }: DocumentProps) {
         <meta name="htmx-config" content={JSON.stringify({ morphSkip: 'dialog[open]' })} />
         <title>{`${title} · Refunds`}</title>
         <link rel="icon" href={assetUrl('favicon.svg')} type="image/svg+xml" />
+        <link
+          rel="preload"
+          href={assetUrl('inter.woff2')}
+          as="font"
+          type="font/woff2"
+          crossOrigin="anonymous"
+        />
         <link rel="stylesheet" href={assetUrl('dashboard.css')} />
         <script src={assetUrl('htmx.min.js')} defer />
         <script src={assetUrl('dashboard.js')} defer />
@@ -37,6 +45,9 @@ export function Gate({ title, children }: { title: string; children: ComponentCh
   return (
     <Document title={title} environment={null}>
       <main class="gate" id="main">
+        <p class="brand">
+          <Mark /> <span>Refunds</span>
+        </p>
         <h1>{title}</h1>
         {children}
       </main>

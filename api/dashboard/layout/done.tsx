@@ -1,5 +1,5 @@
+import { Notice } from '../components/notice.tsx';
 import { entered } from '../http/forms.ts';
-import { Notice } from './notice.tsx';
 
 /** What was done, by the word that a redirect leaves in the address. */
 const messages = {

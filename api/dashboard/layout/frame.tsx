@@ -1,92 +1,159 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
+import { Switch } from '../components/button.tsx';
+import { Icon, type IconName, Mark } from '../components/icon.tsx';
 import type { Context } from '../http/access.ts';
 import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
-import { Switch } from './button.tsx';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
+import { SearchDialog } from './search-dialog.tsx';
 
-/** The sections of the dashboard, in navigation order. */
-export type Section = 'overview' | 'refunds' | 'policies' | 'settings' | 'health';
+/** The sections of the dashboard in navigation order. `role` is the least role that sees one, viewer by default. */
+const sections = {
+  overview: { label: 'Overview', path: '', icon: 'home' },
+  refunds: { label: 'Refunds', path: '/refunds', icon: 'undo' },
+  approvals: { label: 'Approvals', path: '/refunds?status=pending', icon: 'checklist' },
+  attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
+  policies: { label: 'Policies', path: '/policies', icon: 'law' },
+  health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator' },
+  settings: { label: 'Settings', path: '/settings', icon: 'gear' },
+} as const satisfies Record<string, { label: string; path: string; icon: IconName; role?: Role }>;
 
-/** `role` is the least role that sees the section, viewer by default. */
-const sections: readonly { section: Section; label: string; path: string; role?: Role }[] = [
-  { section: 'overview', label: 'Overview', path: '' },
-  { section: 'refunds', label: 'Refunds', path: '/refunds' },
-  { section: 'policies', label: 'Policies', path: '/policies' },
-  { section: 'health', label: 'Health', path: '/health', role: 'operator' },
-  { section: 'settings', label: 'Settings', path: '/settings' },
-];
+export type Section = keyof typeof sections;
+
+/** A page above another one: its title, and its path below the environment. */
+export type Crumb = readonly [title: string, path: string];
 
 export interface FrameProps {
   context: Context;
   title: string;
   section: Section;
-  /** Shown beside the title. */
+  /** The pages between the section and this one. The section leads the way to every page with another title than its own. */
+  trail?: readonly Crumb[];
+  /** Shown beside the title: a state. */
+  beside?: ComponentChildren;
+  /** Buttons at the end of the title's line. */
   actions?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A page of an organization, with the navigation and the switch between test and live. */
-export function Frame({ context, title, section, actions, children }: FrameProps) {
-  const { base, environment, organization } = context;
+/** A page of an organization: navigation, search, the switch between test and live, breadcrumbs, title and actions. */
+export function Frame({ context, title, section, trail = [], beside, actions, children }: FrameProps) {
+  const { environment, organization } = context;
+  const { label, path } = sections[section];
+  const above: Crumb[] = title === label ? [] : [[label, path], ...trail];
   return (
     <Document title={`${title} · ${organization.name}`} environment={environment}>
       <a class="skip-link" href="#main">
         Skip to content
       </a>
       <div class="frame">
-        <header class="bar">
-          <a class="brand" href={base}>
-            {organization.name}
-          </a>
-          <EnvironmentSwitch context={context} section={section} />
-          <a class="account" href={accountPath} title={`Your account. Role: ${context.role}`}>
-            {context.user.email}
-          </a>
-        </header>
-        <nav class="nav" aria-label="Main">
-          <ul>
-            {visibleTo(context.role).map(({ section: each, label, path }) => (
-              <li key={each}>
-                <a href={`${base}${path}`} aria-current={each === section ? 'page' : undefined}>
-                  {label}
-                </a>
-              </li>
-            ))}
-            {/* The board itself admits only operators of every organization. */}
-            {mayAct(context.role, 'operator') ? (
-              <li>
-                <a href={queueBoardPath}>Queues</a>
-              </li>
-            ) : null}
-          </ul>
-        </nav>
+        <Side context={context} section={section} />
         <main class="main" id="main">
-          <div class="page-head spread">
-            <h1>{title}</h1>
-            {actions === undefined ? null : <div class="row">{actions}</div>}
-          </div>
+          <header class="page-head">
+            <Breadcrumbs context={context} above={above} />
+            <div class="spread">
+              <div class="row">
+                <h1>{title}</h1>
+                {beside}
+              </div>
+              {actions === undefined ? null : <div class="row">{actions}</div>}
+            </div>
+          </header>
           <div class="stack">
             <Done query={context.query} />
             {children}
           </div>
         </main>
       </div>
+      <SearchDialog context={context} />
     </Document>
   );
 }
 
-function visibleTo(role: Role) {
-  return sections.filter((section) => mayAct(role, section.role ?? 'viewer'));
+function Breadcrumbs({ context, above }: { context: Context; above: readonly Crumb[] }) {
+  if (above.length === 0) return null;
+  return (
+    <nav class="crumbs" aria-label="Breadcrumbs">
+      <ol>
+        {above.map(([title, path]) => (
+          <li key={path}>
+            <a href={`${context.base}${path}`}>{title}</a>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  );
+}
+
+/** What every page has: organization, environment, search, navigation, account. */
+function Side({ context, section }: Pick<FrameProps, 'context' | 'section'>) {
+  const { organization, role, user } = context;
+  return (
+    <div class="side">
+      <a class="brand" href={context.base}>
+        <Mark />
+        <span>{organization.name}</span>
+      </a>
+      <EnvironmentSwitch context={context} section={section} />
+      <button
+        type="button"
+        class="button outline search-button"
+        aria-label="Search"
+        {...{ command: 'show-modal', commandfor: 'search' }}
+      >
+        <Icon name="search" /> <span>Search</span> <kbd>/</kbd>
+      </button>
+      <button type="button" class="button outline menu-button" aria-label="Menu" popovertarget="nav">
+        <Icon name="three-bars" />
+      </button>
+      <nav class="nav" id="nav" aria-label="Main" popover="auto">
+        <ul>
+          {(Object.keys(sections) as Section[]).map((each) => (
+            <NavItem key={each} context={context} section={each} isCurrent={each === section} />
+          ))}
+          {/* The board itself admits only operators of every organization. */}
+          {mayAct(role, 'operator') ? (
+            <li>
+              <a href={queueBoardPath}>
+                <Icon name="stack" /> Queues
+              </a>
+            </li>
+          ) : null}
+        </ul>
+        <a class="account" href={accountPath} title={`Your account. Role: ${role}`}>
+          <Icon name="person" /> <span>{user.email}</span>
+        </a>
+      </nav>
+    </div>
+  );
+}
+
+function NavItem({
+  context,
+  section,
+  isCurrent,
+}: Omit<FrameProps, 'title' | 'children'> & { isCurrent: boolean }) {
+  const { label, path, icon, role }: { label: string; path: string; icon: IconName; role?: Role } =
+    sections[section];
+  if (!mayAct(context.role, role ?? 'viewer')) return null;
+  const count =
+    { approvals: context.counts.approvals, attention: context.counts.attention }[section as string] ?? 0;
+  return (
+    <li>
+      <a href={`${context.base}${path}`} aria-current={isCurrent ? 'page' : undefined}>
+        <Icon name={icon} /> {label}{' '}
+        {count === 0 ? null : <span class="count">{count > 99 ? '99+' : count}</span>}
+      </a>
+    </li>
+  );
 }
 
 /** Switches between test data, which never moves money, and live data. */
 function EnvironmentSwitch({ context, section }: { context: Context; section: Section }) {
-  const path = sections.find(({ section: each }) => each === section)?.path ?? '';
   const links = (['test', 'live'] as const).map((environment) => ({
-    to: `${dashboardPath}/${context.organization.id}/${environment}${path}`,
+    to: `${dashboardPath}/${context.organization.id}/${environment}${sections[section].path}`,
     text: environment === 'test' ? 'Test' : 'Live',
     isCurrent: environment === context.environment,
   }));

@@ -4,14 +4,14 @@ import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { ButtonLink, Submit } from '../components/button.tsx';
+import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../components/form.tsx';
 import { visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
 import { safeReturnPathOf } from '../http/paths.ts';
 import { sendPage, sendPart } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
-import { ButtonLink, Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../layout/form.tsx';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

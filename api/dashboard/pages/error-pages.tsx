@@ -4,12 +4,12 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
 import { toServiceError } from '../../http/error-handler.ts';
 import type { Api } from '../../http/route.ts';
+import { ButtonLink } from '../components/button.tsx';
+import { Notice } from '../components/notice.tsx';
 import { isCsrfRefusal } from '../http/csrf.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { protectPage, sendPage, sendPart } from '../http/render.ts';
-import { ButtonLink } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { Notice } from '../layout/notice.tsx';
 
 const titles: Partial<Record<ServiceError['code'], string>> = {
   not_found: 'Page not found',

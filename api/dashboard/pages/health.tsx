@@ -3,18 +3,18 @@ import type { Api } from '#api/http/route.ts';
 import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { Badge } from '../components/badge.tsx';
+import { Card, Facts } from '../components/card.tsx';
+import { List } from '../components/list.tsx';
+import { Live } from '../components/live.tsx';
+import { Empty } from '../components/notice.tsx';
+import { Moment } from '../components/values.tsx';
 import { type Context, contextOf } from '../http/access.ts';
 import { sendPage } from '../http/render.ts';
-import { Badge } from '../layout/badge.tsx';
-import { Card, Facts } from '../layout/card.tsx';
 import { Frame } from '../layout/frame.tsx';
-import { Live } from '../layout/live.tsx';
-import { Empty } from '../layout/notice.tsx';
-import { inLargestUnit, inTime, inWhole } from '../layout/numbers.ts';
-import { Table } from '../layout/table.tsx';
-import { accountTrouble, waitingOf, workersTrouble } from '../layout/trouble.ts';
-import { Moment } from '../layout/values.tsx';
-import { processorWord } from '../layout/words.ts';
+import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
+import { accountTrouble, waitingOf, workersTrouble } from '../words/trouble.ts';
+import { processorWord } from '../words/words.ts';
 
 const refreshSeconds = 10;
 
@@ -75,43 +75,41 @@ function WorkersCard({ health: { workers, now, undeliveredSince } }: HealthProps
   );
 }
 
-const columns = [
-  { title: 'Processor' },
-  { title: 'State' },
-  { title: 'Retried refunds' },
-  { title: 'Longest due' },
-] as const;
-
 function ProcessorsCard({ context, health, troubles, accounts }: HealthProps) {
-  const rows = accounts.map((account) => {
-    const { id, processor, environment } = account;
-    const trouble = troubles.find((each) => each.processor === processor);
-    const work = health.work.find((each) => each.processor === processor && each.environment === environment);
-    const dueSince = work?.dueSince ?? null;
-    return {
-      key: id,
-      cells: [
-        processorWord(processor),
-        <AccountState key="state" account={account} trouble={trouble} now={health.now} />,
-        trouble === undefined ? 'None' : waitingOf(trouble, health.now),
-        dueSince === null ? 'None' : inTime(health.now.getTime() - dueSince.getTime()),
-      ],
-    };
-  });
+  const items = accounts.map((account) => ({
+    account,
+    trouble: troubles.find(({ processor }) => processor === account.processor),
+    dueSince: health.work.find(
+      ({ processor, environment }) => processor === account.processor && environment === account.environment,
+    )?.dueSince,
+  }));
   return (
     <Card id="processors" title="Processors">
-      {rows.length === 0 ? (
-        <Empty title={`No ${context.environment} processor accounts`}>
+      {items.length === 0 ? (
+        <Empty title={`No ${context.environment} processor accounts`} icon="credit-card">
           <p>
             Set one up in <a href={`${context.base}/settings/accounts`}>Settings</a>.
           </p>
         </Empty>
       ) : (
         <>
-          <Table caption="Processor accounts" columns={columns} rows={rows} />
           <p class="small muted">
             Longest due: for how long a refund of any organization waits for a worker.
           </p>
+          <List
+            caption="Processor accounts"
+            isInCard
+            items={items}
+            columns={[
+              ['Processor', ({ account }) => processorWord(account.processor)],
+              ['State', (each) => <AccountState {...each} now={health.now} />],
+              ['Retried refunds', ({ trouble }) => (trouble ? waitingOf(trouble, health.now) : 'None')],
+              [
+                'Longest due',
+                ({ dueSince }) => (dueSince ? inTime(health.now.getTime() - dueSince.getTime()) : 'None'),
+              ],
+            ]}
+          />
         </>
       )}
     </Card>

@@ -4,14 +4,14 @@ import { acceptAsNewUser, acceptAsUser } from '#shared/people/members/accept-inv
 import { findInvitation, type OpenInvitation } from '#shared/people/members/invitations.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { ButtonLink, Submit } from '../components/button.tsx';
+import { FormNotice, NewPasswordField } from '../components/form.tsx';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor } from '../http/session.ts';
-import { ButtonLink, Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { FormNotice, NewPasswordField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/invitation/:token`;
 const formSchema = z.object({ password: z.string() });

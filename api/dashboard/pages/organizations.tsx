@@ -2,12 +2,12 @@ import { organizationsOf } from '#shared/people/members/members.ts';
 import type { Role } from '#shared/platform/database.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { Empty } from '../components/notice.tsx';
 import { visitorOf } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import type { Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
-import { Empty } from '../layout/notice.tsx';
 import { SignOut } from './sign-in.tsx';
 
 interface Membership {

@@ -10,19 +10,19 @@ import {
 } from '#shared/people/sign-in/second-factor.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { ButtonLink, Submit } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { CodeField, CsrfField, FormNotice } from '../components/form.tsx';
+import { Notice } from '../components/notice.tsx';
+import { CopyButton, Moment } from '../components/values.tsx';
 import { ownSessionOf, visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, validationProblemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, type Visitor } from '../http/session.ts';
-import { ButtonLink, Submit } from '../layout/button.tsx';
-import { Card } from '../layout/card.tsx';
 import { Gate } from '../layout/document.tsx';
 import { doneAt } from '../layout/done.tsx';
-import { CodeField, CsrfField, FormNotice } from '../layout/form.tsx';
-import { Notice } from '../layout/notice.tsx';
-import { CopyButton, Moment } from '../layout/values.tsx';
 
 const path = `${accountPath}/second-factor`;
 const confirm = { config: { confirm: true } } as const;

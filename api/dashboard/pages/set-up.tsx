@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { createFirstOwner, needsFirstOwner } from '#shared/people/members/first-owner.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { Submit } from '../components/button.tsx';
+import { FormNotice, type FormState, NewPasswordField, TextField } from '../components/form.tsx';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession } from '../http/session.ts';
-import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
-import { FormNotice, type FormState, NewPasswordField, TextField } from '../layout/form.tsx';
 
 const path = `${dashboardPath}/set-up`;
 const fields = ['code', 'organizationName', 'email', 'password'] as const;

@@ -5,15 +5,15 @@ import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import type { Proof } from '#shared/people/sign-in/sessions.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { Submit } from '../components/button.tsx';
+import { CodeField, FormNotice } from '../components/form.tsx';
 import { capitalized, entered, type FormProblems, problemsOf } from '../http/forms.ts';
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, knownBrowserOf } from '../http/session.ts';
-import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { doneAt } from '../layout/done.tsx';
-import { CodeField, FormNotice } from '../layout/form.tsx';
 
 const signInPath = `${dashboardPath}/sign-in`;
 const path = `${signInPath}/code`;

@@ -4,15 +4,15 @@ import { signOut } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { Submit } from '../components/button.tsx';
+import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../components/form.tsx';
 import { ownSessionOf } from '../http/access.ts';
 import { entered, problemsOf } from '../http/forms.ts';
 import { dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
-import { Submit } from '../layout/button.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
-import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../layout/form.tsx';
 import { askForCode } from './sign-in-code.tsx';
 
 const path = `${dashboardPath}/sign-in`;

@@ -12,20 +12,20 @@ import {
 import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { Badge } from '../components/badge.tsx';
+import { Submit } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { CsrfField, FormNotice, NewPasswordField, TextField } from '../components/form.tsx';
+import { Moment } from '../components/values.tsx';
 import { ownSessionOf, visitorOf } from '../http/access.ts';
 import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
 import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, type Visitor } from '../http/session.ts';
-import { Badge } from '../layout/badge.tsx';
-import { Submit } from '../layout/button.tsx';
-import { Card } from '../layout/card.tsx';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
-import { CsrfField, FormNotice, NewPasswordField, TextField } from '../layout/form.tsx';
-import { Moment } from '../layout/values.tsx';
-import { browserWord } from '../layout/words.ts';
+import { browserWord } from '../words/words.ts';
 import { SecondFactor } from './second-factor.tsx';
 import { SignOut } from './sign-in.tsx';
 

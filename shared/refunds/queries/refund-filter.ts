@@ -15,6 +15,8 @@ export interface RefundFilter {
   transactionId?: string | undefined;
   initiatedBy?: InitiatedBy | undefined;
   reason?: RefundReason | undefined;
+  /** As stored with a refund that failed. */
+  failureCode?: string | undefined;
   /** Lowercase ISO 4217. */
   currency?: string | undefined;
   /** Inclusive. */
@@ -47,7 +49,7 @@ function needsAttentionSql(owner: RefundOwner): Prisma.Sql {
 export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
   check(filter);
   const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
-  const { createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
+  const { failureCode, createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
   const q = filter.q?.trim() ?? '';
   const isByIds = transactionId !== undefined || needsAttention === true || q !== '';
   return Prisma.join(
@@ -58,6 +60,7 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
       transactionId !== undefined && requestedForSql(owner, transactionId),
       initiatedBy !== undefined && inOrderSql(Prisma.sql`initiated_by = ${initiatedBy}::initiated_by`),
       reason !== undefined && inOrderSql(Prisma.sql`reason = ${reason}::refund_reason`),
+      failureCode !== undefined && inOrderSql(Prisma.sql`failure_code = ${failureCode}`),
       currency !== undefined && inOrderSql(Prisma.sql`currency = ${currency}`),
       createdAfter !== undefined && Prisma.sql`created_at >= ${createdAfter}`,
       createdBefore !== undefined && Prisma.sql`created_at < ${createdBefore}`,

@@ -38,6 +38,7 @@ const table: Record<string, Access> = {
   [`GET ${base}/policies/edit`]: 'admin',
   [`POST ${base}/policies/preview`]: 'admin',
   [`POST ${base}/policies/delete`]: 'admin',
+  [`GET ${base}/search`]: 'viewer',
   [`GET ${base}/refunds`]: 'viewer',
   [`GET ${base}/refunds/results`]: 'viewer',
   [`GET ${base}/refunds/export`]: 'viewer',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { fillWithRefunds } from '../../support/dashboard/dashboard-stage.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
@@ -10,14 +11,15 @@ const service = useService();
 const signedIn = async (organizationId?: string) =>
   (await signInMember(service, 'viewer', organizationId)).visitor;
 
-/** The rows of the table of what needs attention, as text. */
-function rowsOf(html: string): { cells: string[] }[] {
-  const [, table = ''] = /<caption[^>]*>Items that need attention(.*?)<\/table>/s.exec(html) ?? [];
-  return [...table.matchAll(/<tr><th scope="row">.*?<\/tr>/gs)].map(([row]) => ({
-    cells: [...row.matchAll(/<t[hd][^>]*>(.*?)<\/t[hd]>/gs)].map(([, cell = '']) =>
-      cell.replace(/<[^>]+>/g, ''),
-    ),
-  }));
+/** What needs attention: the words of each thing, since when, and the action. */
+function rowsOf(html: string): string[][] {
+  const [, list = ''] = /<ul class="attention">(.*?)<\/ul>/s.exec(html) ?? [];
+  return [...list.matchAll(/<li .*?<\/li>/gs)].map(([row]) =>
+    row
+      .replace(/<svg.*?<\/svg>/s, '')
+      .split(/<\/div>|<\/time>/)
+      .map((part) => part.replace(/<[^>]+>/g, '')),
+  );
 }
 
 test('shows a new organization how to create its first refund', async () => {
@@ -44,7 +46,7 @@ test('shows numbers, money and what needs attention of one organization and envi
   expect(page.text).toContain('15.00 USD');
   expect(page.text).toContain('Needs attention');
   expect(rowsOf(page.text)).toEqual([
-    { cells: ['Awaiting approval', '1', expect.stringContaining('UTC'), '25.00 USD', 'Review'] },
+    ['1 refund awaits approval 25.00 USD', expect.stringContaining('UTC'), 'Review'],
   ]);
   const review = `/dashboard/${organizationId}/test/refunds?status=pending`;
   expect(page.text).toContain(`href="${review}"`);
@@ -68,7 +70,7 @@ describe('an organization whose refunds are all older', () => {
     expect(body.data.status).toBe('pending');
     const visitor = await signedIn(organizationId);
     const url = `/dashboard/${organizationId}/test?days=7`;
-    expect((await visitor.get(url)).text).toMatch(/>Completed<\/p><p class="figure-value">-</);
+    expect((await visitor.get(url)).text).toMatch(/>Completed<\/span><span class="tile-value">-</);
     const createdAt = new Date(Date.now() - 20 * 86_400_000);
     await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt } });
     const { text } = await visitor.get(url);
@@ -92,12 +94,10 @@ test('lists webhook endpoints that the service disabled, until a client has deal
   );
   const visitor = await signedIn(organizationId);
   const shown = async (environment = 'test') =>
-    rowsOf((await visitor.get(`/dashboard/${organizationId}/${environment}`)).text).map(
-      ({ cells }) => cells[0],
-    );
+    rowsOf((await visitor.get(`/dashboard/${organizationId}/${environment}`)).text).map(([words]) => words);
   expect(await shown()).toEqual([
-    'Webhook endpoint disabled: it has not accepted an event for five days http://127.0.0.1:9/failing',
-    'Webhook endpoint disabled: it replied 410 Gone http://127.0.0.1:9/gone',
+    expect.stringContaining('http://127.0.0.1:9/failing has not accepted an event for five days'),
+    expect.stringContaining('http://127.0.0.1:9/gone replied 410 Gone'),
   ]);
   expect(await shown('live')).toEqual([]);
   const [failing, gone] = endpoints;
@@ -108,6 +108,52 @@ test('lists webhook endpoints that the service disabled, until a client has deal
   expect(await shown()).toEqual([]);
 });
 
+test('compares with the period before, shows a first day by hours, and leads to the refunds behind a number', async () => {
+  const { id: organizationId, keys } = await service.addOrganization('Compared');
+  const transactionId = await newPayment(service, { processor: 'stripe', amount: 50_000 });
+  const ask = async (amount: number) => {
+    const body = { transactionId, amount, reason: 'other', processor: 'stripe' };
+    return (await service.call('POST', '/v1/refunds', { key: keys.test.plaintext, body })).body.data.id;
+  };
+  const [earlier, failed] = [await ask(1_000), await ask(2_000), await ask(3_000)];
+  const where = (id: string) => ({ where: { id } });
+  await service.deps.db.refund.update({
+    ...where(failed),
+    data: { status: 'failed', failureCode: 'insufficient_funds' },
+  });
+  const visitor = await signedIn(organizationId);
+  const base = `/dashboard/${organizationId}/test`;
+  expect((await visitor.get(base)).text).toContain('aria-label="Refunds per hour by status"');
+  const createdAt = new Date(Date.now() - 10 * 86_400_000);
+  await service.deps.db.refund.update({ ...where(earlier), data: { createdAt } });
+  const { text } = await visitor.get(`${base}?days=7`);
+  expect(text).toMatch(/>Refunds<\/span><span class="tile-value">2<\/span><span[^>]*>\+100 %, 1 before</);
+  const [, to = ''] = /<a href="([^"]+)">Not enough funds in the account<\/a>/.exec(text) ?? [];
+  const list = (await visitor.get(to.replaceAll('&amp;', '&'))).text;
+  expect(list).toContain(`id="row-${failed}"`);
+  expect(list.match(/id="row-/g)).toHaveLength(1);
+});
+
+test('counts what needs attention in the navigation of every page, of the environment alone', async () => {
+  const { id: organizationId } = await service.addOrganization('Counted');
+  const owner = { organizationId, environment: 'test' } as const;
+  await fillWithRefunds(service, organizationId, 60);
+  const pending = await service.deps.db.refund.findMany({ where: { ...owner, status: 'pending' } });
+  const flagged = await service.deps.db.refundWork.findMany({
+    where: { ...owner, flaggedAt: { not: null } },
+  });
+  const either = new Set([...pending.map(({ id }) => id), ...flagged.map(({ refundId }) => refundId)]);
+  const visitor = await signedIn(organizationId);
+  const counts = async (environment: string) =>
+    [
+      ...(await visitor.get(`/dashboard/${organizationId}/${environment}/policies`)).text.matchAll(
+        /class="count">([^<]+)</g,
+      ),
+    ].map(([, count]) => Number(count));
+  expect(await counts('test')).toEqual([pending.length, either.size]);
+  expect(await counts('live')).toEqual([]);
+});
+
 test('links a refused account to its settings, and to no refunds', async () => {
   const { id: organizationId } = await service.addOrganization('Refused');
   await service.deps.db.processorAccount.updateMany({
@@ -115,9 +161,7 @@ test('links a refused account to its settings, and to no refunds', async () => {
     data: { misconfiguredAt: new Date() },
   });
   const { text } = await (await signedIn(organizationId)).get(`/dashboard/${organizationId}/test`);
-  expect(rowsOf(text)).toEqual([
-    { cells: ['Stripe rejected the credentials', '1', expect.any(String), '', 'Set credentials'] },
-  ]);
+  expect(rowsOf(text)).toEqual([['Stripe rejected the credentials ', expect.any(String), 'Set credentials']]);
   expect(text).toContain(`href="/dashboard/${organizationId}/test/settings/accounts"`);
 });
 

@@ -125,6 +125,16 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     overview: { arrive: (page) => page.goto(`${stage.base}?days=90`) },
     'overview-empty': { as: 'newcomer', arrive: (page) => page.goto(stage.emptyBase) },
+    'overview-one-day': { arrive: (page) => page.goto(`${stage.base}?days=1`) },
+    search: { arrive: (page) => page.goto(`${stage.base}/search?q=ch_3`) },
+    'search-dialog': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/policies`);
+        await page.keyboard.press('Control+k');
+        await page.keyboard.type('19.00');
+        await page.locator('dialog .hits a').first().waitFor();
+      },
+    },
     health: { arrive: (page) => page.goto(`${stage.base}/health`) },
     refunds: { arrive: (page) => page.goto(`${stage.base}/refunds`) },
     'refunds-filtered': {

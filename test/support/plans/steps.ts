@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { readHealth } from '#shared/health/read-health.ts';
-import { readNeedsAttention } from '#shared/insights/needs-attention.ts';
+import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
 import { previewPolicies } from '#shared/policies/preview.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
@@ -12,6 +12,7 @@ import { findByKey } from '#shared/refunds/lifecycle/create.ts';
 import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
+import { findByText } from '#shared/refunds/queries/find-by-text.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
@@ -249,6 +250,20 @@ export function stepsOf(
       rows: 1_000,
       run: () => readHealth(db, 50),
     },
+    'the counts of the navigation': () => countNeedingAttention(db, owner),
+    ...Object.fromEntries(
+      ['SO-1042', 'shop', ':payment', ':id', 're_1', '42.10', '19'].map((text) => [
+        `a search: ${text}`,
+        {
+          // Up to 50 of each kind, and the metadata of the last 200. The index is read for every refund with a value.
+          rows: text === 'shop' ? 3_000 : 800,
+          run: async () => {
+            const written = text.replace(':payment', transactionId).replace(':id', id.slice(0, 14));
+            await findByText(db, owner, written, 8);
+          },
+        },
+      ]),
+    ),
     'what needs attention': { run: () => readNeedsAttention(db, owner) },
     'an export': {
       rows: 4_000,

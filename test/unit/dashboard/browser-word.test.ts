@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { browserWord } from '#api/dashboard/layout/words.ts';
+import { browserWord } from '#api/dashboard/words/words.ts';
 
 const mozilla = 'Mozilla/5.0';
 const chromium = 'AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0';

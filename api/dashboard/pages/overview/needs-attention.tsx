@@ -1,117 +1,114 @@
 import type { ComponentChildren } from 'preact';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
 import { mayAct } from '#shared/people/roles.ts';
+import type { Tone } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { Icon, type IconName } from '../../components/icon.tsx';
+import { Moment } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
-import { Card } from '../../layout/card.tsx';
-import { type Column, Table, type TableRow } from '../../layout/table.tsx';
-import { accountTrouble, workersTrouble } from '../../layout/trouble.ts';
-import { Amount, Moment } from '../../layout/values.tsx';
-import { processorWord } from '../../layout/words.ts';
+import { inMoney } from '../../words/numbers.ts';
+import { accountTrouble, workersTrouble } from '../../words/trouble.ts';
+import { processorWord } from '../../words/words.ts';
 
-interface CardProps {
+interface NeedsAttentionProps {
   context: Context;
   needsAttention: NeedsAttention;
 }
 
-const columns: readonly Column[] = [
-  { title: 'Item' },
-  { title: 'Count', kind: 'number' },
-  { title: 'Oldest' },
-  { title: 'Amount', kind: 'number' },
-  { title: 'Action', kind: 'actions' },
-];
+/** One thing that needs attention. */
+interface Item {
+  icon: IconName;
+  tone: Tone;
+  title: string;
+  /** Sums, the processor's words, an address. */
+  detail: ComponentChildren;
+  since: Date | null;
+  /** The path below the environment, and its label; null for a role that may not act. */
+  action: readonly [path: string, label: string] | null;
+}
 
 /** Lists what needs attention, each with an action; renders nothing if the list is empty. */
-export function NeedsAttentionCard({ context, needsAttention }: CardProps) {
-  const {
-    now,
-    workers,
-    unansweredAccounts,
-    approvals,
-    flagged,
-    refusedAccounts,
-    failedReconciliations,
-    disabledEndpoints,
-  } = needsAttention;
-  const accounts = `${context.base}/settings/accounts`;
-  const health = mayAct(context.role, 'operator') ? action(`${context.base}/health`, 'View health') : null;
-  const noWorker = workersTrouble(workers, now);
-  const rows = [
-    ...(noWorker === null ? [] : [accountRow('workers', noWorker, workers.seenAt, health)]),
-    ...unansweredAccounts.map((account) =>
-      accountRow(`${account.processor} unanswered`, accountTrouble(account, now), account.since, health),
-    ),
-    ...refundRow('Awaiting approval', approvals, action(`${context.base}/refunds?status=pending`, 'Review')),
-    ...refundRow(
-      'Flagged refunds',
-      flagged,
-      action(`${context.base}/refunds?needsAttention=true`, 'Resolve'),
-    ),
-    ...refusedAccounts.map(({ id, processor, misconfiguredAt }) =>
-      accountRow(
-        id,
-        `${processorWord(processor)} rejected the credentials`,
-        misconfiguredAt,
-        action(accounts, 'Set credentials'),
-      ),
-    ),
-    ...failedReconciliations.map(({ processor, failure, since }) =>
-      accountRow(
-        `${processor} reconciliation`,
-        <>
-          {processorWord(processor)} reconciliation failed <p class="small muted">{failure}</p>
-        </>,
-        since,
-        action(accounts, 'Check account'),
-      ),
-    ),
-    ...disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) =>
-      accountRow(
-        id,
-        <>
-          {disabledReason === 'gone'
-            ? 'Webhook endpoint disabled: it replied 410 Gone'
-            : 'Webhook endpoint disabled: it has not accepted an event for five days'}{' '}
-          <p class="small muted">{url}</p>
-        </>,
-        updatedAt,
-        'Repair the endpoint, then enable it with the API',
-      ),
-    ),
-  ];
-  if (rows.length === 0) return null;
+export function NeedsAttentionCard({ context, needsAttention }: NeedsAttentionProps) {
+  const items = itemsOf(context, needsAttention);
+  if (items.length === 0) return null;
   return (
-    <Card id="needs-attention" title="Needs attention">
-      <Table caption="Items that need attention" columns={columns} rows={rows} />
-    </Card>
+    <section class="card card-flush" aria-labelledby="needs-attention">
+      <h2 id="needs-attention" class="card-head">
+        Needs attention
+      </h2>
+      <ul class="attention">
+        {items.map(({ icon, tone, title, detail, since, action }) => (
+          <li key={title} data-tone={tone}>
+            <Icon name={icon} />
+            <div>
+              <strong>{title}</strong> <span class="muted said">{detail}</span>
+            </div>
+            <span class="small muted">{since === null ? null : <Moment at={since} />}</span>
+            {action === null ? null : <ButtonLink to={`${context.base}${action[0]}`}>{action[1]}</ButtonLink>}
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
-function refundRow(
-  title: string,
+function itemsOf(context: Context, needs: NeedsAttention): Item[] {
+  const { now, workers, unansweredAccounts, approvals, flagged } = needs;
+  const health = mayAct(context.role, 'operator') ? (['/health', 'View health'] as const) : null;
+  const noWorker = workersTrouble(workers, now);
+  const bad = { tone: 'bad', detail: null } as const;
+  return [
+    ...(noWorker === null
+      ? []
+      : [{ ...bad, icon: 'pulse' as const, title: noWorker, since: workers.seenAt, action: health }]),
+    ...unansweredAccounts.map((account) => ({
+      ...{ ...bad, icon: 'plug' as const, title: accountTrouble(account, now) },
+      ...{ since: account.since, action: health },
+    })),
+    ...refundsItem('await approval', 'checklist', approvals, ['/refunds?status=pending', 'Review']),
+    ...refundsItem('are flagged', 'alert', flagged, ['/refunds?needsAttention=true', 'Resolve']),
+    ...accountItems(needs),
+    ...needs.disabledEndpoints.map(({ url, disabledReason, updatedAt }) => ({
+      ...{ ...bad, icon: 'webhook' as const, since: updatedAt, action: null },
+      title: 'Webhook endpoint disabled',
+      detail: `${url} ${disabledReason === 'gone' ? 'replied 410 Gone' : 'has not accepted an event for five days'}. Repair it, then enable it with the API.`,
+    })),
+  ];
+}
+
+/** What the settings of a processor account solve. */
+function accountItems({ refusedAccounts, failedReconciliations, discrepancies }: NeedsAttention): Item[] {
+  const accounts = '/settings/accounts';
+  return [
+    ...refusedAccounts.map(({ processor, misconfiguredAt }) => ({
+      ...{ tone: 'bad' as const, icon: 'key' as const, detail: null, since: misconfiguredAt },
+      title: `${processorWord(processor)} rejected the credentials`,
+      action: [accounts, 'Set credentials'] as const,
+    })),
+    ...failedReconciliations.map(({ processor, failure, since }) => ({
+      ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, detail: failure, since },
+      title: `${processorWord(processor)} reconciliation failed`,
+      action: [accounts, 'Check account'] as const,
+    })),
+    ...discrepancies.map(({ processor, count, since }) => ({
+      ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, since },
+      title: `${count} ${count === 1 ? 'discrepancy' : 'discrepancies'} with ${processorWord(processor)}`,
+      detail: 'found by the last reconciliation',
+      action: ['/refunds?needsAttention=true', 'View refunds'] as const,
+    })),
+  ];
+}
+
+function refundsItem(
+  what: string,
+  icon: IconName,
   { count, atLeast, oldest, amounts }: AttentionCount,
-  link: ComponentChildren,
-): TableRow[] {
-  if (count === 0 || oldest === null) return [];
+  action: Item['action'],
+): Item[] {
+  if (count === 0) return [];
   const more = atLeast ? '+' : '';
-  const sums = amounts.map(({ currency, amount }) => (
-    <div key={currency}>
-      <Amount amount={amount} currency={currency} />
-      {more}
-    </div>
-  ));
-  return [{ key: title, cells: [title, `${count}${more}`, <Moment key="oldest" at={oldest} />, sums, link] }];
-}
-
-function accountRow(
-  key: string,
-  title: ComponentChildren,
-  since: Date | null,
-  link: ComponentChildren,
-): TableRow {
-  return { key, cells: [title, '1', since === null ? null : <Moment key="since" at={since} />, null, link] };
-}
-
-function action(href: string, label: string) {
-  return <a href={href}>{label}</a>;
+  const sums = amounts.map(({ currency, amount }) => `${inMoney(amount, currency)}${more}`).join(', ');
+  const verb = count === 1 ? what.replace(/^are /, 'is ').replace(/^await /, 'awaits ') : what;
+  const title = `${count}${more} ${count === 1 ? 'refund' : 'refunds'} ${verb}`;
+  return [{ icon, tone: 'warn', title, detail: sums, since: oldest, action }];
 }

@@ -1,14 +1,13 @@
 import type { Overview } from '#shared/insights/overview.ts';
 import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
-import { StackedBars } from '../../charts/stacked-bars.tsx';
+import { statusWords } from '../../components/badge.tsx';
+import { BarChart } from '../../components/bar-chart.tsx';
+import { Switch } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
 import type { Context } from '../../http/access.ts';
-import { statusWords } from '../../layout/badge.tsx';
-import { Switch } from '../../layout/button.tsx';
-import { Card } from '../../layout/card.tsx';
-import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../layout/numbers.ts';
-import { type Column, Table } from '../../layout/table.tsx';
+import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../words/numbers.ts';
 
-/** The address of the overview. @param options `currency` of the amounts per day; null for the most used one. */
+/** The address of the overview. @param options `currency` of the amounts over time; null for the most used one. */
 export function overviewPath(
   { base }: Pick<Context, 'base'>,
   { days, currency }: { days: number; currency: string | null },
@@ -22,82 +21,69 @@ interface OverTimeProps {
 }
 
 /** Refunds over time. */
-export function PerDayCard({ overview: { perDay } }: Pick<OverTimeProps, 'overview'>) {
+export function CountCard({ context, overview: { perStep, window } }: OverTimeProps) {
+  const unit = unitOf(window);
   return (
-    <Card id="per-day" title="Refunds per day">
-      <StackedBars
-        title="Refunds per day by status"
-        unit="Day"
-        bars={perDay.map(({ day, counts }) => ({ label: dayInWords(day), values: counts }))}
+    <Card id="per-step" title={`Refunds per ${unit}`}>
+      <BarChart
+        title={`Refunds per ${unit} by status`}
+        unit={unit === 'hour' ? 'Hour' : 'Day'}
+        bars={perStep.map(({ step, counts }) => ({
+          label: inWords(step),
+          values: counts,
+          to: dayPath(context, step),
+        }))}
         series={refundStatuses.map(seriesOf)}
         format={inWhole}
       />
-      <p class="muted small">By creation date in UTC.</p>
     </Card>
   );
 }
 
 /** Money that has moved or may still move. */
-const moneyStatuses = ['pending', 'processing', 'completed'] as const satisfies readonly RefundStatus[];
+const moneyStatuses = ['completed', 'processing', 'pending'] as const satisfies readonly RefundStatus[];
 
-/** Refund amounts by currency, and one currency over time. Amounts of different currencies are never added. */
+/** Refund amounts in one currency over time. Amounts of different currencies are never added. */
 export function MoneyCard({ context, overview }: OverTimeProps) {
-  const { money, currency, moneyPerDay } = overview;
+  const { money, currency, moneyPerStep, window } = overview;
+  if (currency === null) return null;
+  const unit = unitOf(window);
+  const links = money.map(({ currency: each }) => ({
+    to: overviewPath(context, { days: window.length, currency: each }),
+    text: each.toUpperCase(),
+    isCurrent: each === currency,
+  }));
+  const title = `Amounts per ${unit} in ${currency.toUpperCase()}`;
   return (
     <section class="card stack" aria-labelledby="money">
       <div class="spread">
-        <h2 id="money">Refund amounts per day{currency === null ? '' : ` in ${currency.toUpperCase()}`}</h2>
-        <CurrencySwitch context={context} overview={overview} />
+        <h2 id="money">{title}</h2>
+        {links.length < 2 ? null : <Switch label="Currency" links={links} />}
       </div>
-      {currency === null ? null : (
-        <StackedBars
-          title={`Refund amounts per day in ${currency.toUpperCase()}`}
-          unit="Day"
-          bars={moneyPerDay.map(({ day, amounts }) => ({
-            label: dayInWords(day),
-            values: Object.fromEntries(
-              moneyStatuses.map((status) => [status, inMajor(amounts[status], currency)]),
-            ),
-          }))}
-          series={moneyStatuses.map(seriesOf)}
-          format={(major) => inMoney(fromMajor(major, currency), currency)}
-          formatShort={inShort}
-        />
-      )}
-      <div class="table-scroll">
-        <Table
-          caption="Refund amounts by currency"
-          columns={moneyColumns}
-          rows={money.map(({ currency: each, amounts }) => ({
-            key: each,
-            cells: [
-              each.toUpperCase(),
-              inMoney(amounts.completed, each),
-              inMoney(amounts.processing, each),
-              inMoney(amounts.pending, each),
-            ],
-          }))}
-        />
-      </div>
+      <BarChart
+        title={title}
+        unit={unit === 'hour' ? 'Hour' : 'Day'}
+        bars={moneyPerStep.map(({ step, amounts }) => ({
+          label: inWords(step),
+          to: dayPath(context, step, { currency }),
+          values: Object.fromEntries(moneyStatuses.map((each) => [each, inMajor(amounts[each], currency)])),
+        }))}
+        series={moneyStatuses.map(seriesOf)}
+        format={(major) => inMoney(fromMajor(major, currency), currency)}
+        formatShort={inShort}
+      />
     </section>
   );
 }
 
-const moneyColumns: readonly Column[] = [
-  { title: 'Currency' },
-  { title: statusWords.completed, kind: 'number' },
-  { title: statusWords.processing, kind: 'number' },
-  { title: statusWords.pending, kind: 'number' },
-];
+/** The list of the refunds of a day. */
+function dayPath({ base }: Context, step: string, filter: Record<string, string> = {}): string {
+  const day = step.slice(0, 10);
+  return `${base}/refunds?${new URLSearchParams({ ...filter, from: day, to: day })}`;
+}
 
-function CurrencySwitch({ context, overview: { money, currency, window } }: OverTimeProps) {
-  if (money.length < 2) return null;
-  const links = money.map(({ currency: each }) => ({
-    to: overviewPath(context, { days: window.days.length, currency: each }),
-    text: each.toUpperCase(),
-    isCurrent: each === currency,
-  }));
-  return <Switch label="Currency" links={links} />;
+function unitOf({ length }: Overview['window']): 'hour' | 'day' {
+  return length === 1 ? 'hour' : 'day';
 }
 
 function seriesOf(name: RefundStatus) {
@@ -106,6 +92,8 @@ function seriesOf(name: RefundStatus) {
 
 const dayFormat = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-function dayInWords(day: string): string {
-  return dayFormat.format(new Date(`${day}T00:00:00Z`));
+/** `2026-11-21` becomes "Nov 21", `2026-11-21T14` "14:00". */
+function inWords(step: string): string {
+  const [day, hour] = step.split('T');
+  return hour === undefined ? dayFormat.format(new Date(`${day}T00:00:00Z`)) : `${hour}:00`;
 }

@@ -2,42 +2,52 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { type NeedsAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
-import { type Overview, type OverviewDays, overviewDays, readOverview } from '#shared/insights/overview.ts';
+import {
+  findFirstRefund,
+  type Overview,
+  type OverviewDays,
+  overviewDays,
+  readOverview,
+} from '#shared/insights/overview.ts';
 import { isCurrency } from '#shared/money/money.ts';
-import { countRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import { Switch } from '../../components/button.tsx';
+import { FirstCommand } from '../../components/first-command.tsx';
+import { Empty } from '../../components/notice.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { Switch } from '../../layout/button.tsx';
-import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
-import { Empty } from '../../layout/notice.tsx';
-import { Breakdowns } from './breakdowns.tsx';
-import { Figures } from './figures.tsx';
 import { NeedsAttentionCard } from './needs-attention.tsx';
-import { MoneyCard, overviewPath, PerDayCard } from './over-time.tsx';
+import { CountCard, MoneyCard, overviewPath } from './over-time.tsx';
+import { Breakdowns, Tiles } from './summary.tsx';
 
 const querySchema = z.object({
   days: z.coerce
     .number()
-    .transform((days) => overviewDays.find((each) => each === days) ?? 30)
-    .catch(30),
+    .transform((days) => overviewDays.find((each) => each === days))
+    .optional()
+    .catch(undefined),
   currency: z.string().refine(isCurrency).optional().catch(undefined),
 });
+
+const dayMs = 86_400_000;
 
 /** The overview of an organization: what needs attention, and figures of recent refunds. */
 export function overviewPages(scope: Api, deps: ApiDependencies): void {
   scope.get('', { config: { role: 'viewer' } }, async (request, reply) => {
     const context = contextOf(request);
-    const { days, currency = null } = querySchema.parse(request.query);
+    const { days: chosen, currency = null } = querySchema.parse(request.query);
     const { owner } = context;
-    const [needsAttention, everCreated, overview] = await Promise.all([
+    const now = deps.clock.now();
+    const firstAt = await findFirstRefund(deps.db, owner);
+    // A first day is a picture of its hours.
+    const days = chosen ?? (firstAt !== null && now.getTime() - firstAt.getTime() < dayMs ? 1 : 30);
+    const [needsAttention, overview] = await Promise.all([
       readNeedsAttention(deps.db, owner),
-      countRefunds(deps.db, owner, {}, 1),
-      readOverview(deps.db, owner, { now: deps.clock.now(), days, currency }),
+      readOverview(deps.db, owner, { now, days, currency }),
     ]);
     const origin = originOf(request);
-    const isNew = everCreated.count === 0;
+    const isNew = firstAt === null;
     return sendPage(
       reply,
       <OverviewPage {...{ context, days, currency, needsAttention, isNew, overview, origin }} />,
@@ -48,7 +58,7 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
 interface OverviewPageProps {
   context: Context;
   days: OverviewDays;
-  /** The selected currency of the chart of amounts per day. */
+  /** The selected currency of the amounts over time. */
   currency: string | null;
   needsAttention: NeedsAttention;
   /** True until the first refund is created. */
@@ -60,42 +70,43 @@ interface OverviewPageProps {
 
 function OverviewPage(props: OverviewPageProps) {
   const { context, days, currency, needsAttention, isNew, overview, origin } = props;
+  const links = overviewDays.map((each) => ({
+    to: overviewPath(context, { days: each, currency }),
+    text: inWords(each),
+    isCurrent: each === days,
+  }));
+  const period = isNew ? undefined : <Switch label="Time range" links={links} />;
   return (
-    <Frame
-      context={context}
-      title="Overview"
-      section="overview"
-      actions={<WindowSwitch {...{ context, days, currency }} />}
-    >
+    <Frame context={context} title="Overview" section="overview" actions={period}>
       <NeedsAttentionCard context={context} needsAttention={needsAttention} />
       {isNew ? <FirstRefund context={context} origin={origin} /> : null}
       {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
       {overview.total === 0 ? null : (
         <>
-          <Figures overview={overview} />
-          <PerDayCard overview={overview} />
-          <MoneyCard context={context} overview={overview} />
+          <Tiles context={context} overview={overview} />
+          <div class="columns">
+            <CountCard context={context} overview={overview} />
+            <MoneyCard context={context} overview={overview} />
+          </div>
           <Breakdowns context={context} overview={overview} />
+          <p class="muted small">
+            By creation date in UTC. Compared with the period of the same length before.
+          </p>
         </>
       )}
     </Frame>
   );
 }
 
-function WindowSwitch({ context, days, currency }: Pick<OverviewPageProps, 'context' | 'days' | 'currency'>) {
-  const links = overviewDays.map((each) => ({
-    to: overviewPath(context, { days: each, currency }),
-    text: `${each} days`,
-    isCurrent: each === days,
-  }));
-  return <Switch label="Time range" links={links} />;
+function inWords(days: OverviewDays): string {
+  return days === 1 ? '24 hours' : `${days} days`;
 }
 
 /** Shown instead of the figures when no refund is in the time range. */
 function QuietDays({ context, days }: { context: Context; days: OverviewDays }) {
   return (
     <section class="card">
-      <Empty title={`No ${context.environment} refunds in the last ${days} days`}>
+      <Empty title={`No ${context.environment} refunds in the last ${inWords(days)}`}>
         <p>
           Select a longer time range, or view <a href={`${context.base}/refunds`}>all refunds</a>.
         </p>
@@ -108,7 +119,7 @@ function QuietDays({ context, days }: { context: Context; days: OverviewDays }) 
 function FirstRefund({ context, origin }: { context: Context; origin: string }) {
   return (
     <section class="card">
-      <Empty title={`No ${context.environment} refunds yet`}>
+      <Empty title={`No ${context.environment} refunds yet`} icon="undo">
         <p>
           Set up a <a href={`${context.base}/settings/accounts`}>processor account</a>, create an{' '}
           <a href={`${context.base}/settings/api-keys`}>API key</a>, and create the first refund:

@@ -7,13 +7,13 @@ import { type Policy, policySchema } from '#shared/policies/policy.ts';
 import { digestPolicies } from '#shared/policies/policy-file.ts';
 import { type Preview, previewPolicies } from '#shared/policies/preview.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
+import { ButtonLink } from '../../components/button.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import { ButtonLink } from '../../layout/button.tsx';
 import { doneAt } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
-import { Notice } from '../../layout/notice.tsx';
 import {
   checkEnteredPolicy,
   enteredPolicyOf,

@@ -1,13 +1,13 @@
 import { countOf } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
+import { Badge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { Facts } from '../../components/card.tsx';
+import { Confirm } from '../../components/dialog.tsx';
 import type { Context } from '../../http/access.ts';
-import { Badge } from '../../layout/badge.tsx';
-import { ButtonLink } from '../../layout/button.tsx';
-import { Facts } from '../../layout/card.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
-import { inMoney } from '../../layout/numbers.ts';
-import { processorWord, reasonWords } from '../../layout/words.ts';
+import { inMoney } from '../../words/numbers.ts';
+import { processorWord, reasonWords } from '../../words/words.ts';
 import { pathOf } from './policy-form.tsx';
 
 export interface PolicyCardsProps {

@@ -1,7 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Context } from '../../http/access.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
-import { ButtonLink, Submit } from '../../layout/button.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
 import {
   CheckboxesField,
   CsrfField,
@@ -10,9 +8,11 @@ import {
   JsonField,
   SelectField,
   TextField,
-} from '../../layout/form.tsx';
-import { Notice } from '../../layout/notice.tsx';
-import { processorChoices, reasonChoices } from '../../layout/words.ts';
+} from '../../components/form.tsx';
+import { Notice } from '../../components/notice.tsx';
+import type { Context } from '../../http/access.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
+import { processorChoices, reasonChoices } from '../../words/words.ts';
 import { type EnteredPolicy, fieldKinds, type PolicyField } from './entered-policy.ts';
 
 const requesterHint = 'A person and the API keys that they created are one requester.';

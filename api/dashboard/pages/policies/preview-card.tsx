@@ -1,11 +1,11 @@
 import type { PolicyVerdict } from '#shared/policies/policy.ts';
 import type { Preview, PreviewedRefund } from '#shared/policies/preview.ts';
+import { Badge, type Tone } from '../../components/badge.tsx';
+import { Card } from '../../components/card.tsx';
+import { type Column, List } from '../../components/list.tsx';
+import { Empty } from '../../components/notice.tsx';
+import { Amount, Moment, Sentence } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
-import { Badge, type Tone } from '../../layout/badge.tsx';
-import { Card } from '../../layout/card.tsx';
-import { Empty } from '../../layout/notice.tsx';
-import { Table, type TableRow } from '../../layout/table.tsx';
-import { Amount, Moment, Sentence } from '../../layout/values.tsx';
 
 interface PreviewCardProps {
   context: Context;
@@ -28,18 +28,12 @@ export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewC
             {different.length} of the latest {refunds.length} refunds would get a different decision. 24-hour
             limits of the organization are not included.
           </p>
-          <div class="table-scroll">
-            <Table
-              caption="Decisions on the latest refunds with the saved and the edited policies"
-              columns={[
-                { title: 'Refund' },
-                { title: 'Created' },
-                { title: 'Saved policies' },
-                { title: 'Edited policies' },
-              ]}
-              rows={rows.map((each) => rowOf(context, each))}
-            />
-          </div>
+          <List
+            caption="Decisions on the latest refunds with the saved and the edited policies"
+            isInCard
+            items={rows}
+            columns={columnsOf(context)}
+          />
         </>
       )}
       {skipped === 0 ? null : (
@@ -52,30 +46,35 @@ export function PreviewCard({ context, preview: { refunds, skipped } }: PreviewC
   );
 }
 
-function rowOf(context: Context, previewed: PreviewedRefund): TableRow {
-  const { refund, current, edited } = previewed;
-  return {
-    key: refund.id,
-    cells: [
-      <>
-        <a class="row-link" href={`${context.base}/refunds/${refund.id}`}>
-          <Amount amount={refund.amount} currency={refund.currency} />
-        </a>
-        <br />
-        <code class="small">{refund.transactionId}</code>
-      </>,
-      <Moment at={refund.createdAt} />,
-      <Outcome verdict={current} />,
-      <>
-        <Outcome verdict={edited} />
-        {isDifferent(previewed) ? (
-          <p class="small">
-            <Sentence text={edited.reason} />
-          </p>
-        ) : null}
-      </>,
+function columnsOf({ base }: Context): readonly Column<PreviewedRefund>[] {
+  return [
+    [
+      'Refund',
+      ({ refund }) => (
+        <>
+          <a class="row-link" href={`${base}/refunds/${refund.id}`}>
+            <Amount amount={refund.amount} currency={refund.currency} />
+          </a>
+          <code class="detail small">{refund.transactionId}</code>
+        </>
+      ),
     ],
-  };
+    ['Created', ({ refund }) => <Moment at={refund.createdAt} />],
+    ['Saved policies', ({ current }) => <Outcome verdict={current} />],
+    [
+      'Edited policies',
+      (previewed) => (
+        <>
+          <Outcome verdict={previewed.edited} />
+          {isDifferent(previewed) ? (
+            <p class="small">
+              <Sentence text={previewed.edited.reason} />
+            </p>
+          ) : null}
+        </>
+      ),
+    ],
+  ];
 }
 
 const tones = {

@@ -2,8 +2,8 @@ import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
-import { Notice } from '../../layout/notice.tsx';
-import { processorWord } from '../../layout/words.ts';
+import { Notice } from '../../components/notice.tsx';
+import { processorWord } from '../../words/words.ts';
 
 interface AlertsProps {
   refund: RefundWithWork;

@@ -1,9 +1,8 @@
 import type { KnownPayment } from '#shared/payments/payment.ts';
 import type { PolicyVerdict } from '#shared/policies/policy.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
-import type { Context } from '../../http/access.ts';
-import { ButtonLink, Submit } from '../../layout/button.tsx';
-import { Card, Facts } from '../../layout/card.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
+import { Card, Facts } from '../../components/card.tsx';
 import {
   CsrfField,
   FormNotice,
@@ -11,11 +10,12 @@ import {
   JsonField,
   SelectField,
   TextField,
-} from '../../layout/form.tsx';
+} from '../../components/form.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Amount, Sentence } from '../../components/values.tsx';
+import type { Context } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { Notice } from '../../layout/notice.tsx';
-import { Amount, Sentence } from '../../layout/values.tsx';
-import { currencyChoices, processorChoices, reasonChoices, reasonWords } from '../../layout/words.ts';
+import { currencyChoices, processorChoices, reasonChoices, reasonWords } from '../../words/words.ts';
 import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentFacts } from './facts.tsx';
 

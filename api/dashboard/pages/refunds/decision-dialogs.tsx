@@ -6,12 +6,12 @@ import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { canBeDismissed } from '#shared/refunds/lifecycle/flag.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';
+import { type FormState, TextField } from '../../components/form.tsx';
+import { Amount } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { Confirm, type ConfirmProps } from '../../layout/dialog.tsx';
-import { type FormState, TextField } from '../../layout/form.tsx';
-import { Amount } from '../../layout/values.tsx';
-import { processorWord } from '../../layout/words.ts';
+import { processorWord } from '../../words/words.ts';
 
 /** A decision that could not be carried out as it was entered; its dialog is shown again. */
 export interface UnfinishedDecision extends FormState {

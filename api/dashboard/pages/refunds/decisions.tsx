@@ -13,13 +13,13 @@ import {
 import { cancelAndWait } from '#shared/refunds/lifecycle/cancel.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
+import { statusWords } from '../../components/badge.tsx';
+import { Notice } from '../../components/notice.tsx';
 import { contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { statusWords } from '../../layout/badge.tsx';
 import { type DoneWord, doneAt } from '../../layout/done.tsx';
-import { Notice } from '../../layout/notice.tsx';
 import type { UnfinishedDecision } from './decision-dialogs.tsx';
 import { Detail, readDetail } from './detail.tsx';
 

@@ -3,10 +3,10 @@ import { asKnown, type KnownPayment, remainingOf } from '#shared/payments/paymen
 import type { Payment } from '#shared/platform/database.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
-import { StatusBadge } from '../../layout/badge.tsx';
-import { Card, type Fact, Facts } from '../../layout/card.tsx';
-import { Amount, Copyable, Moment } from '../../layout/values.tsx';
-import { initiatorWords, processorWord, reasonWords } from '../../layout/words.ts';
+import { StatusBadge } from '../../components/badge.tsx';
+import { Card, type Fact, Facts } from '../../components/card.tsx';
+import { Amount, Copyable, Moment } from '../../components/values.tsx';
+import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
 
 /** The public fields of a refund. */
 export function RefundFacts({ refund, who }: { refund: RefundWithWork; who: string | null }) {

@@ -1,9 +1,15 @@
 import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { statusWords } from '../../components/badge.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
+import { type FormState, SelectField, TextField } from '../../components/form.tsx';
 import { entered } from '../../http/forms.ts';
-import { statusWords } from '../../layout/badge.tsx';
-import { ButtonLink, Submit } from '../../layout/button.tsx';
-import { type FormState, SelectField, TextField } from '../../layout/form.tsx';
-import { currencyChoices, initiatorChoices, processorChoices, reasonChoices } from '../../layout/words.ts';
+import {
+  currencyChoices,
+  failureChoices,
+  initiatorChoices,
+  processorChoices,
+  reasonChoices,
+} from '../../words/words.ts';
 import { type EnteredFilter, isRestricting } from './filter.ts';
 
 interface FilterFormProps {
@@ -63,6 +69,7 @@ function MoreFilters({ form }: { form: FormState }) {
       <SelectField form={form} name="processor" label="Processor" choices={[any, ...processorChoices]} />
       <SelectField form={form} name="initiatedBy" label="Source" choices={[any, ...initiatorChoices]} />
       <SelectField form={form} name="reason" label="Reason" choices={[any, ...reasonChoices]} />
+      <SelectField form={form} name="failureCode" label="Failure" choices={[any, ...failureChoices]} />
       <SelectField form={form} name="currency" label="Currency" choices={[any, ...currencyChoices]} />
       <TextField form={form} name="from" label="Created from (UTC)" type="date" />
       <TextField form={form} name="to" label="Created to (UTC)" type="date" />

@@ -18,6 +18,7 @@ const textFields = [
   'processor',
   'initiatedBy',
   'reason',
+  'failureCode',
   'currency',
   // Days in UTC, `2026-01-31`; both are included.
   'from',
@@ -77,6 +78,7 @@ const filterSchema = z.object({
   processor: chosen(z.enum(processorNames, 'Choose from the list.')),
   initiatedBy: chosen(z.enum(initiators, 'Choose from the list.')),
   reason: chosen(z.enum(refundReasons, 'Choose from the list.')),
+  failureCode: chosen(z.string().max(100, 'Choose from the list.')),
   currency: chosen(z.enum(currencies, 'Choose from the list.')),
   from: chosen(daySchema),
   to: chosen(daySchema),

@@ -7,20 +7,20 @@ import { isTerminal } from '#shared/refunds/model/states.ts';
 import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { type CappedCount, countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
+import { FirstCommand } from '../../components/first-command.tsx';
+import { type Column, List, Pages } from '../../components/list.tsx';
+import { Live } from '../../components/live.tsx';
+import { Empty, Notice } from '../../components/notice.tsx';
+import { Amount, Moment } from '../../components/values.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { capitalized, entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
-import { Badge, StatusBadge } from '../../layout/badge.tsx';
-import { ButtonLink } from '../../layout/button.tsx';
-import { FirstCommand } from '../../layout/first-command.tsx';
 import { Frame } from '../../layout/frame.tsx';
-import { Live } from '../../layout/live.tsx';
-import { Empty, Notice } from '../../layout/notice.tsx';
-import { inWhole } from '../../layout/numbers.ts';
-import { type Column, Table, type TableRow } from '../../layout/table.tsx';
-import { Amount, Moment } from '../../layout/values.tsx';
-import { initiatorWords, processorWord } from '../../layout/words.ts';
+import { inWhole } from '../../words/numbers.ts';
+import { initiatorWords, processorWord } from '../../words/words.ts';
 import { type EnteredFilter, enteredFilter, filterQuery, isRestricting, readFilter } from './filter.ts';
 import { FilterForm } from './filter-form.tsx';
 
@@ -38,9 +38,9 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     if (reading.kind === 'invalid') {
       return sendPage(
         reply.code(400),
-        <List context={context} filter={filter} problems={reading.problems}>
+        <Page context={context} filter={filter} problems={reading.problems}>
           <Notice tone="bad">Fix the highlighted filters.</Notice>
-        </List>,
+        </Page>,
       );
     }
     const [results, count] = await Promise.all([
@@ -49,7 +49,7 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     ]);
     return sendPage(
       reply,
-      <List context={context} filter={filter} problems={{}}>
+      <Page context={context} filter={filter} problems={{}}>
         {count.count === 0 ? (
           <NoRefunds context={context} filter={filter} origin={originOf(request)} />
         ) : (
@@ -58,7 +58,7 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
             <ResultsPart context={context} filter={filter} results={results} />
           </>
         )}
-      </List>,
+      </Page>,
     );
   });
 
@@ -100,24 +100,31 @@ async function readResults(
   return { refunds: listed, cursor, next, previous };
 }
 
-interface ListProps {
+interface PageProps {
   context: Context;
   filter: EnteredFilter;
 }
 
-interface WholeListProps extends ListProps {
+interface WholePageProps extends PageProps {
   problems: FormProblems;
   children: ComponentChildren;
 }
 
-function List({ context, filter, problems, children }: WholeListProps) {
+function Page({ context, filter, problems, children }: WholePageProps) {
   const create = mayAct(context.role, 'operator') ? <CreateLink context={context} /> : undefined;
   return (
-    <Frame context={context} title="Refunds" section="refunds" actions={create}>
+    <Frame context={context} {...sectionOf(filter)} actions={create}>
       <FilterForm to={`${context.base}/refunds`} filter={filter} problems={problems} />
       {children}
     </Frame>
   );
+}
+
+/** The entry of the navigation that leads to a list. */
+function sectionOf({ status, needsAttention }: EnteredFilter) {
+  if (needsAttention !== '') return { title: 'Attention', section: 'attention' } as const;
+  if (status.join() === 'pending') return { title: 'Approvals', section: 'approvals' } as const;
+  return { title: 'Refunds', section: 'refunds' } as const;
 }
 
 function CreateLink({ context }: { context: Context }) {
@@ -129,7 +136,7 @@ function CreateLink({ context }: { context: Context }) {
 }
 
 /** The number of refunds, and a link to export them. */
-function CountAndExport({ context, filter, count: { count, atLeast } }: ListProps & { count: CappedCount }) {
+function CountAndExport({ context, filter, count: { count, atLeast } }: PageProps & { count: CappedCount }) {
   const number = inWhole(count);
   const words = `${atLeast ? `more than ${number}` : number} ${count === 1 ? 'refund' : 'refunds'}`;
   return (
@@ -142,7 +149,7 @@ function CountAndExport({ context, filter, count: { count, atLeast } }: ListProp
   );
 }
 
-function NoRefunds({ context, filter, origin }: ListProps & { origin: string }) {
+function NoRefunds({ context, filter, origin }: PageProps & { origin: string }) {
   if (isRestricting(filter)) {
     return (
       <Empty title="No matching refunds">
@@ -166,70 +173,76 @@ function NoRefunds({ context, filter, origin }: ListProps & { origin: string }) 
 }
 
 /** The table with its pagination; it updates itself while any refund in it is open. */
-function ResultsPart({ context, filter, results }: ListProps & { results: Results }) {
+function ResultsPart({ context, filter, results }: PageProps & { results: Results }) {
   const { refunds, cursor, next, previous } = results;
   const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
   const at = cursor === null ? {} : { cursor };
   const list = `${context.base}/refunds`;
   return (
     <Live id="results" from={`${list}/results${filterQuery(filter, at)}`} everySeconds={isOpen ? 4 : null}>
-      <div class="card card-flush table-scroll">
-        <Table
+      <div class="stack">
+        <List
           caption="Refunds, newest first"
-          columns={columns}
           narrow="lines"
-          rows={refunds.map((listed) => rowOf(list, listed))}
+          items={refunds}
+          rowId={({ refund }) => `row-${refund.id}`}
+          columns={columnsOf(list)}
+        />
+        <Pages
+          newest={cursor === null ? null : `${list}${filterQuery(filter)}`}
+          newer={previous && `${list}${filterQuery(filter, { cursor: previous })}`}
+          older={next && `${list}${filterQuery(filter, { cursor: next })}`}
         />
       </div>
-      <nav class="row pager" aria-label="Pages">
-        <PageLink to={previous && `${list}${filterQuery(filter, { cursor: previous })}`}>Newer</PageLink>
-        <PageLink to={next && `${list}${filterQuery(filter, { cursor: next })}`}>Older</PageLink>
-        {cursor === null ? null : <a href={`${list}${filterQuery(filter)}`}>Newest</a>}
-      </nav>
     </Live>
   );
 }
 
-function PageLink({ to, children }: { to: string | null; children: string }) {
-  return to === null ? null : <ButtonLink to={to}>{children}</ButtonLink>;
+function columnsOf(list: string): readonly Column<ListedRefund>[] {
+  return [
+    [
+      'Refund',
+      ({ refund: { id } }) => (
+        <a class="row-link" href={`${list}/${id}`}>
+          <code class="clipped" title={id}>
+            {id}
+          </code>
+        </a>
+      ),
+    ],
+    ['Created', ({ refund }) => <Moment at={refund.createdAt} />],
+    ['Amount', ({ refund }) => <Amount amount={refund.amount} currency={refund.currency} />, 'number'],
+    [
+      'Status',
+      ({ refund: { status, work } }) => (
+        <span class="row">
+          <StatusBadge status={status} />
+          {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
+        </span>
+      ),
+    ],
+    [
+      'Transaction',
+      ({ refund: { transactionId } }) => (
+        <code class="clipped" title={transactionId}>
+          {transactionId}
+        </code>
+      ),
+    ],
+    ['Processor', ({ refund }) => processorWord(refund.processor), 'further'],
+    [
+      'Requested by',
+      (listed) => (
+        <span class="clipped" title={requestedBy(listed)}>
+          {requestedBy(listed)}
+        </span>
+      ),
+      'further',
+    ],
+  ];
 }
 
-const columns: readonly Column[] = [
-  { title: 'Refund' },
-  { title: 'Created' },
-  { title: 'Amount', kind: 'number' },
-  { title: 'Status' },
-  { title: 'Transaction' },
-  { title: 'Processor', kind: 'further' },
-  { title: 'Requested by', kind: 'further' },
-];
-
-function rowOf(list: string, { refund, requester }: ListedRefund): TableRow {
-  const { id, createdAt, amount, currency, status, work, transactionId, processor, initiatedBy } = refund;
-  const source = initiatorWords[initiatedBy];
-  const requestedBy = requester === null ? source : `${source}, ${requester}`;
-  return {
-    key: id,
-    id: `row-${id}`,
-    cells: [
-      <a class="row-link" href={`${list}/${id}`} key="refund">
-        <code class="clipped" title={id}>
-          {id}
-        </code>
-      </a>,
-      <Moment at={createdAt} key="created" />,
-      <Amount amount={amount} currency={currency} key="amount" />,
-      <span class="row" key="status">
-        <StatusBadge status={status} />
-        {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
-      </span>,
-      <code class="clipped" title={transactionId} key="transaction">
-        {transactionId}
-      </code>,
-      processorWord(processor),
-      <span class="clipped" title={requestedBy} key="requester">
-        {requestedBy}
-      </span>,
-    ],
-  };
+function requestedBy({ refund, requester }: ListedRefund): string {
+  const source = initiatorWords[refund.initiatedBy];
+  return requester === null ? source : `${source}, ${requester}`;
 }

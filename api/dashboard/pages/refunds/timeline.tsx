@@ -3,10 +3,10 @@ import type { Attempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, Flag } from '#shared/refunds/model/flags.ts';
-import { statusWords, type Tone } from '../../layout/badge.tsx';
-import { Card } from '../../layout/card.tsx';
-import { inMoney } from '../../layout/numbers.ts';
-import { Moment } from '../../layout/values.tsx';
+import { statusWords, type Tone } from '../../components/badge.tsx';
+import { Card } from '../../components/card.tsx';
+import { Moment } from '../../components/values.tsx';
+import { inMoney } from '../../words/numbers.ts';
 
 export interface TimelineProps {
   events: readonly RefundEvent[];

@@ -19,18 +19,18 @@ import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { isId } from '#shared/platform/ids.ts';
 import { type CreatedEndpoint, createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
+import { Badge, type Tone } from '../../components/badge.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import type { FormState } from '../../components/form.tsx';
+import { type Column, List, Pages } from '../../components/list.tsx';
+import { Empty } from '../../components/notice.tsx';
+import { CopyButton, Moment } from '../../components/values.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
-import { Badge, type Tone } from '../../layout/badge.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
 import { doneAt } from '../../layout/done.tsx';
-import type { FormState } from '../../layout/form.tsx';
-import { Empty } from '../../layout/notice.tsx';
-import { type Column, Table, type TableRow } from '../../layout/table.tsx';
-import { CopyButton, Moment } from '../../layout/values.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
-import { PageLinks, ShownOnce, sendOnce } from './settings-frame.tsx';
+import { ShownOnce, sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';
 const pageSize = 50;
@@ -142,7 +142,7 @@ interface ApiKeysProps extends State {
 const newForm: FormState = { body: { scopes: defaultScopes }, problems: {} };
 
 function ApiKeys({ created, form = newForm, ...view }: ApiKeysProps) {
-  const { context, page, names, isNewest } = view;
+  const { context, page, isNewest } = view;
   const { environment, role } = context;
   const mayManage = mayAct(role, 'admin');
   return (
@@ -163,15 +163,14 @@ function ApiKeys({ created, form = newForm, ...view }: ApiKeysProps) {
           </p>
         </Empty>
       ) : (
-        <div class="card card-flush table-scroll">
-          <Table
-            caption="API keys, newest first"
-            columns={columns}
-            rows={page.keys.map((key) => rowOf(view, key, names.get(key.createdBy)))}
-          />
-        </div>
+        <List
+          caption="API keys, newest first"
+          items={page.keys}
+          rowId={({ id }) => id}
+          columns={columnsOf(view)}
+        />
       )}
-      <PageLinks
+      <Pages
         newest={isNewest ? null : `${context.base}${path}`}
         older={page.next && `${context.base}${path}?before=${page.next}`}
       />
@@ -180,64 +179,70 @@ function ApiKeys({ created, form = newForm, ...view }: ApiKeysProps) {
   );
 }
 
-const columns: readonly Column[] = [
-  { title: 'Key' },
-  { title: 'Scopes' },
-  { title: 'Created' },
-  { title: 'Last used' },
-  { title: 'Expires' },
-  { title: 'Status' },
-  { title: 'Actions', kind: 'actions' },
-];
+type ListView = Pick<ApiKeysProps, 'context' | 'names' | 'createdWithKeys' | 'endpoints' | 'ended' | 'now'>;
 
-type RowView = Pick<ApiKeysProps, 'context' | 'createdWithKeys' | 'endpoints' | 'ended' | 'now'>;
-
-function rowOf(
-  { context, createdWithKeys, endpoints, ended, now }: RowView,
-  apiKey: ApiKeySummary,
-  creator: string | undefined,
-): TableRow {
-  const { id, name, lastFour, scopes, agentLimits, createdAt, lastUsedAt, expiresAt, revokedAt } = apiKey;
-  return {
-    key: id,
-    id,
-    cells: [
-      <span key="key">
-        {name === '' ? null : `${name} `}
-        <code>...{lastFour}</code> {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
-      </span>,
-      <span class="small" key="scopes">
-        {scopes.join(', ')}
-        <EndedScopes scopes={ended.get(id) ?? []} />
-      </span>,
-      <span key="created">
-        <Moment at={createdAt} />
-        <span class="detail small muted">by {creator}</span>
-      </span>,
-      <When at={lastUsedAt} key="used" />,
-      <When at={expiresAt} key="expires" />,
-      <Status status={apiKeyStatus(apiKey, now)} since={revokedAt ?? apiKey.stoppedAt} key="status" />,
-      revokedAt === null && mayAct(context.role, 'admin') ? (
-        <Confirm
-          key="revoke"
-          id={`revoke-${id}`}
-          action="Revoke"
-          title={`Revoke API key ${name === '' ? '' : `${name} `}...${lastFour}?`}
-          kind="danger"
-          context={context}
-          to={`${path}/${id}/revoke`}
-        >
-          <p>Requests with this key will fail immediately. This can't be undone.</p>
-          {mayHaveCreated(apiKey) ? (
-            <WithCreated
-              keys={createdWithKeys.filter(({ creator }) => creator === `key:${id}`).length}
-              endpoints={endpoints.filter(({ createdBy }) => createdBy === `key:${id}`).length}
-            />
-          ) : null}
-        </Confirm>
-      ) : null,
+function columnsOf(view: ListView): readonly Column<ApiKeySummary>[] {
+  const { context, names, ended, now } = view;
+  return [
+    [
+      'Key',
+      ({ name, lastFour, agentLimits }) => (
+        <>
+          {name === '' ? null : `${name} `}
+          <code>...{lastFour}</code> {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
+        </>
+      ),
     ],
-  };
+    [
+      'Scopes',
+      ({ id, scopes }) => (
+        <span class="small">
+          {scopes.join(', ')}
+          <EndedScopes scopes={ended.get(id) ?? []} />
+        </span>
+      ),
+    ],
+    [
+      'Created',
+      ({ createdAt, createdBy }) => (
+        <span>
+          <Moment at={createdAt} />
+          <span class="detail small muted">by {names.get(createdBy)}</span>
+        </span>
+      ),
+    ],
+    ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
+    ['Expires', ({ expiresAt }) => <When at={expiresAt} />],
+    ['Status', (key) => <Status status={apiKeyStatus(key, now)} since={key.revokedAt ?? key.stoppedAt} />],
+    [
+      'Actions',
+      (key) =>
+        key.revokedAt === null && mayAct(context.role, 'admin') ? <Revoke {...view} apiKey={key} /> : null,
+      'actions',
+    ],
+  ];
+}
+
+function Revoke({ context, createdWithKeys, endpoints, apiKey }: ListView & { apiKey: ApiKeySummary }) {
+  const { id, name, lastFour } = apiKey;
+  return (
+    <Confirm
+      id={`revoke-${id}`}
+      action="Revoke"
+      title={`Revoke API key ${name === '' ? '' : `${name} `}...${lastFour}?`}
+      kind="danger"
+      context={context}
+      to={`${path}/${id}/revoke`}
+    >
+      <p>Requests with this key will fail immediately. This can't be undone.</p>
+      {mayHaveCreated(apiKey) ? (
+        <WithCreated
+          keys={createdWithKeys.filter(({ creator }) => creator === `key:${id}`).length}
+          endpoints={endpoints.filter(({ createdBy }) => createdBy === `key:${id}`).length}
+        />
+      ) : null}
+    </Confirm>
+  );
 }
 
 function EndedScopes({ scopes }: { scopes: readonly ApiKeyScope[] }) {

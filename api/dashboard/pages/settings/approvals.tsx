@@ -5,12 +5,12 @@ import type { Api } from '#api/http/route.ts';
 import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
+import { Fields } from '../../components/fields.tsx';
+import { Form, type FormState } from '../../components/form.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { readForm } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import { Submit } from '../../layout/button.tsx';
 import { doneAt } from '../../layout/done.tsx';
-import { CsrfField, type FormState, TextField } from '../../layout/form.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/approvals';
@@ -21,7 +21,14 @@ const formSchema = z.object({
     .trim()
     .regex(/^\d{1,2}$/, problem)
     .transform(Number)
-    .refine((days) => days <= maxFourEyesDays, problem),
+    .refine((days) => days <= maxFourEyesDays, problem)
+    .meta({
+      title: 'Days after an accepted invitation',
+      description:
+        "During this time, the inviter and the invited member cannot approve each other's refunds. Enter 0 to turn this off.",
+      format: 'digits',
+      maxLength: 2,
+    }),
 });
 
 /** `/settings/approvals`: who may approve whose refunds. Only owners change it, because an admin can invite a second account. */
@@ -49,26 +56,25 @@ function show(reply: FastifyReply, context: Context, form: FormState): FastifyRe
   return sendPage(
     reply,
     <SettingsFrame context={context} page="approvals">
-      <form method="post" action={`${context.base}${path}`} class="card stack" noValidate>
-        <CsrfField token={context.csrfToken} />
-        <p>An approval takes two people. A person and the API keys that they created count as one.</p>
-        <TextField
-          form={form}
-          name="days"
-          label="Days after an accepted invitation"
-          hint="During this time, the inviter and the invited member cannot approve each other's refunds. Enter 0 to turn this off."
-          inputMode="numeric"
-          maxLength={2}
-          disabled={!isOwner}
-        />
-        {isOwner ? (
-          <div>
-            <Submit kind="primary">Save</Submit>
-          </div>
-        ) : (
+      {isOwner ? (
+        <Form csrfToken={context.csrfToken} to={`${context.base}${path}`} submit="Save">
+          <Rule form={form} />
+        </Form>
+      ) : (
+        <section class="card stack">
+          <Rule form={form} isDisabled />
           <p class="small muted">Only owners can change this.</p>
-        )}
-      </form>
+        </section>
+      )}
     </SettingsFrame>,
+  );
+}
+
+function Rule({ form, isDisabled }: { form: FormState; isDisabled?: boolean }) {
+  return (
+    <>
+      <p>An approval takes two people. A person and the API keys that they created count as one.</p>
+      <Fields schema={formSchema} form={form} isDisabled={isDisabled} />
+    </>
   );
 }

@@ -7,13 +7,14 @@ import { type AuditFilter, type AuditPage, readAuditLog } from '#shared/platform
 import type { AuditLog, Database } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { findRefundEnvironments } from '#shared/refunds/queries/find-refunds.ts';
+import { ButtonLink, Submit } from '../../components/button.tsx';
+import { SelectField } from '../../components/form.tsx';
+import { Pages } from '../../components/list.tsx';
+import { Empty } from '../../components/notice.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { sendPage } from '../../http/render.ts';
-import { Submit } from '../../layout/button.tsx';
-import { SelectField } from '../../layout/form.tsx';
-import { Empty } from '../../layout/notice.tsx';
 import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
-import { PageLinks, SettingsFrame } from './settings-frame.tsx';
+import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
@@ -88,14 +89,12 @@ function AuditLogPage(view: AuditView) {
       {page.entries.length === 0 ? (
         <Empty title="No matching entries">
           <p>Change or clear the filters.</p>
-          <a class="button" href={addressOf(context, {})}>
-            Clear filters
-          </a>
+          <ButtonLink to={addressOf(context, {})}>Clear filters</ButtonLink>
         </Empty>
       ) : (
         <AuditTable {...view} />
       )}
-      <PageLinks
+      <Pages
         newest={isNewest ? null : addressOf(context, filter)}
         older={page.next && addressOf(context, { ...filter, before: page.next })}
       />

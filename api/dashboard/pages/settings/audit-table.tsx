@@ -1,8 +1,8 @@
 import { auditActions } from '#shared/platform/audit-log.ts';
 import type { AuditLog } from '#shared/platform/database.ts';
 import { isEnvironment } from '#shared/platform/environment.ts';
-import { type Column, Table } from '../../layout/table.tsx';
-import { Moment } from '../../layout/values.tsx';
+import { List } from '../../components/list.tsx';
+import { Moment } from '../../components/values.tsx';
 import type { AuditView } from './audit-log.tsx';
 
 /** The labels of all actions, in display order. */
@@ -18,32 +18,25 @@ type AuditTableProps = Pick<AuditView, 'context' | 'page' | 'names' | 'refundEnv
 /** A table of audit entries. */
 export function AuditTable({ page, ...view }: AuditTableProps) {
   return (
-    <div class="card card-flush table-scroll">
-      <Table
-        caption="Audit log, newest first"
-        columns={columns}
-        rows={page.entries.map((entry) => ({
-          key: entry.id,
-          cells: [
-            <Moment at={entry.createdAt} key="time" />,
-            <Actor {...view} actor={entry.actor} key="actor" />,
-            <span key="action">
+    <List
+      caption="Audit log, newest first"
+      items={page.entries}
+      columns={[
+        ['Time', ({ createdAt }) => <Moment at={createdAt} />],
+        ['Actor', ({ actor }) => <Actor {...view} actor={actor} />],
+        [
+          'Action',
+          (entry) => (
+            <>
               {describeAction(entry.action)} <Target {...view} entry={entry} />
-            </span>,
-            <Detail detail={entry.detail} key="detail" />,
-          ],
-        }))}
-      />
-    </div>
+            </>
+          ),
+        ],
+        ['Details', ({ detail }) => <Detail detail={detail} />],
+      ]}
+    />
   );
 }
-
-const columns: readonly Column[] = [
-  { title: 'Time' },
-  { title: 'Actor' },
-  { title: 'Action' },
-  { title: 'Details' },
-];
 
 /** Links to all entries of the actor. */
 function Actor({ context, names, actor }: Pick<AuditTableProps, 'context' | 'names'> & { actor: string }) {

@@ -5,12 +5,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { type CredentialField, InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
-import { type Context, contextOf } from '../../http/access.ts';
-import { entered, validationProblemsOf } from '../../http/forms.ts';
-import { pageNotFound } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
-import { ButtonLink, Submit } from '../../layout/button.tsx';
-import { doneAt } from '../../layout/done.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
 import {
   CsrfField,
   emptyForm,
@@ -18,7 +13,12 @@ import {
   type FormState,
   inputProps,
   TextField,
-} from '../../layout/form.tsx';
+} from '../../components/form.tsx';
+import { type Context, contextOf } from '../../http/access.ts';
+import { entered, validationProblemsOf } from '../../http/forms.ts';
+import { pageNotFound } from '../../http/paths.ts';
+import { sendPage } from '../../http/render.ts';
+import { doneAt } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts/:processor';

@@ -1,19 +1,13 @@
+import { z } from 'zod';
 import type { InvitationSummary } from '#shared/people/members/invitations.ts';
-import { managedRoles } from '#shared/people/roles.ts';
+import { managedRoles, roles } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
+import { Confirm } from '../../components/dialog.tsx';
+import { Fields } from '../../components/fields.tsx';
+import { type Choices, Form, type FormState } from '../../components/form.tsx';
+import { List } from '../../components/list.tsx';
+import { Moment } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
-import { Submit } from '../../layout/button.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
-import {
-  answeredIn,
-  type Choices,
-  CsrfField,
-  type FormState,
-  SelectField,
-  TextField,
-} from '../../layout/form.tsx';
-import { type Column, Table } from '../../layout/table.tsx';
-import { Moment } from '../../layout/values.tsx';
 import { ShownOnce } from './settings-frame.tsx';
 
 interface InvitationsProps {
@@ -23,38 +17,30 @@ interface InvitationsProps {
   names: ReadonlyMap<string, string>;
 }
 
-const columns: readonly Column[] = [
-  { title: 'Email' },
-  { title: 'Role' },
-  { title: 'Invited by' },
-  { title: 'Expires' },
-  { title: 'Actions', kind: 'actions' },
-];
-
 /** The open invitations; nothing when there are none. */
 export function Invitations({ context, invitations, names }: InvitationsProps) {
   if (invitations.length === 0) return null;
   return (
     <section class="stack-tight" aria-labelledby="invitations-title">
       <h2 id="invitations-title">Open invitations</h2>
-      <div class="card card-flush table-scroll">
-        <Table
-          caption="Open invitations, newest first"
-          columns={columns}
-          rows={invitations.map((invitation) => ({
-            key: invitation.id,
-            cells: [
-              invitation.email,
-              invitation.role,
-              names.get(invitation.invitedBy),
-              <Moment at={invitation.expiresAt} key="expires" />,
+      <List
+        caption="Open invitations, newest first"
+        items={invitations}
+        columns={[
+          ['Email', ({ email }) => email],
+          ['Role', ({ role }) => role],
+          ['Invited by', ({ invitedBy }) => names.get(invitedBy)],
+          ['Expires', ({ expiresAt }) => <Moment at={expiresAt} />],
+          [
+            'Actions',
+            (invitation) =>
               managedRoles(context.role).includes(invitation.role) ? (
-                <Revoke context={context} invitation={invitation} key="revoke" />
+                <Revoke context={context} invitation={invitation} />
               ) : null,
-            ],
-          }))}
-        />
-      </div>
+            'actions',
+          ],
+        ]}
+      />
     </section>
   );
 }
@@ -93,37 +79,32 @@ export function InvitedNotice({ link, email, role, expiresAt }: Invited) {
   );
 }
 
+/** What is sent to invite a member. */
+export const inviteSchema = z.object({
+  email: z.string().meta({
+    title: 'Email address',
+    description: 'You send the link yourself. It expires in 7 days.',
+    format: 'email',
+  }),
+  role: z.enum(roles, 'Select a role.').meta({
+    title: 'Role',
+    description:
+      'Viewers read, operators also manage refunds, and admins also manage policies, settings and members. Owners also manage owners.',
+    default: 'viewer',
+  }),
+});
+
 export function InviteForm({ context, ...form }: FormState & { context: Context }) {
   return (
-    <form
-      {...answeredIn('members', `${context.base}/settings/members/invitations`)}
-      class="card stack"
-      aria-labelledby="invite-title"
+    <Form
+      csrfToken={context.csrfToken}
+      to={`${context.base}/settings/members/invitations`}
+      answeredIn="members"
+      title="Invite member"
+      submit="Create invite link"
     >
-      <h2 id="invite-title">Invite member</h2>
-      <CsrfField token={context.csrfToken} />
-      <div class="fields">
-        <TextField
-          form={form}
-          name="email"
-          label="Email address"
-          hint="You send the link yourself. It expires in 7 days."
-          type="email"
-          required
-        />
-        <SelectField
-          form={form}
-          name="role"
-          label="Role"
-          hint="Viewers read, operators also manage refunds, and admins also manage policies, settings and members. Owners also manage owners."
-          choices={rolesFor(context)}
-          initial="viewer"
-        />
-      </div>
-      <div>
-        <Submit kind="primary">Create invite link</Submit>
-      </div>
-    </form>
+      <Fields schema={inviteSchema} form={form} choices={{ role: rolesFor(context) }} />
+    </Form>
   );
 }
 

@@ -4,14 +4,14 @@ import type { InvitationSummary } from '#shared/people/members/invitations.ts';
 import type { Member } from '#shared/people/members/members.ts';
 import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
 import { managedRoles } from '#shared/people/roles.ts';
+import { Badge } from '../../components/badge.tsx';
+import { Submit } from '../../components/button.tsx';
+import { Confirm } from '../../components/dialog.tsx';
+import { CsrfField, FormNotice, Options } from '../../components/form.tsx';
+import { type Column, List } from '../../components/list.tsx';
+import { Moment } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
-import { Badge } from '../../layout/badge.tsx';
-import { Submit } from '../../layout/button.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
-import { CsrfField, FormNotice, Options } from '../../layout/form.tsx';
-import { type Column, Table, type TableRow } from '../../layout/table.tsx';
-import { Moment } from '../../layout/values.tsx';
 import { Invitations, type Invited, InvitedNotice, InviteForm, rolesFor } from './invitations.tsx';
 import { SecondFactorRuleCard } from './second-factor-rule.tsx';
 
@@ -42,26 +42,17 @@ export function Members({ invited, problems = {}, body, ...view }: MembersProps)
     <div id="members" class="stack">
       <FormNotice problems={problems} />
       {invited === undefined ? null : <InvitedNotice {...invited} />}
-      <div class="card card-flush table-scroll">
-        <Table
-          caption="Members, by email address"
-          columns={columns}
-          rows={members.map((member) => rowOf({ context, member, keys: keysOf(member, keys) }))}
-        />
-      </div>
+      <List
+        caption="Members, by email address"
+        items={members.map((member) => ({ context, member, keys: keysOf(member, keys) }))}
+        columns={columns}
+      />
       <Invitations context={context} invitations={invitations} names={names} />
       <SecondFactorRuleCard context={context} rule={rule} />
       {mayManage ? <InviteForm context={context} problems={problems} body={body} /> : null}
     </div>
   );
 }
-
-const columns: readonly Column[] = [
-  { title: 'Member' },
-  { title: 'Role' },
-  { title: 'Joined' },
-  { title: 'Actions', kind: 'actions' },
-];
 
 interface MemberRowProps {
   context: Context;
@@ -74,28 +65,34 @@ function keysOf({ userId }: Member, keys: readonly CreatedKey[]): CreatedKey[] {
   return keys.filter(({ creator }) => creator === actorOf({ userId }));
 }
 
-function rowOf({ context, member, keys }: MemberRowProps): TableRow {
-  const { email, role, since, userId, isDisabled } = member;
-  const isSelf = userId === context.user.id;
-  const isManaged = managedRoles(context.role).includes(role) && !isSelf;
-  return {
-    key: userId,
-    cells: [
-      <span class="row" key="member">
-        {email} {isSelf ? <Badge tone="quiet">You</Badge> : null}
-        {isDisabled ? <Badge tone="warn">Disabled</Badge> : null}
-      </span>,
-      isManaged ? <RoleForm context={context} member={member} key="role" /> : role,
-      <Moment at={since} key="since" />,
-      <>
-        {isManaged ? <Remove context={context} member={member} keys={keys} /> : null}
-        {isSelf ? <Leave context={context} /> : null}
-      </>,
-    ],
-  };
+function isSelf({ context, member }: MemberRowProps): boolean {
+  return member.userId === context.user.id;
 }
 
-function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowProps, 'keys'>) {
+function isManaged(row: MemberRowProps): boolean {
+  return managedRoles(row.context.role).includes(row.member.role) && !isSelf(row);
+}
+
+const columns: readonly Column<MemberRowProps>[] = [
+  [
+    'Member',
+    (row) => (
+      <span class="row">
+        {row.member.email} {isSelf(row) ? <Badge tone="quiet">You</Badge> : null}
+        {row.member.isDisabled ? <Badge tone="warn">Disabled</Badge> : null}
+      </span>
+    ),
+  ],
+  ['Role', (row) => (isManaged(row) ? <RoleForm {...row} /> : row.member.role)],
+  ['Joined', ({ member }) => <Moment at={member.since} />],
+  [
+    'Actions',
+    (row) => (isManaged(row) ? <Remove {...row} /> : isSelf(row) ? <Leave context={row.context} /> : null),
+    'actions',
+  ],
+];
+
+function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) {
   return (
     <form method="post" action={`${context.base}/settings/members/${userId}/role`} class="role-form">
       <CsrfField token={context.csrfToken} />

@@ -7,19 +7,17 @@ import { actorOf, nameActors } from '#shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '#shared/people/members/invitations.ts';
 import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { readSecondFactorRule, setSecondFactorRule } from '#shared/people/members/required-second-factor.ts';
-import { roles } from '#shared/people/roles.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { enteredList, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
 import { type DoneWord, doneAt } from '../../layout/done.tsx';
+import { inviteSchema } from './invitations.tsx';
 import { Members, type MembersProps, type MembersView } from './member-list.tsx';
 import { sendOnce } from './settings-frame.tsx';
 
 const path = '/settings/members';
-const role = z.enum(roles, 'Select a role.');
-const roleSchema = z.object({ role });
+const changeSchema = inviteSchema.pick({ role: true });
 const ruleSchema = z.object({ required: z.enum(['yes', 'no'], 'Select whether to require it.') });
-const inviteSchema = z.object({ email: z.string(), role });
 
 type State = Partial<Omit<MembersProps, keyof MembersView>>;
 
@@ -33,7 +31,7 @@ export function memberPages(scope: Api, deps: ApiDependencies): void {
 function memberRoutes(scope: Api, deps: ApiDependencies): void {
   scope.post(`${path}/:userId/role`, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const { organization, user } = contextOf(request);
-    const form = readForm(roleSchema, request.body);
+    const form = readForm(changeSchema, request.body);
     if (form.kind === 'invalid') {
       return await show(deps, request, reply.code(400), { problems: { form: form.problems.role } });
     }

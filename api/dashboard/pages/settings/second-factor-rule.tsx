@@ -1,8 +1,8 @@
 import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
 import { mayAct } from '#shared/people/roles.ts';
+import { Card } from '../../components/card.tsx';
+import { Confirm } from '../../components/dialog.tsx';
 import type { Context } from '../../http/access.ts';
-import { Card } from '../../layout/card.tsx';
-import { Confirm } from '../../layout/dialog.tsx';
 
 interface SecondFactorRuleProps {
   context: Context;

@@ -1,11 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ComponentChildren, VNode } from 'preact';
 import { mayAct } from '#shared/people/roles.ts';
+import { CopyButton } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
-import { ButtonLink } from '../../layout/button.tsx';
 import { Frame } from '../../layout/frame.tsx';
-import { CopyButton } from '../../layout/values.tsx';
 
 const pages = [
   { path: 'api-keys', label: 'API keys', role: 'viewer' },
@@ -49,16 +48,6 @@ export function SettingsFrame({ context, page, title, children }: SettingsFrameP
       </nav>
       {children}
     </Frame>
-  );
-}
-
-/** Links to other pages of a list; null for one that does not exist. */
-export function PageLinks({ newest, older }: { newest: string | null; older: string | null }) {
-  return (
-    <nav class="row" aria-label="Pages">
-      {newest === null ? null : <ButtonLink to={newest}>Newest</ButtonLink>}
-      {older === null ? null : <ButtonLink to={older}>Older</ButtonLink>}
-    </nav>
   );
 }
 

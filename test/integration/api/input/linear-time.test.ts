@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { browserWord } from '#api/dashboard/layout/words.ts';
+import { browserWord } from '#api/dashboard/words/words.ts';
 import { redact } from '#shared/platform/log.ts';
 import { signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';

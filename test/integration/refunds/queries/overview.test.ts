@@ -80,8 +80,8 @@ describe('the overview', () => {
     const meant = inWindow(days);
     expect(overview.total).toBe(meant.length);
     expect(overview.counts).toEqual(counts(meant));
-    expect(overview.perDay).toEqual(
-      daysOf(days).map((day) => ({ day, counts: counts(createdOn(day, meant)) })),
+    expect(overview.perStep).toEqual(
+      daysOf(days).map((day) => ({ step: day, counts: counts(createdOn(day, meant)) })),
     );
     const { completed, failed, cancelled } = counts(meant);
     expect(overview.outcomes).toEqual(
@@ -98,10 +98,10 @@ describe('the overview', () => {
       expect(added, currency).toEqual(amounts(meant, currency));
       expect(count, currency).toBe(numberWith(meant, 'currency', currency));
     }
-    const moneyPerDay = (currency: string) =>
-      daysOf(days).map((day) => ({ day, amounts: amounts(createdOn(day, meant), currency) }));
-    expect(overview).toMatchObject({ currency: 'usd', moneyPerDay: moneyPerDay('usd') });
-    expect(await read(days, 'kwd')).toMatchObject({ currency: 'kwd', moneyPerDay: moneyPerDay('kwd') });
+    const moneyPerStep = (currency: string) =>
+      daysOf(days).map((day) => ({ step: day, amounts: amounts(createdOn(day, meant), currency) }));
+    expect(overview).toMatchObject({ currency: 'usd', moneyPerStep: moneyPerStep('usd') });
+    expect(await read(days, 'kwd')).toMatchObject({ currency: 'kwd', moneyPerStep: moneyPerStep('kwd') });
 
     const times = meant
       .flatMap(({ createdAt, completedAt }) =>
@@ -141,7 +141,7 @@ describe('the overview', () => {
     const empty = { organizationId: 'org_empty', environment: 'live' } as const;
     const overview = await readOverview(db, empty, { now, days: 7, currency: null });
     const nothing = { total: 0, money: [], currency: null, completion: null, failureCodes: [] };
-    expect(overview).toMatchObject({ ...nothing, perDay: { length: 7 }, moneyPerDay: { length: 7 } });
+    expect(overview).toMatchObject({ ...nothing, perStep: { length: 7 }, moneyPerStep: { length: 7 } });
     for (const { share } of overview.outcomes) expect(share).toBe(0);
   });
 });

@@ -2,7 +2,8 @@ import { parse } from 'bowser';
 import { currencies } from '#shared/money/money.ts';
 import { processorKinds, processorNames } from '#shared/processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '#shared/refunds/model/reasons.ts';
-import type { Choices } from './form.tsx';
+import type { Choices } from '../components/form.tsx';
+import { capitalized } from '../http/forms.ts';
 
 /** The labels of refund reasons. */
 export const reasonWords: Record<RefundReason, string> = {
@@ -16,6 +17,30 @@ export const reasonWords: Record<RefundReason, string> = {
 
 /** The reasons to choose from. */
 export const reasonChoices = choicesOf(reasonWords);
+
+/** Why refunds fail, by failure code. */
+const failureWords: Readonly<Record<string, string>> = {
+  already_refunded: 'Already refunded',
+  amount_too_large: 'Exceeds what is left of the payment',
+  charge_for_pending_refund_disputed: 'Disputed by the customer',
+  currency_mismatch: 'Another currency than the payment',
+  expired_or_canceled_card: 'Card expired or cancelled',
+  insufficient_funds: 'Not enough funds in the account',
+  lost_or_stolen_card: 'Card lost or stolen',
+  processor_unavailable: 'Processor unavailable for too long',
+  resolved_by_person: 'Resolved as failed by an operator',
+  reversed: 'Reversed by the bank',
+  transaction_not_found: 'Payment not found',
+};
+
+/** The failures to filter by. */
+export const failureChoices = choicesOf(failureWords);
+
+/** A failure in words; the processor's own code where there are none. */
+export function failureWord(code: string | null): string {
+  if (code === null) return 'No reason given';
+  return failureWords[code] ?? capitalized(code.replaceAll('_', ' '));
+}
 
 /** How a refund was requested, in words. */
 export const initiatorWords: Record<InitiatedBy, string> = {

@@ -1,4 +1,4 @@
-import { inMoney } from './numbers.ts';
+import { inMoney } from '../words/numbers.ts';
 
 /** An amount of money. @param amount minor units. */
 export function Amount({ amount, currency }: { amount: bigint; currency: string }) {
@@ -50,7 +50,7 @@ export function Copyable({ text, label }: { text: string; label: string }) {
 export function CopyButton({ text, label }: { text: string; label: string }) {
   return (
     <span class="copy">
-      <button type="button" class="button" data-kind="quiet" data-copy={text}>
+      <button type="button" class="button ghost" data-kind="quiet" data-copy={text}>
         Copy<span class="visually-hidden"> {label}</span>
       </button>
       <span role="status" class="small muted" />

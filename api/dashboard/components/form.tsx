@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { passwordLength } from '#shared/people/sign-in/passwords.ts';
 import { entered, enteredList, type FormProblems } from '../http/forms.ts';
+import { ButtonLink, Submit } from './button.tsx';
 
 /** The CSRF token of a form. */
 export function CsrfField({ token }: { token: string }) {
@@ -17,6 +18,40 @@ export function answeredIn(id: string, action: string) {
     'hx-swap': 'outerHTML',
     'hx-sync': 'drop',
   } as const;
+}
+
+interface FormProps {
+  /** Null before sign-in. */
+  csrfToken: string | null;
+  /** Where it is posted. */
+  to: string;
+  /** The label of its button. */
+  submit: string;
+  title?: string;
+  /** Shows the problems of the form as a whole. */
+  form?: FormState | undefined;
+  /** The id of the element that the response replaces; otherwise the response is a page. */
+  answeredIn?: string;
+  /** The page to return to without a change. */
+  cancel?: string;
+  children: ComponentChildren;
+}
+
+/** A form that changes something, as a card. */
+export function Form({ csrfToken, to, submit, title, form, answeredIn: id, cancel, children }: FormProps) {
+  const sent = id === undefined ? ({ method: 'post', action: to } as const) : answeredIn(id, to);
+  return (
+    <form {...sent} class="card stack" aria-label={title}>
+      {title === undefined ? null : <h2>{title}</h2>}
+      {csrfToken === null ? null : <CsrfField token={csrfToken} />}
+      <FormNotice problems={form?.problems ?? {}} />
+      {children}
+      <div class="row">
+        <Submit kind="primary">{submit}</Submit>
+        {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
+      </div>
+    </form>
+  );
 }
 
 interface FieldProps {
@@ -182,6 +217,19 @@ export function CheckboxesField(props: NamedFieldProps & { choices: Choices }) {
       </div>
       <HintAndProblem name={name} hint={hint} problem={problem} />
     </fieldset>
+  );
+}
+
+/** One checkbox, sent as `yes`. */
+export function CheckboxField({ form = emptyForm, name, label, hint }: NamedFieldProps) {
+  return (
+    <div class="field">
+      <label for={name}>
+        <input {...inputProps(name)} type="checkbox" value="yes" checked={entered(form.body, name) !== ''} />
+        {label}
+      </label>
+      <HintAndProblem name={name} hint={hint} problem={form.problems[name]} />
+    </div>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Tone } from './badge.tsx';
+import { Icon, type IconName } from './icon.tsx';
 
 /** A highlighted message. */
 export function Notice({ tone, children }: { tone: Tone; children: ComponentChildren }) {
@@ -10,10 +11,17 @@ export function Notice({ tone, children }: { tone: Tone; children: ComponentChil
   );
 }
 
+interface EmptyProps {
+  title: string;
+  icon?: IconName;
+  children: ComponentChildren;
+}
+
 /** An empty state: why it is empty, and the next step. */
-export function Empty({ title, children }: { title: string; children: ComponentChildren }) {
+export function Empty({ title, icon = 'inbox', children }: EmptyProps) {
   return (
     <div class="empty">
+      <Icon name={icon} />
       <h2>{title}</h2>
       {children}
     </div>

@@ -14,7 +14,7 @@ interface SubmitProps extends ButtonProps {
 /** A button that sends its form. */
 export function Submit({ kind, children, ...attributes }: SubmitProps) {
   return (
-    <button type="submit" class="button" data-kind={kind} {...attributes}>
+    <button type="submit" class={classOf(kind)} data-kind={kind} {...attributes}>
       {children}
     </button>
   );
@@ -23,10 +23,15 @@ export function Submit({ kind, children, ...attributes }: SubmitProps) {
 /** A link that looks like a button. */
 export function ButtonLink({ to, kind, id, children }: ButtonProps & { to: string; id?: string }) {
   return (
-    <a class="button" data-kind={kind} id={id} href={to}>
+    <a class={classOf(kind)} data-kind={kind} id={id} href={to}>
       {children}
     </a>
   );
+}
+
+/** The kit fills a button unless it is outlined. */
+export function classOf(kind: ButtonProps['kind']): string {
+  return kind === 'primary' ? 'button' : 'button outline';
 }
 
 interface SwitchProps {

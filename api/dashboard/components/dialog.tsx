@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Context } from '../http/access.ts';
-import { Submit } from './button.tsx';
+import { classOf, Submit } from './button.tsx';
 import { CsrfField, FormNotice, type FormState } from './form.tsx';
 
 export interface ConfirmProps {
@@ -22,7 +22,12 @@ export interface ConfirmProps {
 export function Confirm({ id, action, title, kind, context, to, form, children }: ConfirmProps) {
   return (
     <>
-      <button type="button" class="button" data-kind={kind} {...{ command: 'show-modal', commandfor: id }}>
+      <button
+        type="button"
+        class={classOf(kind)}
+        data-kind={kind}
+        {...{ command: 'show-modal', commandfor: id }}
+      >
         {action}
       </button>
       <dialog id={id} aria-labelledby={`${id}-title`} open={form !== undefined}>
@@ -33,7 +38,7 @@ export function Confirm({ id, action, title, kind, context, to, form, children }
           <CsrfField token={context.csrfToken} />
           <div class="row">
             <Submit kind={kind}>{action}</Submit>
-            <button type="button" class="button" {...{ command: 'close', commandfor: id }}>
+            <button type="button" class="button outline" {...{ command: 'close', commandfor: id }}>
               Cancel
             </button>
           </div>

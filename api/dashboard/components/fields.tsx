@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { capitalized } from '../http/forms.ts';
+import {
+  CheckboxesField,
+  CheckboxField,
+  type Choices,
+  type FormState,
+  JsonField,
+  SelectField,
+  TextField,
+} from './form.tsx';
+
+export interface FieldsProps {
+  /** Of a form, or the input of an operation: `title` and `description` of its fields become labels and hints. */
+  schema: z.ZodType;
+  form: FormState | undefined;
+  /** All fields by default. */
+  only?: readonly string[];
+  /** The words of values; the values themselves by default. */
+  choices?: Readonly<Record<string, Choices>>;
+  isDisabled?: boolean | undefined;
+}
+
+/** What the fields of a form need of the JSON schema of a property. */
+interface Property {
+  title?: string;
+  description?: string;
+  type?: string;
+  format?: string;
+  enum?: readonly string[];
+  items?: Property;
+  default?: unknown;
+  maxLength?: number;
+}
+
+/** The fields of a form, made from its schema. */
+export function Fields({ schema, form, only, choices = {}, isDisabled }: FieldsProps) {
+  const { properties = {}, required = [] } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return (
+    <div class="fields">
+      {(only ?? Object.keys(properties)).map((name) => (
+        <SchemaField
+          key={name}
+          name={name}
+          form={form}
+          property={properties[name] as Property}
+          choices={choices[name]}
+          isRequired={required.includes(name)}
+          isDisabled={isDisabled}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface SchemaFieldProps extends Pick<FieldsProps, 'form' | 'isDisabled'> {
+  name: string;
+  property: Property;
+  choices: Choices | undefined;
+  isRequired: boolean;
+}
+
+function SchemaField({ name, form, property, choices, isRequired, isDisabled }: SchemaFieldProps) {
+  const { title = inWords(name), description: hint, type, format, items, maxLength } = property;
+  const field = { name, form, hint, label: title };
+  if (type === 'array') return <CheckboxesField {...field} choices={choices ?? plain(items?.enum)} />;
+  if (type === 'boolean') return <CheckboxField {...field} />;
+  if (type === 'object') return <JsonField {...field} />;
+  if (choices !== undefined || property.enum !== undefined) {
+    const initial = typeof property.default === 'string' ? property.default : '';
+    return <SelectField {...field} choices={choices ?? plain(property.enum)} initial={initial} />;
+  }
+  const inputMode = type === 'integer' || format === 'digits' ? ('numeric' as const) : undefined;
+  const kinds = { email: 'email', uri: 'url', date: 'date', password: 'password' } as const;
+  const kind = Object.hasOwn(kinds, format ?? '') ? kinds[format as keyof typeof kinds] : 'text';
+  const limits = maxLength === undefined ? {} : { maxLength };
+  return (
+    <TextField
+      {...field}
+      {...limits}
+      type={kind}
+      required={isRequired}
+      inputMode={inputMode}
+      disabled={isDisabled ?? false}
+    />
+  );
+}
+
+function plain(values: readonly string[] = []): Choices {
+  return values.map((value) => [value, value]);
+}
+
+/** `expiresInDays` becomes "Expires in days". */
+function inWords(name: string): string {
+  return capitalized(name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`));
+}

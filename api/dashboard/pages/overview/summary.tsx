@@ -1,0 +1,158 @@
+import type { ComponentChildren } from 'preact';
+import type { Overview } from '#shared/insights/overview.ts';
+import { Card } from '../../components/card.tsx';
+import { Tile } from '../../components/tile.tsx';
+import type { Context } from '../../http/access.ts';
+import { inMoney, inPercent, inTime, inWhole } from '../../words/numbers.ts';
+import { failureWord, initiatorWords, processorWord } from '../../words/words.ts';
+
+interface SummaryProps {
+  context: Context;
+  overview: Overview;
+}
+
+/** The key figures, each beside that of the period before. */
+export function Tiles({ context, overview }: SummaryProps) {
+  const { total, counts, outcomes, completion, before, money, currency, window } = overview;
+  const completed = outcomes.find(({ status }) => status === 'completed');
+  const hasEnded = outcomes.some(({ count }) => count > 0);
+  const list = listOf({ context, overview });
+  const inCurrency = money.find((each) => each.currency === currency)?.amounts;
+  const period = window.length === 1 ? 'the 24 hours before' : `the ${window.length} days before`;
+  return (
+    <section class="tiles" aria-label={`Key figures, compared with ${period}`}>
+      <Tile name="Refunds" value={inWhole(total)} to={list()}>
+        {changeOf(total, before.total)}
+      </Tile>
+      {inCurrency === undefined || currency === null ? null : (
+        <Tile
+          name={`Refunded in ${currency.toUpperCase()}`}
+          value={inNumber(inCurrency.completed, currency)}
+          to={list({ status: 'completed', currency })}
+        >
+          {changeOf(Number(inCurrency.completed), Number(before.completedAmount), (amount) =>
+            inNumber(BigInt(amount), currency),
+          )}
+        </Tile>
+      )}
+      <Tile
+        name="Completed"
+        value={hasEnded ? inPercent(completed?.share ?? 0) : '-'}
+        to={list({ status: 'completed' })}
+      >
+        {before.completedShare === null
+          ? 'of finished refunds'
+          : `${inPercent(before.completedShare)} before`}
+      </Tile>
+      <Tile name="Failed" value={inWhole(counts.failed)} to={list({ status: 'failed' })}>
+        {changeOf(counts.failed, before.failed)}
+      </Tile>
+      <Tile
+        name="In progress"
+        value={inWhole(counts.pending + counts.processing)}
+        to={list({ status: 'processing' })}
+      >
+        {counts.pending === 0 ? 'none awaits approval' : `${inWhole(counts.pending)} await approval`}
+      </Tile>
+      <Tile
+        name="Median time"
+        value={completion === null ? '-' : inTime(completion.medianMs)}
+        to={list({ status: 'completed' })}
+      >
+        {before.medianMs === null ? 'to completion' : `to completion, ${inTime(before.medianMs)} before`}
+      </Tile>
+    </section>
+  );
+}
+
+/** Without the currency, which the tile names. */
+function inNumber(amount: bigint, currency: string): string {
+  return inMoney(amount, currency).slice(0, -currency.length - 1);
+}
+
+/** "+12.5 %, 40 before". */
+function changeOf(now: number, before: number, inWords = inWhole): string {
+  if (before === 0) return 'none before';
+  const change = (now - before) / before;
+  const sign = change > 0 ? '+' : change < 0 ? '−' : '±';
+  return `${sign}${inPercent(Math.abs(change))}, ${inWords(before)} before`;
+}
+
+/** Makes addresses of the list of this period's refunds. */
+function listOf({ context, overview: { window } }: SummaryProps) {
+  return (filter: Record<string, string> = {}) =>
+    `${context.base}/refunds?${new URLSearchParams({ ...filter, from: window.from.toISOString().slice(0, 10) })}`;
+}
+
+/** Why refunds failed, how long they took, and where they came from. */
+export function Breakdowns(props: SummaryProps) {
+  const { failureCodes, completion, byInitiator, byProcessor } = props.overview;
+  const list = listOf(props);
+  return (
+    <div class="columns">
+      <Breakdown
+        id="failures"
+        title="Why refunds failed"
+        empty="No failed refunds."
+        rows={failureCodes.map(({ code, count }) => [
+          <a href={list({ status: 'failed', failureCode: code ?? '' })} key="code">
+            {failureWord(code)}
+          </a>,
+          count,
+        ])}
+      />
+      <Breakdown
+        id="sources"
+        title="Sources and processors"
+        rows={[
+          ...byInitiator.map(
+            ({ name, count }) =>
+              [<a href={list({ initiatedBy: name })}>{initiatorWords[name]}</a>, count] as const,
+          ),
+          ...byProcessor.map(
+            ({ name, count }) =>
+              [<a href={list({ processor: name })}>{processorWord(name)}</a>, count] as const,
+          ),
+        ]}
+      />
+      <Breakdown
+        id="completion"
+        title="Time to completion"
+        empty="No completed refunds."
+        rows={
+          completion === null
+            ? []
+            : [
+                ['Half of them within', inTime(completion.medianMs)],
+                ['90 % within', inTime(completion.p90Ms)],
+                ['99 % within', inTime(completion.p99Ms)],
+              ]
+        }
+      />
+    </div>
+  );
+}
+
+interface BreakdownProps {
+  id: string;
+  title: string;
+  rows: readonly (readonly [name: ComponentChildren, value: number | string])[];
+  /** Shown instead of no rows. */
+  empty?: string;
+}
+
+function Breakdown({ id, title, rows, empty }: BreakdownProps) {
+  return (
+    <Card id={id} title={title}>
+      {rows.length === 0 ? <p class="muted">{empty}</p> : null}
+      <ul class="stack-tight">
+        {rows.map(([name, value], index) => (
+          <li key={index} class="spread">
+            <span>{name}</span>
+            <span class="number">{typeof value === 'number' ? inWhole(value) : value}</span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}

@@ -1,0 +1,84 @@
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { findByText, type Hit, longestSearch } from '#shared/refunds/queries/find-by-text.ts';
+import { StatusBadge } from '../components/badge.tsx';
+import { Moment } from '../components/values.tsx';
+import { type Context, contextOf } from '../http/access.ts';
+import { entered } from '../http/forms.ts';
+import { sendPage, sendPart } from '../http/render.ts';
+import { Frame } from '../layout/frame.tsx';
+import { SearchForm } from '../layout/search-dialog.tsx';
+import { inMoney } from '../words/numbers.ts';
+import { processorWord } from '../words/words.ts';
+
+const hitsShown = { inDialog: 8, onPage: 50 };
+
+/** `/search?q=`: what a text leads to, as a part for the dialog of every page, and as a page. */
+export function searchPage(scope: Api, { db }: ApiDependencies): void {
+  scope.get('/search', { config: { role: 'viewer' } }, async (request, reply) => {
+    const context = contextOf(request);
+    const text = entered(request.query, 'q').trim().slice(0, longestSearch);
+    const isPart = request.headers['hx-request'] === 'true';
+    const limit = isPart ? hitsShown.inDialog : hitsShown.onPage;
+    const hits = await findByText(db, context.owner, text, limit);
+    const part = <Hits context={context} text={text} hits={hits} />;
+    if (isPart) return sendPart(reply, part);
+    return sendPage(
+      reply,
+      <Frame context={context} title="Search" section="refunds">
+        <div class="card search-page">
+          <SearchForm context={context} id="q" text={text} />
+          <div class="hits">{part}</div>
+        </div>
+      </Frame>,
+    );
+  });
+}
+
+function Hits({ context, text, hits }: { context: Context; text: string; hits: readonly Hit[] }) {
+  if (text === '') return null;
+  if (hits.length === 0) {
+    return (
+      <p class="muted">
+        No {context.environment} refund matches “{text}”. An order number or an amount has to be complete; an
+        ID may be cut off at the end.
+      </p>
+    );
+  }
+  return (
+    <ul aria-label={`${hits.length} refunds`}>
+      {hits.map(({ refund, as }) => (
+        <li key={refund.id}>
+          <a href={`${context.base}/refunds/${refund.id}`}>
+            <span class="row">
+              <strong>{inMoney(refund.amount, refund.currency)}</strong>{' '}
+              <StatusBadge status={refund.status} />
+            </span>
+            <span class="small muted">
+              <Moment at={refund.createdAt} />
+            </span>
+            <span class="small muted hit-reason">{reasonOf(refund, as, text)}</span>
+          </a>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** What matched: "order_id: SO-1042", an id. */
+function reasonOf(refund: Hit['refund'], as: Hit['as'], text: string): string {
+  const { id, transactionId, externalRefundId, metadata, processor } = refund;
+  const pairs = Object.entries((metadata ?? {}) as Record<string, unknown>);
+  const same = pairs.find(([, value]) => String(value).toUpperCase() === text.toUpperCase());
+  switch (as) {
+    case 'metadata':
+      return same === undefined ? id : `${same[0]}: ${same[1]}`;
+    case 'processor refund':
+      return `${externalRefundId} at ${processorWord(processor)}`;
+    case 'payment':
+    case 'amount':
+      return `Payment ${transactionId}`;
+    case 'refund':
+      return id;
+  }
+}
