@@ -14,6 +14,7 @@ import { version } from '#shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
+import { type JsonSchema, openOutput } from './open-outputs.ts';
 import { referencePage } from './page.ts';
 import { describeWebhooks } from './webhooks.ts';
 
@@ -21,13 +22,16 @@ import { describeWebhooks } from './webhooks.ts';
 interface OpenApiDocument {
   paths?: Record<string, Record<string, Operation>>;
   webhooks?: Record<string, unknown>;
-  components?: { schemas?: Record<string, unknown>; headers?: typeof headers };
+  components?: { schemas?: Record<string, JsonSchema>; headers?: typeof headers };
 }
 
 interface Operation {
   parameters?: { name: string; in: string; schema?: { style?: string; explode?: boolean } & object }[];
   requestBody?: { required: boolean; content: Record<string, { schema: { anyOf?: { type?: string }[] } }> };
-  responses?: Record<string, { headers?: Record<string, { $ref: string }> }>;
+  responses?: Record<
+    string,
+    { headers?: Record<string, { $ref: string }>; content?: Record<string, { schema: JsonSchema }> }
+  >;
 }
 
 /** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
@@ -198,6 +202,8 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   document.webhooks = describeWebhooks();
   document.components = { ...document.components, headers };
   dropUnusedSchemas(document);
+  // The schemas of requests have no names, so these are all of responses and events.
+  for (const schema of Object.values(document.components.schemas ?? {})) openOutput(schema);
   return document;
 }
 
@@ -216,6 +222,7 @@ function finishOperation({ parameters = [], requestBody, responses = {} }: Opera
   }
   const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
   for (const [status, response] of Object.entries(responses)) {
+    for (const { schema } of Object.values(response.content ?? {})) openOutput(schema);
     const names = headersOf(status, takes('Idempotency-Key'), takes('Prefer'));
     response.headers = Object.fromEntries(
       names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
