@@ -87,6 +87,7 @@ const headersSchema = z.object({
       description:
         '1 to 255 visible ASCII characters. The same key with the same request is carried out once; ' +
         'a repeated creation returns its refund as it is now.',
+      pattern: idempotencyKeyPattern.source,
     }),
   prefer: z.string().optional().meta({
     description: '`wait=N` waits up to N seconds for the outcome, `respond-async` does not wait (RFC 7240).',

@@ -16,11 +16,13 @@ export function openOutput(schema: JsonSchema): void {
   const { properties = {}, additionalProperties, items, anyOf = [] } = schema;
   if (additionalProperties === false) delete schema.additionalProperties;
   for (const part of [...Object.values(properties), ...anyOf, ...(items ? [items] : [])]) openOutput(part);
-  if (anyOf.length > 0) schema.anyOf = anyOf.flatMap(({ anyOf: inner, ...rest }) => {
-    const isPlain = inner !== undefined && Object.keys(rest).length === 0;
-    return isPlain ? inner : [{ ...rest, ...(inner && { anyOf: inner }) }];
-  });
-  if (schema.enum === undefined) return;
+  if (anyOf.length > 0)
+    schema.anyOf = anyOf.flatMap(({ anyOf: inner, ...rest }) => {
+      const isPlain = inner !== undefined && Object.keys(rest).length === 0;
+      return isPlain ? inner : [{ ...rest, ...(inner && { anyOf: inner }) }];
+    });
+  // With one value it is a constant.
+  if (schema.enum === undefined || schema.enum.length === 1) return;
   schema.anyOf = [{ type: schema.type, enum: schema.enum }, { type: schema.type }];
   delete schema.type;
   delete schema.enum;

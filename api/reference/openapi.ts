@@ -9,6 +9,7 @@ import {
 } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { apiKeyScopes } from '#shared/organizations/api-keys.ts';
+import { newestApiVersion } from '#shared/platform/api-versions.ts';
 import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 import { version } from '#shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
@@ -26,6 +27,7 @@ interface OpenApiDocument {
 }
 
 interface Operation {
+  security?: unknown[];
   parameters?: { name: string; in: string; schema?: { style?: string; explode?: boolean } & object }[];
   requestBody?: { required: boolean; content: Record<string, { schema: { anyOf?: { type?: string }[] } }> };
   responses?: Record<
@@ -167,6 +169,12 @@ const headers = {
     schema: { type: 'string' },
     example: 'req_01kahw3v6me8fbw6r5k2jdz7qs',
   },
+  'Refund-Version': {
+    description:
+      'The version of the API in which the request was answered: that of the request header of this name, or else that of the API key.',
+    schema: { type: 'string' },
+    example: newestApiVersion,
+  },
   'Idempotent-Replayed': {
     description:
       '`true` when this response repeats that of an earlier request with the same Idempotency-Key.',
@@ -207,7 +215,7 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   return document;
 }
 
-function finishOperation({ parameters = [], requestBody, responses = {} }: Operation): void {
+function finishOperation({ parameters = [], requestBody, responses = {}, security = [] }: Operation): void {
   // The generator requires every body that has a schema.
   const alternatives = requestBody?.content['application/json']?.schema.anyOf ?? [];
   if (requestBody !== undefined && alternatives.some(({ type }) => type === 'null'))
@@ -224,6 +232,7 @@ function finishOperation({ parameters = [], requestBody, responses = {} }: Opera
   for (const [status, response] of Object.entries(responses)) {
     for (const { schema } of Object.values(response.content ?? {})) openOutput(schema);
     const names = headersOf(status, takes('Idempotency-Key'), takes('Prefer'));
+    if (security.length > 0) names.push('Refund-Version');
     response.headers = Object.fromEntries(
       names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
     );
