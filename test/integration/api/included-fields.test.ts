@@ -82,7 +82,12 @@ test('a refund has exactly its 13 fields and those that were asked for', async (
   expect(await fields('?include=failure')).toEqual([...own, 'failure']);
   expect(await fields('?include=cancellable,failure')).toEqual([...own, 'failure', 'cancellable']);
   expect(await fields('?include=failure,failure')).toEqual([...own, 'failure']);
-  expect(await fields('?include=failure&include=cancellable')).toEqual([...own, 'failure', 'cancellable']);
+  for (const repeated of [
+    'include=failure&include=cancellable',
+    'include[]=failure&include%5B%5D=cancellable',
+  ]) {
+    expect(await fields(`?${repeated}`)).toEqual([...own, 'failure', 'cancellable']);
+  }
 });
 
 test('a list has the same fields of each refund as the refund itself', async () => {
