@@ -3,7 +3,9 @@ import { newRequestId } from '#shared/platform/ids.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { handOverUnknown, type SecondApp } from './hand-over.ts';
+import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
+import { compression } from './http/compression.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { createHttpApp, requestChecks } from './http/http-app.ts';
 import { operationRoutes } from './http/operation-routes.ts';
@@ -88,6 +90,7 @@ export async function buildApp(
 
 /** The routes for API keys. */
 async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
+  await app.register(compression);
   await app.register(traceRequests);
   await app.register(authenticate);
   await app.register(limitKeys);
@@ -97,5 +100,8 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
   });
   // Its tools check the scopes themselves, and answer as the protocol demands.
   await app.register(mcpRoute);
-  await app.register(operationRoutes, { operations });
+  await app.register(async (scope: Api) => {
+    await scope.register(apiVersion);
+    await scope.register(operationRoutes, { operations });
+  });
 }

@@ -82,7 +82,8 @@ function parseJson(body: Buffer, { headers }: FastifyRequest): unknown {
     throw new ServiceError('unsupported_media_type', 'Send the body without Content-Encoding.');
   }
   if (!isUtf8(body)) throw new ServiceError('validation_error', 'body: not valid UTF-8.');
-  const text = body.toString();
+  // Some programs put a byte order mark before the text.
+  const text = body.toString().replace(/^\uFEFF/, '');
   if (text.trim() === '') return undefined;
   const reading = readStrictJson(text);
   if (reading.kind === 'invalid') throw new ServiceError('validation_error', `body: ${reading.problem}.`);

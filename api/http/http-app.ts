@@ -42,6 +42,8 @@ export function createHttpApp(
     loggerInstance: deps.log as FastifyBaseLogger,
     bodyLimit: bodyLimitBytes,
     genReqId: requestIdOf,
+    // A base URL that ends with a slash, and the path of an operation.
+    rewriteUrl: ({ url = '' }) => url.replace(/^\/{2,}(?=v1\/)/, '/'),
     requestIdHeader: false,
     trustProxy: TRUSTED_PROXIES?.length ? [...TRUSTED_PROXIES] : false,
     forceCloseConnections: 'idle',

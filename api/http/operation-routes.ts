@@ -14,9 +14,23 @@ import { type Api, jsonResponse, responsesOf, routePlugin } from './route.ts';
 export const operationRoutes = routePlugin<{ operations: readonly Operation[] }>(
   { name: 'operations', dependencies: ['authenticate', 'limit-keys'] },
   async (app, { operations }) => {
+    app.addHook('preValidation', ({ query }, _reply, done) => {
+      renameLists(query as Record<string, unknown>);
+      done();
+    });
     for (const one of operations) await app.register(async (scope: Api) => await addRoute(scope, one));
   },
 );
+
+/** Some programs write the name of a parameter that they repeat with brackets: `include[]=a`. */
+function renameLists(query: Record<string, unknown>): void {
+  for (const [name, value] of Object.entries(query)) {
+    if (!name.endsWith('[]')) continue;
+    const plain = name.slice(0, -'[]'.length);
+    query[plain] = plain in query ? [query[plain], value].flat() : value;
+    delete query[name];
+  }
+}
 
 /** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
 async function addRoute(app: Api, operation: Operation): Promise<void> {
@@ -87,6 +101,7 @@ const headersSchema = z.object({
       description:
         '1 to 255 visible ASCII characters. The same key with the same request is carried out once; ' +
         'a repeated creation returns its refund as it is now.',
+      pattern: idempotencyKeyPattern.source,
     }),
   prefer: z.string().optional().meta({
     description: '`wait=N` waits up to N seconds for the outcome, `respond-async` does not wait (RFC 7240).',

@@ -159,13 +159,19 @@ export const tools: readonly Tool[] = [
     title: 'List refunds',
     description:
       'Lists refunds, newest first; all filters that are given have to match. Use it to find out whether a payment was ' +
-      'refunded before (`transactionId`), and what awaits approval (`status: "pending"`). A page with fewer refunds than ' +
-      '`limit` (25 by default) is the last one; continue with `after` set to the id of the last refund. Amounts are in ' +
+      'refunded before (`transactionId`), and what awaits approval (`status: "pending"`). While `hasMore` is true, continue ' +
+      'with `after` set to the id of the last refund; a page has 25 unless you pass `limit`. Amounts are in ' +
       `minor units (1050 is 10.50 USD). ${aboutMetadata}`,
     annotations: { readOnlyHint: true, openWorldHint: false },
     input: z.preprocess(asQuery, filters),
-    outputs: [z.object({ refunds: listRefunds.output })],
+    outputs: [
+      z.object({ refunds: listRefunds.output.shape.data, hasMore: listRefunds.output.shape.hasMore }),
+    ],
     callOf: (query) => ({ query }),
+    resultOf(answer) {
+      const { data: refunds, hasMore } = answer as z.output<typeof listRefunds.output>;
+      return { refunds, hasMore };
+    },
   }),
 
   tool({

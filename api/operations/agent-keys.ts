@@ -14,7 +14,16 @@ import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import type { Clock } from '#shared/platform/clock.ts';
 import { environments } from '#shared/platform/environment.ts';
 import { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import { checkedBy, jsonObject, nullableTimeOutput, oneOf, required, timeOutput } from './fields.ts';
+import {
+  checkedBy,
+  jsonObject,
+  listOutput,
+  nullableTimeOutput,
+  oneOf,
+  required,
+  timeOutput,
+  wholeList,
+} from './fields.ts';
 import { operation } from './operation.ts';
 
 const exampleAgentKey = {
@@ -196,11 +205,12 @@ export const agentKeyOperations = [
     description:
       "The agent keys in the calling key's organization and environment that are not revoked, newest first.",
     answer: 'All agent keys.',
-    output: z.array(agentKeySchema),
+    output: listOutput(agentKeySchema, false),
+    hasData: true,
     async run(deps, { apiKey }) {
       const keys = await listAgentKeys(deps.db, apiKey);
       const now = deps.clock.now();
-      return keys.map((key) => toPublicAgentKey(key, now));
+      return wholeList(keys.map((key) => toPublicAgentKey(key, now)));
     },
   }),
 

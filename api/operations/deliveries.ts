@@ -12,6 +12,7 @@ import {
 } from '#shared/webhooks/deliveries.ts';
 import {
   jsonObject,
+  listOutput,
   nullableTimeOutput,
   offsetNumber,
   oneOf,
@@ -132,13 +133,12 @@ export const deliveryOperations = [
     method: 'GET',
     path: '/v1/webhook-endpoints/:id/deliveries',
     summary: 'List deliveries',
-    description:
-      'What was sent to the endpoint and what is pending, newest first, with every attempt. A page with fewer deliveries ' +
-      'than `limit` is the last one.',
+    description: 'What was sent to the endpoint and what is pending, newest first, with every attempt.',
     params: endpointParamsSchema,
     query: listDeliveriesQuerySchema,
     answer: 'One page of deliveries.',
-    output: z.array(deliverySchema),
+    output: listOutput(deliverySchema),
+    hasData: true,
     run: async (deps, { apiKey, params, query: { status, limit, offset } }) =>
       await listDeliveries(deps.db, apiKey, params.id, { status, limit, offset }),
   }),

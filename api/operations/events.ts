@@ -4,7 +4,7 @@ import { readRefundEvents } from '#shared/events/refund-events.ts';
 import { environments } from '#shared/platform/environment.ts';
 import { type PublicEventType, publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
-import { oneOf, onlyOnce, timeOutput, wholeNumber } from './fields.ts';
+import { listOutput, oneOf, onlyOnce, timeOutput, wholeList, wholeNumber } from './fields.ts';
 import { operation } from './operation.ts';
 import { exampleRefund, failureSchema, refundSchema } from './refund-schemas.ts';
 import { refundParamsSchema } from './refunds.ts';
@@ -157,8 +157,7 @@ const listEventsQuerySchema = z.object({
   type: oneOf(publicEventTypes).optional().meta({ description: 'Only events of this type.' }),
 });
 
-const eventPageSchema = z.object({
-  data: z.array(eventSchema),
+const eventPageSchema = listOutput(eventSchema).extend({
   nextAfter: z
     .string()
     .nullable()
@@ -166,7 +165,6 @@ const eventPageSchema = z.object({
       description: 'Pass it as `after` to continue. Null only when there is no event yet.',
       examples: [exampleEvent.id],
     }),
-  hasMore: z.boolean().meta({ description: 'Whether more events are available now.' }),
 });
 
 export const listRefundEvents = operation({
@@ -179,8 +177,9 @@ export const listRefundEvents = operation({
   description: 'All events of one refund, oldest first.',
   params: refundParamsSchema,
   answer: 'The events of the refund.',
-  output: z.array(eventSchema),
-  run: async (deps, { apiKey, params }) => await readRefundEvents(deps.reads, apiKey, params.id),
+  output: listOutput(eventSchema, false),
+  hasData: true,
+  run: async (deps, { apiKey, params }) => wholeList(await readRefundEvents(deps.reads, apiKey, params.id)),
 });
 
 export const listEvents = operation({

@@ -42,8 +42,41 @@ export function nullableTimeOutput(description: string) {
   return z.string().nullable().meta({ format: 'date-time', description });
 }
 
+/** A page of a list: its items, and whether more follow. @param isPaged false for a list that is always sent whole. */
+export function listOutput<Item extends z.ZodType>(item: Item, isPaged = true) {
+  const description = isPaged ? 'Whether more follow.' : 'Whether more follow; false, because all are sent.';
+  return z.object({
+    data: z.array(item),
+    hasMore: z.boolean().meta({ description, examples: [isPaged] }),
+  });
+}
+
+/** A whole list as a page. */
+export function wholeList<Item>(data: Item[]): { data: Item[]; hasMore: boolean } {
+  return { data, hasMore: false };
+}
+
 /** The message for a parameter that is repeated, which arrives as a list. */
 export const onlyOnce = 'must be given once';
+
+/** Some of the values in a query string: repeated, separated by commas, or both. */
+export function someOf(values: readonly string[], description: string) {
+  const error = `must be some of: ${values.join(', ')}; repeat it or separate them by commas`;
+  return z
+    .union([z.string(), z.array(z.string())])
+    .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+    .refine((given) => given.every((one) => values.includes(one)), { error })
+    .optional()
+    .meta({
+      description,
+      anyOf: undefined,
+      type: 'array',
+      items: { type: 'string', enum: values },
+      style: 'form',
+      explode: true,
+      examples: [values],
+    });
+}
 
 /** A number in a query string; `fallback` when it is left out. */
 export function wholeNumber(description: string, least: number, greatest: number, fallback: number) {

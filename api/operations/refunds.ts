@@ -25,11 +25,13 @@ import {
 import {
   checkedBy,
   jsonObject,
+  listOutput,
   offsetNumber,
   oneOf,
   onlyOnce,
   optionalWholeNumber,
   required,
+  someOf,
   wholeNumber,
 } from './fields.ts';
 import { operation } from './operation.ts';
@@ -117,25 +119,10 @@ export const createRefund = operation({
   },
 });
 
-const includable: readonly string[] = ['failure', 'cancellable'];
-
-const getRefundQuerySchema = z.object({
-  include: z
-    .string({ error: onlyOnce })
-    .transform((text) => text.split(','))
-    .refine((names) => names.every((name) => includable.includes(name)), {
-      error: `must be a comma-separated list of: ${includable.join(', ')}`,
-    })
-    .optional()
-    .meta({
-      description: 'Fields to add to the refund, separated by commas.',
-      type: 'array',
-      items: { type: 'string', enum: includable },
-      style: 'form',
-      explode: false,
-      examples: [includable],
-    }),
-});
+const include = someOf(
+  ['failure', 'cancellable'],
+  'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
+);
 
 const detailedRefundSchema = refundSchema
   .extend({
@@ -163,7 +150,7 @@ export const getRefund = operation({
   description: 'With `Prefer: wait=N` it responds when the status changes, or after N seconds.',
   waits: true,
   params: refundParamsSchema,
-  query: getRefundQuerySchema,
+  query: z.object({ include }),
   answer: 'The refund.',
   output: detailedRefundSchema,
   run: async (deps, { apiKey, params, query, waitMs }) =>
@@ -254,6 +241,7 @@ export const listRefundsQuerySchema = z.object({
       style: 'deepObject',
       explode: true,
     }),
+  include,
   limit: wholeNumber('The maximum number of refunds to return.', 1, 100, 25),
   offset: offsetNumber('How many of the newest refunds to skip.', 'use after to read further'),
   after: z
@@ -294,13 +282,16 @@ export const listRefunds = operation({
   scope: 'refunds:read',
   summary: 'List refunds',
   description:
-    'Newest first. All filters that are given have to match. A page with fewer refunds than `limit` is the last one; ' +
-    'continue with `after` set to the id of the last refund.',
+    'Newest first. All filters that are given have to match. While `hasMore` is true, continue with `after` set to the id of ' +
+    'the last refund.',
   query: z.preprocess(gatherMetadata, listRefundsQuerySchema.strict()),
   answer: 'One page of refunds.',
-  output: z.array(refundSchema),
-  run: async (deps, { apiKey, query }) =>
-    (await findRefunds(deps.refundReads, apiKey, query)).map(toPublicRefund),
+  output: listOutput(detailedRefundSchema),
+  hasData: true,
+  async run(deps, { apiKey, query: { include: included, ...listing } }) {
+    const { refunds: found, hasMore } = await findRefunds(deps.refundReads, apiKey, listing);
+    return { data: found.map((refund) => withIncluded(refund, included)), hasMore };
+  },
 });
 
 export const cancelRefund = operation({
@@ -350,11 +341,11 @@ export const approveRefund = operation({
 });
 
 const rejectRefundSchema = jsonObject({
-  reason: z
-    .string({ error: 'must be a string' })
-    .superRefine(checkedBy(checkGivenReason))
-    .nullish()
-    .meta({ description: 'Up to 500 characters, for the timeline and the audit log.' }),
+  reason: z.string({ error: 'must be a string' }).superRefine(checkedBy(checkGivenReason)).nullish().meta({
+    description: 'Up to 500 printable characters, for the timeline and the audit log.',
+    pattern: '\\S',
+    maxLength: 500,
+  }),
 }).meta({ examples: [{ reason: 'The customer wants an exchange.' }] });
 
 export const rejectRefund = operation({

@@ -17,7 +17,7 @@ import {
   maxEndpoints,
   rotateSecret,
 } from '#shared/webhooks/manage-endpoints.ts';
-import { checkedBy, jsonObject, oneOf, required, timeOutput } from './fields.ts';
+import { checkedBy, jsonObject, listOutput, oneOf, required, timeOutput, wholeList } from './fields.ts';
 import { type Call, operation } from './operation.ts';
 
 const exampleEndpoint: PublicEndpoint = {
@@ -199,8 +199,9 @@ export const endpointOperations = [
     summary: 'List webhook endpoints',
     description: 'All endpoints of the environment, newest first, without their secrets.',
     answer: 'The endpoints.',
-    output: z.array(endpointSchema),
-    run: async (deps, { apiKey }) => (await listEndpoints(deps.db, apiKey)).map(toPublicEndpoint),
+    output: listOutput(endpointSchema, false),
+    hasData: true,
+    run: async (deps, { apiKey }) => wholeList((await listEndpoints(deps.db, apiKey)).map(toPublicEndpoint)),
   }),
 
   operation({

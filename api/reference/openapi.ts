@@ -9,11 +9,13 @@ import {
 } from 'fastify-type-provider-zod';
 import type { z } from 'zod';
 import { apiKeyScopes } from '#shared/organizations/api-keys.ts';
+import { newestApiVersion } from '#shared/platform/api-versions.ts';
 import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 import { version } from '#shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
+import { type JsonSchema, openOutput } from './open-outputs.ts';
 import { referencePage } from './page.ts';
 import { describeWebhooks } from './webhooks.ts';
 
@@ -21,13 +23,17 @@ import { describeWebhooks } from './webhooks.ts';
 interface OpenApiDocument {
   paths?: Record<string, Record<string, Operation>>;
   webhooks?: Record<string, unknown>;
-  components?: { schemas?: Record<string, unknown>; headers?: typeof headers };
+  components?: { schemas?: Record<string, JsonSchema>; headers?: typeof headers };
 }
 
 interface Operation {
+  security?: unknown[];
   parameters?: { name: string; in: string; schema?: { style?: string; explode?: boolean } & object }[];
   requestBody?: { required: boolean; content: Record<string, { schema: { anyOf?: { type?: string }[] } }> };
-  responses?: Record<string, { headers?: Record<string, { $ref: string }> }>;
+  responses?: Record<
+    string,
+    { headers?: Record<string, { $ref: string }>; content?: Record<string, { schema: JsonSchema }> }
+  >;
 }
 
 /** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
@@ -163,6 +169,12 @@ const headers = {
     schema: { type: 'string' },
     example: 'req_01kahw3v6me8fbw6r5k2jdz7qs',
   },
+  'Refund-Version': {
+    description:
+      'The version of the API in which the request was answered: that of the request header of this name, or else that of the API key.',
+    schema: { type: 'string' },
+    example: newestApiVersion,
+  },
   'Idempotent-Replayed': {
     description:
       '`true` when this response repeats that of an earlier request with the same Idempotency-Key.',
@@ -198,10 +210,12 @@ function finishDocument(document: OpenApiDocument): OpenApiDocument {
   document.webhooks = describeWebhooks();
   document.components = { ...document.components, headers };
   dropUnusedSchemas(document);
+  // The schemas of requests have no names, so these are all of responses and events.
+  for (const schema of Object.values(document.components.schemas ?? {})) openOutput(schema);
   return document;
 }
 
-function finishOperation({ parameters = [], requestBody, responses = {} }: Operation): void {
+function finishOperation({ parameters = [], requestBody, responses = {}, security = [] }: Operation): void {
   // The generator requires every body that has a schema.
   const alternatives = requestBody?.content['application/json']?.schema.anyOf ?? [];
   if (requestBody !== undefined && alternatives.some(({ type }) => type === 'null'))
@@ -216,7 +230,9 @@ function finishOperation({ parameters = [], requestBody, responses = {} }: Opera
   }
   const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
   for (const [status, response] of Object.entries(responses)) {
+    for (const { schema } of Object.values(response.content ?? {})) openOutput(schema);
     const names = headersOf(status, takes('Idempotency-Key'), takes('Prefer'));
+    if (security.length > 0) names.push('Refund-Version');
     response.headers = Object.fromEntries(
       names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
     );

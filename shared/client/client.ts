@@ -37,14 +37,14 @@ class Refunds extends Methods {
   }
 
   /** One page, newest first. */
-  async list({ signal, ...query }: api.ListRefunds = {}): Promise<api.Refund[]> {
+  async list({ signal, ...query }: api.ListRefunds = {}): Promise<api.DetailedRefund[]> {
     return await this.transport.data('GET /v1/refunds', { query, signal });
   }
 
   /** All refunds that match, newest first; not those that are created meanwhile. */
   async *all(
     filters: api.RefundFilters & api.RequestOptions = {},
-  ): AsyncGenerator<api.Refund, void, undefined> {
+  ): AsyncGenerator<api.DetailedRefund, void, undefined> {
     let after: string | undefined;
     for (;;) {
       const page = await this.list({ ...filters, limit: pageSize, after });

@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { Dependencies } from '../dependencies.ts';
 import { mayAct } from '../people/roles.ts';
 import { requireWorkingKey } from '../people/working-key.ts';
+import { newestApiVersion } from '../platform/api-versions.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
@@ -125,6 +126,7 @@ export async function createApiKey(
       name,
       scopes,
       expiresAt,
+      apiVersion: newestApiVersion,
       createdBy: actor,
       createdAt: now,
     };

@@ -15,7 +15,7 @@ export function hashApiKey(key: string): Uint8Array<ArrayBuffer> {
 async function readByHash(reads: Reads, hashes: readonly string[]): Promise<Map<string, ApiKey>> {
   const rows = await reads.query<ApiKey>(
     `SELECT id, organization_id AS "organizationId", environment, hash, last_four AS "lastFour",
-       name, scopes, agent_limits AS "agentLimits", created_by AS "createdBy", created_at AS "createdAt",
+       name, scopes, agent_limits AS "agentLimits", api_version AS "apiVersion", created_by AS "createdBy", created_at AS "createdAt",
        last_used_at AS "lastUsedAt", expires_at AS "expiresAt", stopped_at AS "stoppedAt", revoked_at AS "revokedAt"
      FROM api_key WHERE hash = ANY ($1) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > service_time())`,
     [hashes.map((hash) => Buffer.from(hash, 'hex'))],

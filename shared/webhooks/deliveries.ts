@@ -70,7 +70,7 @@ const hasStatus: Readonly<Record<DeliveryStatus, Prisma.Sql>> = {
 };
 
 /**
- * A page of an endpoint's deliveries, the newest first.
+ * A page of an endpoint's deliveries, the newest first, and whether more follow.
  * @throws ServiceError not_found for the endpoint.
  */
 export async function listDeliveries(
@@ -78,15 +78,15 @@ export async function listDeliveries(
   owner: RefundOwner,
   endpointId: string,
   listing: { status: DeliveryStatus | undefined; limit: number; offset: number },
-): Promise<PublicDelivery[]> {
+): Promise<{ data: PublicDelivery[]; hasMore: boolean }> {
   await findEndpoint(db, owner, endpointId);
   const { status, limit, offset } = listing;
   const deliveries = await db.$queryRaw<StoredDelivery[]>`
     SELECT id, event_id AS "eventId", type, status::text, next_attempt_at AS "nextAttemptAt", attempts
     FROM webhook_delivery AS delivery
     WHERE endpoint_id = ${endpointId} AND ${status === undefined ? Prisma.sql`true` : hasStatus[status]}
-    ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`;
-  return deliveries.map(toPublicDelivery);
+    ORDER BY created_at DESC, id DESC LIMIT ${limit + 1} OFFSET ${offset}`;
+  return { data: deliveries.slice(0, limit).map(toPublicDelivery), hasMore: deliveries.length > limit };
 }
 
 type DeliveryDependencies = Pick<Dependencies, 'db' | 'queues'>;

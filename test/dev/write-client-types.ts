@@ -1,33 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { register } from 'node:module';
 import type { OpenAPI3 } from 'openapi-typescript';
-import { buildApp } from '#api/app.ts';
-import { closeDependencies, openDependencies } from '#shared/dependencies.ts';
-import { loadServiceSettings } from '#shared/platform/config.ts';
-import { openLog } from '#shared/platform/log.ts';
+import { readDocument } from './read-document.ts';
 
 // `npm run client:types` writes the types of the client, which are not in the repository, from the OpenAPI document.
 
 const file = new URL('../../shared/client/openapi.ts', import.meta.url);
 writeFileSync(file, await typesOf(await readDocument()));
-
-/** The document that the API serves. No store is needed: nothing of them is read. */
-async function readDocument(): Promise<OpenAPI3> {
-  const settings = loadServiceSettings({
-    DATABASE_URL: 'postgresql://127.0.0.1:1/none',
-    ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-    // Loading the modules delays the event loop, for which the API would refuse the request.
-    MAX_EVENT_LOOP_DELAY_MS: '0',
-  });
-  const deps = openDependencies(settings, openLog('silent', 'client-types'));
-  const { app } = await buildApp({ ...deps, dashboardDb: deps.db });
-  const response = await app.inject('/openapi.json');
-  await app.close();
-  await closeDependencies(deps);
-  if (response.statusCode !== 200) throw new Error(`/openapi.json: ${response.statusCode} ${response.body}`);
-  return response.json();
-}
 
 /** TypeScript 7 has no compiler API, so the generator gets that of TypeScript 5. */
 async function typesOf(document: OpenAPI3): Promise<string> {

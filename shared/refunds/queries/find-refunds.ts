@@ -6,7 +6,6 @@ import { type SharedStatement, shareQuestion, shareRead } from '../../platform/s
 import {
   detailColumns,
   isRefundId,
-  type ReadRefund,
   type RefundDetails,
   type RefundOwner,
   type RefundWithWork,
@@ -21,7 +20,7 @@ type OwnedRefund = RefundDetails & Pick<Refund, 'environment'>;
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
   /** The rows of a statement in JSON: its text and its values. */
-  list: SharedStatement<string, ReadRefund[]>;
+  list: SharedStatement<string, RefundDetails[]>;
 }
 
 export function openRefundReads(reads: Reads): RefundReads {
@@ -36,7 +35,7 @@ export function openRefundReads(reads: Reads): RefundReads {
     }),
     list: shareQuestion((statement) => {
       const [text, values] = JSON.parse(statement);
-      return reads.query<ReadRefund>(text, values);
+      return reads.query<RefundDetails>(text, values);
     }),
   };
 }
@@ -71,7 +70,7 @@ export interface RefundListing
 }
 
 /**
- * A page of an organization's refunds, newest first. Refunds that are created meanwhile are newer than any `after`, so the
+ * A page of an organization's refunds, newest first, and whether more follow. Refunds that are created meanwhile are newer than any `after`, so the
  * pages after it neither repeat nor skip one.
  * @throws ServiceError validation_error for an `after` that is malformed, unknown, another owner's or combined with an offset,
  * all alike.
@@ -80,7 +79,7 @@ export async function listRefunds(
   { list }: RefundReads,
   owner: RefundOwner,
   { after, limit, offset, ...filters }: RefundListing,
-): Promise<ReadRefund[]> {
+): Promise<{ refunds: RefundDetails[]; hasMore: boolean }> {
   const { status, amountMin, amountMax, ...others } = filters;
   const condition = conditionOf(owner, {
     ...others,
@@ -88,19 +87,21 @@ export async function listRefunds(
     amountFrom: amountMin === undefined ? undefined : BigInt(amountMin),
     amountTo: amountMax === undefined ? undefined : BigInt(amountMax),
   });
-  if (after === undefined) return await list(inJson(pageSql(condition, limit, offset)));
+  const toPage = (rows: RefundDetails[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
+  // One more than asked for says whether there are more.
+  if (after === undefined) return toPage(await list(inJson(pageSql(condition, limit + 1, offset))));
   const isPossible = isRefundId(after) && offset === 0;
-  const rows = isPossible ? await list(inJson(pageAfterSql(owner, after, condition, limit))) : [];
+  const rows = isPossible ? await list(inJson(pageAfterSql(owner, after, condition, limit + 1))) : [];
   if (rows.length === 0) {
     throw new ServiceError(
       'validation_error',
       'after: must be the ID of a refund that this key can list, and cannot be combined with offset. Omit it to begin with the newest refund.',
     );
   }
-  return rows.filter(({ id }) => id !== null);
+  return toPage(rows.filter(({ id }) => id !== null));
 }
 
-const listedColumns = Prisma.raw(refundColumns);
+const listedColumns = Prisma.raw(`${refundColumns}, ${detailColumns}`);
 
 function pageSql(condition: Prisma.Sql, limit: number, offset: number): Prisma.Sql {
   return Prisma.sql`SELECT ${listedColumns} FROM refund AS r WHERE ${condition}

@@ -279,7 +279,7 @@ const rows: Row[] = [
     'the offset is past the end: an empty page',
     '200',
     async () => await list('offset=100000'),
-    ({ body }) => expect(body).toEqual({ data: [] }),
+    ({ body }) => expect(body).toEqual({ data: [], hasMore: false }),
   ],
   [
     'cancel',

@@ -82,6 +82,29 @@ test('a refund has exactly its 13 fields and those that were asked for', async (
   expect(await fields('?include=failure')).toEqual([...own, 'failure']);
   expect(await fields('?include=cancellable,failure')).toEqual([...own, 'failure', 'cancellable']);
   expect(await fields('?include=failure,failure')).toEqual([...own, 'failure']);
+  for (const repeated of [
+    'include=failure&include=cancellable',
+    'include[]=failure&include%5B%5D=cancellable',
+  ]) {
+    expect(await fields(`?${repeated}`)).toEqual([...own, 'failure', 'cancellable']);
+  }
+});
+
+test('a list has the same fields of each refund as the refund itself', async () => {
+  const ids = [
+    await accepted(),
+    await ended('failed'),
+    await accepted({ paymentMethod: 'customer_balance' }),
+  ];
+  const query = '?include=failure&include=cancellable';
+  const { body } = await service.call('GET', `/v1/refunds${query}&limit=3`);
+  const single = await Promise.all(ids.toReversed().map(async (id) => (await get(id, query)).body.data));
+  expect(body.data).toEqual(single);
+  expect(body.data.map(({ cancellable }: { cancellable: boolean }) => cancellable)).toEqual([
+    true,
+    false,
+    false,
+  ]);
 });
 
 test('a request that waits gets the included fields as they are at its end', async () => {
@@ -102,6 +125,6 @@ test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused'
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([
     400,
-    'include: must be a comma-separated list of: failure, cancellable',
+    'include: must be some of: failure, cancellable; repeat it or separate them by commas',
   ]);
 });

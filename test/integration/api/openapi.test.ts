@@ -69,7 +69,8 @@ describe('the OpenAPI document', () => {
 
   test('lists every error code that the API sends', () => {
     const { description, properties } = document.components.schemas.Error;
-    expect(properties.error.properties.code.enum).toEqual(Object.keys(errorCatalogue));
+    const [known] = properties.error.properties.code.anyOf;
+    expect(known.enum).toEqual(Object.keys(errorCatalogue));
     for (const [code, { status }] of Object.entries(errorCatalogue)) {
       expect(description).toContain(`| ${status} | \`${code}\` |`);
     }
@@ -149,8 +150,26 @@ describe('the OpenAPI document', () => {
     expect(find('/v1/refunds', 'limit')).toMatchObject({ schema: { type: 'integer' } });
     expect(find('/v1/refunds', 'metadata')).toMatchObject({ style: 'deepObject', explode: true });
     expect(find('/v1/refunds/{id}', 'include')).toMatchObject({
-      ...{ style: 'form', explode: false, schema: { type: 'array' } },
+      ...{ style: 'form', explode: true, schema: { type: 'array' } },
     });
+  });
+
+  test('leaves open what answers may have later, and says exactly what requests may have', () => {
+    const answers = [
+      document.components.schemas,
+      served.operations.map(({ operation }) => operation.responses),
+    ];
+    const text = JSON.stringify(answers);
+    expect(text).not.toContain('"additionalProperties":false');
+    const lists = [...text.matchAll(/"enum":\[[^\]]*,[^\]]*\]\}(.{18})/g)].map(([, beside]) => beside);
+    expect(lists.length).toBeGreaterThan(10);
+    expect(new Set(lists)).toEqual(new Set([',{"type":"string"}']));
+    const { requestBody, parameters } = document.paths['/v1/refunds'].post;
+    const { schema } = requestBody.content['application/json'];
+    expect(schema).toMatchObject({ additionalProperties: false, properties: { reason: { type: 'string' } } });
+    const key = parameters.find(({ name }: { name: string }) => name === 'Idempotency-Key');
+    expect(new RegExp(key.schema.pattern).test('return-2001')).toBe(true);
+    expect(new RegExp(key.schema.pattern).test('a b')).toBe(false);
   });
 });
 

@@ -38,12 +38,19 @@ describe('a trailing slash means the same route', () => {
     }
   });
 
-  test.each(['/v1/refunds//', '//v1/refunds/', '/v1/nothing/', '/v1/', '/v1/refunds/%2f'])(
+  test.each(['/v1/refunds//', '//v1', '//x/v1/refunds', '/v1/nothing/', '/v1/', '/v1/refunds/%2f'])(
     'but %s is no route or refund',
     async (path) => {
       expect((await ask('GET', path)).status).toBe(404);
     },
   );
+});
+
+test('a base URL may end with a slash', async () => {
+  const plain = await ask('GET', '/v1/refunds?limit=1');
+  expect(plain.status).toBe(200);
+  expect(await ask('GET', '//v1/refunds?limit=1')).toEqual(plain);
+  expect((await ask('GET', '//v1/refunds', false)).status).toBe(401);
 });
 
 test('the address of the service leads to the dashboard', async () => {

@@ -34,10 +34,10 @@ export async function use(): Promise<Refund[]> {
   return found;
 }
 const isTold = (error: unknown) => error instanceof RefundApiError && error.code === 'not_found';
-// @ts-expect-error There is no such code.
-const isMisspelt = (error: RefundApiError) => error.code === 'notfound';
+// A later version may have further codes.
+const isLater = (error: RefundApiError) => error.code === 'of_a_later_version';
 const event = (body: string) => verifyWebhook(body, new Headers(), 'whsec_');
-export const typeOf = (body: string) => event(body).type === 'webhook.test' ? isTold : isMisspelt;
+export const typeOf = (body: string) => event(body).type === 'webhook.test' ? isTold : isLater;
 `;
 
 describe('the packed package', () => {

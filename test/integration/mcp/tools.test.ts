@@ -106,7 +106,7 @@ describe.each([
       const { content } = await agent.call('list_refunds', { transactionId, ...args });
       expect(content.refunds.map(({ amount }: { amount: number }) => amount)).toEqual(amounts);
       const { body } = await service.call('GET', `/v1/refunds?transactionId=${transactionId}&${query}`);
-      expect(content).toEqual({ refunds: body.data });
+      expect(content).toEqual({ refunds: body.data, hasMore: false });
     }
     const { content: newest } = await agent.call('list_refunds', { transactionId, limit: 1 });
     const { content } = await agent.call('list_refunds', { transactionId, after: newest.refunds[0].id });

@@ -89,6 +89,7 @@ describe('the list of deliveries', () => {
       await call('GET', '/deliveries?limit=2&offset=2'),
     ];
     expect(pages.flatMap(({ body }) => body.data)).toEqual(data);
+    expect(pages.map(({ body }) => body.hasMore)).toEqual([true, false]);
   });
 
   test.each([

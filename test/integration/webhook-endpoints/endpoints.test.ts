@@ -40,7 +40,7 @@ describe('creating an endpoint', () => {
     });
     expect(secret).toMatch(/^whsec_/);
     expect(Buffer.from(secret.slice('whsec_'.length), 'base64')).toHaveLength(32);
-    expect((await call('GET', '')).body).toEqual({ data: [endpoint] });
+    expect((await call('GET', '')).body).toEqual({ data: [endpoint], hasMore: false });
     expect((await call('GET', `/${endpoint.id}`)).body).toEqual({ data: endpoint });
     await expectNotInDatabase(service.databaseUrl, secret);
     expect(await auditOf(service, endpoint.id)).toMatchObject([

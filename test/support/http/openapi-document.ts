@@ -14,7 +14,7 @@ export interface Operation {
 export interface ServedDocument {
   document: ParsedJson;
   operations: Operation[];
-  /** A JSON schema of the document as something that checks values. */
+  /** A JSON schema of the document as something that checks values, and refuses what the document leaves open for later versions. */
   schemaOf(schema: unknown): z.ZodType;
   /** A schema with what it refers to in place. */
   resolve(schema: unknown): unknown;
@@ -30,7 +30,7 @@ export async function readDocument(service: TestService): Promise<ServedDocument
   );
   const resolve = (schema: unknown) => withoutReferences(document, schema);
   const schemaOf = (schema: unknown) =>
-    z.fromJSONSchema(resolve(schema) as Parameters<typeof z.fromJSONSchema>[0]);
+    z.fromJSONSchema(closed(resolve(schema)) as Parameters<typeof z.fromJSONSchema>[0]);
   return { document, operations, schemaOf, resolve };
 }
 
@@ -49,10 +49,31 @@ export function expectDeclared(
   expect(declared, `${where} is declared`).toBeDefined();
   expect(schemaOf(declared.content['application/json'].schema).parse(body), where).toEqual(body);
   if (status >= 400) expect(declared.description, where).toContain(`\`${body.error.code}\``);
-  const sent = ['X-Request-Id', 'Retry-After', 'WWW-Authenticate', 'Location', 'Idempotent-Replayed'];
+  const sent = [
+    'X-Request-Id',
+    'Refund-Version',
+    'Retry-After',
+    'WWW-Authenticate',
+    'Location',
+    'Idempotent-Replayed',
+  ];
   for (const name of status === 200 ? [...sent, 'Preference-Applied'] : sent) {
     if (name.toLowerCase() in headers) expect(declared.headers, where).toHaveProperty(name);
   }
+}
+
+/** Without the alternatives beside known values, and without further fields. */
+function closed(part: unknown): unknown {
+  if (Array.isArray(part)) {
+    const isOpen = part.some((one) => one?.enum !== undefined);
+    const isAny = (one: object) =>
+      Object.keys(one).join() === 'type' && 'type' in one && one.type === 'string';
+    return part.filter((one) => !isOpen || !isAny(one)).map(closed);
+  }
+  if (typeof part !== 'object' || part === null) return part;
+  const entries = Object.entries(part).map(([key, child]) => [key, closed(child)]);
+  const isObject = 'properties' in part && 'type' in part && part.type === 'object';
+  return Object.fromEntries(isObject ? [['additionalProperties', false], ...entries] : entries);
 }
 
 function withoutReferences(document: unknown, part: unknown): unknown {

@@ -226,13 +226,14 @@ describe('a cursor', () => {
   const walk = async (query: Record<string, string>, limit: number) => {
     const seen: PublicRefund[] = [];
     for (let after: string | undefined; ; ) {
-      const page = await list(
-        new URLSearchParams({ ...query, limit: String(limit), ...(after === undefined ? {} : { after }) }),
-      );
+      const parameters = { ...query, limit: String(limit), ...(after === undefined ? {} : { after }) };
+      const { body } = await get(String(new URLSearchParams(parameters)));
+      const page: PublicRefund[] = body.data;
+      expect(page.length).toBeLessThanOrEqual(limit);
       seen.push(...page);
       expect(seen.length, 'pages repeat').toBeLessThanOrEqual(ours.length);
       after = page.at(-1)?.id;
-      if (page.length < limit) return seen;
+      if (!body.hasMore) return seen;
     }
   };
 

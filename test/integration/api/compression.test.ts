@@ -1,0 +1,49 @@
+import { gunzipSync } from 'node:zlib';
+import { beforeAll, expect, test } from 'vitest';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+beforeAll(async () => {
+  const transactionId = await newPayment(service);
+  const metadata = { note: 'x'.repeat(2_000) };
+  for (let count = 0; count < 4; count += 1) {
+    await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 1, reason: 'other', metadata },
+    });
+  }
+});
+
+async function ask(url: string, acceptEncoding?: string) {
+  const authorization = `Bearer ${service.organization.keys.test.plaintext}`;
+  const accepted = acceptEncoding === undefined ? {} : { 'accept-encoding': acceptEncoding };
+  const { headers, rawPayload } = await service.app.inject({ url, headers: { authorization, ...accepted } });
+  return {
+    encoding: headers['content-encoding'],
+    length: headers['content-length'],
+    bytes: rawPayload,
+    headers,
+  };
+}
+
+test.each(['gzip', 'br, gzip;q=0.5, *', 'deflate,GZIP ; q=1'])(
+  'a large answer is compressed for %s',
+  async (accepted) => {
+    const plain = await ask('/v1/refunds');
+    const { encoding, length, bytes, headers } = await ask('/v1/refunds', accepted);
+    expect([encoding, length, headers.vary]).toEqual(['gzip', String(bytes.length), 'accept-encoding']);
+    expect(bytes.length).toBeLessThan(plain.bytes.length / 4);
+    expect(gunzipSync(bytes).equals(plain.bytes)).toBe(true);
+  },
+);
+
+test.each([
+  ['a client that does not accept it', '/v1/refunds', undefined],
+  ['a client that refuses it', '/v1/refunds', 'gzip;q=0, br'],
+  ['a small answer', '/v1/refunds?limit=1', 'gzip'],
+  ['a page with a session', '/dashboard/login', 'gzip'],
+])('nothing is compressed for %s', async (_whom, url, accepted) => {
+  const { encoding, headers } = await ask(url, accepted);
+  expect(encoding).toBeUndefined();
+  expect(headers.vary).toBe(url === '/v1/refunds' ? 'accept-encoding' : undefined);
+});
