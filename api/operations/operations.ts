@@ -2,6 +2,7 @@ import { agentKeyOperations } from './agent-keys.ts';
 import { deliveryOperations } from './deliveries.ts';
 import { listEvents, listRefundEvents } from './events.ts';
 import type { Operation } from './operation.ts';
+import { getPayment } from './payments.ts';
 import { checkPolicy } from './policies.ts';
 import {
   approveRefund,
@@ -22,6 +23,7 @@ export const operations: readonly Operation[] = [
   approveRefund,
   rejectRefund,
   listRefundEvents,
+  getPayment,
   listEvents,
   checkPolicy,
   ...agentKeyOperations,

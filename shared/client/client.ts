@@ -87,6 +87,14 @@ function withKey({ idempotencyKey = randomUUID(), ...options }: api.IdempotentOp
   return { ...options, idempotencyKey };
 }
 
+class Payments extends Methods {
+  /** A payment by any of its ids: its refunds, and what is left to refund. */
+  async get(transactionId: string, { signal, ...query }: api.GetPayment = {}): Promise<api.Payment> {
+    const route = 'GET /v1/payments/{transactionId}';
+    return await this.transport.data(route, { path: { transactionId }, query, signal });
+  }
+}
+
 class Policies extends Methods {
   /** Whether a payment can be refunded, and up to how much. Nothing is changed. */
   async check(body: api.CheckPolicy, options: api.RequestOptions = {}): Promise<api.PolicyCheck> {
@@ -231,6 +239,7 @@ class AgentKeys extends Methods {
  */
 export class RefundClient {
   readonly refunds: Refunds;
+  readonly payments: Payments;
   readonly policies: Policies;
   readonly events: Events;
   readonly webhookEndpoints: WebhookEndpoints;
@@ -240,6 +249,7 @@ export class RefundClient {
   constructor(options: ClientOptions) {
     const transport = new Transport(options);
     this.refunds = new Refunds(transport);
+    this.payments = new Payments(transport);
     this.policies = new Policies(transport);
     this.events = new Events(transport);
     this.webhookEndpoints = new WebhookEndpoints(transport);

@@ -1,12 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
-import {
-  type KnownPayment,
-  type PaymentFacts,
-  type PaymentKey,
-  readFacts,
-  remainingOf,
-} from '../../payments/payment.ts';
-import type { ApiKey, Payment } from '../../platform/database.ts';
+import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
+import type { ApiKey } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import {
@@ -31,18 +25,11 @@ import {
 import { allowedReason } from '../../policies/explain.ts';
 import type { Policy, PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
-import { chooseAccount } from '../../processors/accounts/choose-account.ts';
-import type { ProcessorFailure, ProcessorPayment } from '../../processors/contract/processor.ts';
+import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
-import {
-  currencyMismatch,
-  nothingLeft,
-  refusedCredentials,
-  tooLittleLeft,
-  unreadableAnswer,
-} from '../model/refusals.ts';
-import { knownUnrecorded, recordKnown } from './record-payment.ts';
+import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
+import { findPayment, type Purpose, readProblem, unreachable } from './find-payment.ts';
 
 /** A request for a refund, with validated fields. */
 export interface RefundRequest {
@@ -208,9 +195,6 @@ interface Examination {
   } | null;
 }
 
-/** A check stores the payment that it reads, a creation stores it with the refund, and a dry run stores nothing. */
-type Purpose = 'creation' | 'dry run' | 'check';
-
 /**
  * Chooses the account, reads the payment, and evaluates the policies and the limits of the key.
  * @returns null when no account has the payment.
@@ -220,17 +204,13 @@ async function examine(
   question: PolicyQuestion,
   purpose: Purpose,
 ): Promise<Examination | null> {
-  const { organizationId, environment, apiKey, actor, transactionId } = question;
+  const { apiKey, actor } = question;
   const { accounts, policies } = await deps.lookups.setUp(question);
-  const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
-  if (account === null) return null;
-  const { processor } = account;
-  const key = { organizationId, environment, processor, transactionId };
   const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
   const counted = countedKey(apiKey, agentLimits);
-  const stored = await deps.lookups.payment(key, counted);
-  const found = await readFacts(deps, account, transactionId, stored);
-  const payment = await knownPayment(deps, key, stored.payment, found, purpose);
+  const known = await findPayment(deps, accounts, question, purpose, counted);
+  if (known === null) return null;
+  const { processor, stored, found, payment } = known;
   const request = { ...question.request, hasAgentKey: agentLimits !== null };
   const unstored = stored.payment === null ? found : null;
   const examined = { processor, policies, agentLimits, counted, request, found, unstored };
@@ -241,60 +221,6 @@ async function examine(
   const agent = askAgentLimits(agentLimits, { ...stored, request, payment, verdict });
   const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
   return { ...examined, ruling: { payment, verdict, agent, trace } };
-}
-
-/** Null when its processor does not have it or cannot refund it, or is unreachable while nothing is stored. */
-async function knownPayment(
-  deps: Dependencies,
-  key: PaymentKey,
-  stored: Payment | null,
-  found: PaymentFacts,
-  purpose: Purpose,
-): Promise<KnownPayment | null> {
-  if (found.kind === 'stored') return found.payment;
-  if (found.kind !== 'read') return null;
-  if (purpose === 'dry run') {
-    const known = stored ?? (await storedByOtherId(deps, key, found.facts));
-    return await knownUnrecorded(deps, key, known, found);
-  }
-  // A new payment is stored with the refund, and one that is stored by another of its ids is found then.
-  if (purpose === 'creation' && stored === null) return await knownUnrecorded(deps, key, stored, found);
-  return await recordKnown(deps, key, found);
-}
-
-/** The payment as stored by another id than the requested one; null when it is not. */
-async function storedByOtherId(
-  { lookups }: Dependencies,
-  key: PaymentKey,
-  { transactionIds }: ProcessorPayment,
-): Promise<Payment | null> {
-  const found = await Promise.all(
-    transactionIds.map((transactionId) => lookups.payment({ ...key, transactionId })),
-  );
-  return found.find(({ payment }) => payment !== null)?.payment ?? null;
-}
-
-function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
-  switch (found.kind) {
-    case 'not-found':
-    case 'unrefundable':
-      return new ServiceError('processor_error', found.failure.message);
-    case 'misconfigured':
-      return refusedCredentials(processor, found.failure);
-    case 'unreadable':
-      return unreadableAnswer(processor, found.failure);
-    default:
-      return null;
-  }
-}
-
-function unreachable(processor: string, found: PaymentFacts): ServiceError {
-  const lastError = 'failure' in found ? ` Last error: ${found.failure.message}` : '';
-  return new ServiceError(
-    'service_unavailable',
-    `${processor} could not be reached to read this transaction. Retry in a few seconds.${lastError}`,
-    { retryAfterSeconds: 5 },
-  );
 }
 
 // While the processor is unreachable the refund is accepted, and verified before it is sent.

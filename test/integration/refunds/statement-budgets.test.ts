@@ -116,6 +116,14 @@ test.each([
   expectAtMost(await recording.during(read), 2);
 });
 
+test('a request that gets a payment on record: 4', async () => {
+  const transactionId = await newPayment(service);
+  await create({ processor: 'stripe', transactionId });
+  const read = async () =>
+    expect((await service.call('GET', `/v1/payments/${transactionId}`)).status).toBe(200);
+  expectAtMost(await recording.during(read), 4);
+});
+
 describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
   const payment = async () => await newPayment(service, { processor });
 
