@@ -52,7 +52,15 @@ export const refundParamsSchema = z.object({
 
 export const createRefundSchema = jsonObject({
   transactionId: transactionIdSchema,
-  amount: amountSchema,
+  amount: amountSchema.optional(),
+  remaining: z
+    .literal(true, { error: 'must be true, or left out' })
+    .optional()
+    .meta({
+      description:
+        'True in place of `amount` to refund all that is left of the payment. It is decided when the refund is created, so that ' +
+        'concurrent refunds never exceed the payment; a payment with nothing left gets `refund_already_processed`.',
+    }),
   reason: z
     .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
     .meta({ description: 'Why the payment is refunded.' }),
@@ -79,16 +87,31 @@ export const createRefundSchema = jsonObject({
   dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
     description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
   }),
-}).meta({
-  examples: [
-    {
-      transactionId: 'ch_3QfX2eLkdIwHu7ix',
-      amount: 1500,
-      reason: 'product_defective',
-      metadata: { ticket: 'T-1001' },
-    },
-  ],
-});
+})
+  // Checked beside other invalid fields.
+  .refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
+    ...{ path: ['amount'], error: 'is required, unless remaining is true' },
+    when: ({ value }) => isObject(value),
+  })
+  .refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
+    ...{ path: ['remaining'], error: 'cannot be combined with amount' },
+    when: ({ value }) => isObject(value),
+  })
+  .meta({
+    examples: [
+      {
+        transactionId: 'ch_3QfX2eLkdIwHu7ix',
+        amount: 1500,
+        reason: 'product_defective',
+        metadata: { ticket: 'T-1001' },
+      },
+      { transactionId: 'ch_3QfX2eLkdIwHu7ix', remaining: true, reason: 'wrong_product' },
+    ],
+  });
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
 
 export const createRefund = operation({
   ...refunds,

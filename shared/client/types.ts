@@ -18,7 +18,8 @@ type BodyOf<Name extends keyof operations> = operations[Name] extends {
 
 export type Refund = Schemas['Refund'];
 export type DetailedRefund = Schemas['DetailedRefund'];
-export type CreateRefund = Omit<BodyOf<'createRefund'>, 'dryRun'>;
+export type CreateRefund = Omit<BodyOf<'createRefund'>, 'dryRun' | 'amount' | 'remaining'> &
+  ({ amount: number; remaining?: undefined } | { remaining: true; amount?: undefined });
 export type RejectRefund = BodyOf<'rejectRefund'>;
 export type RefundDryRun = Schemas['RefundDryRun'];
 export type Payment = Schemas['Payment'];

@@ -41,8 +41,8 @@ export interface RefundRequest {
   /** For the timeline: `key:<id>` or `user:<id>`. */
   actor: string;
   transactionId: string;
-  /** Minor units, positive. */
-  amount: bigint;
+  /** Minor units, positive; `remaining` for all that is left of the payment. */
+  amount: bigint | 'remaining';
   /** Lowercase ISO 4217. */
   currency: string;
   reason: RefundReason;
@@ -72,7 +72,7 @@ export interface PolicyQuestion {
   transactionId: string;
   /** Undefined to detect it. */
   processor?: string | undefined;
-  request: Omit<PolicyRequest, 'hasAgentKey'>;
+  request: Omit<PolicyRequest, 'hasAgentKey' | 'amount'> & { amount: PolicyRequest['amount'] | 'remaining' };
 }
 
 /** What a check says about a possible refund. */
@@ -87,6 +87,8 @@ export interface PaymentExamination {
 /** What a request for a refund comes to at the moment. */
 export interface Decision {
   processor: string;
+  /** In minor units; 0 when all that is left was requested and nothing is. */
+  amount: bigint;
   /** Why there is no refund; null when it can be recorded. */
   refusal: ServiceError | null;
   approvalRequired: boolean;
@@ -121,16 +123,19 @@ export async function decideRefund(
     );
   }
   const { processor, found, unstored, counted, ruling } = examined;
-  const problem = processorKind(processor).amountProblem(request.amount, request.currency);
+  const amount = examined.request.amount;
+  if (amount === null) throw readProblem(processor, found) ?? unreachable(processor, found);
+  const problem = amount > 0n ? processorKind(processor).amountProblem(amount, request.currency) : null;
   const amountProblem = problem === null ? null : new ServiceError('validation_error', `amount: ${problem}`);
   if (ruling === null) {
     const refusal = amountProblem ?? readProblem(processor, found) ?? unverifiable(examined);
     if (refusal !== null) throw refusal;
-    return { ...acceptedUnread, processor, maxAmount: request.amount, unstored };
+    return { ...acceptedUnread, processor, amount, maxAmount: amount, unstored };
   }
   const { payment, verdict, agent, trace } = ruling;
   return {
     processor,
+    amount,
     refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
     approvalRequired: verdict.approvalRequired || agent?.approvalRequired === true,
     verdict,
@@ -163,7 +168,7 @@ export async function examinePayment(
     const { payment, verdict, agent } = ruling;
     return {
       ...{ payment, unrefundable: null },
-      verdict: withAgentLimits(verdict, agentLimits, agent, request.amount),
+      verdict: withAgentLimits(verdict, agentLimits, agent, examined.request.amount),
     };
   }
   if (found.kind === 'not-found') return unknown;
@@ -211,7 +216,8 @@ async function examine(
   const known = await findPayment(deps, accounts, question, purpose, counted);
   if (known === null) return null;
   const { processor, stored, found, payment } = known;
-  const request = { ...question.request, hasAgentKey: agentLimits !== null };
+  const amount = amountOf(question.request.amount, payment);
+  const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
   const unstored = stored.payment === null ? found : null;
   const examined = { processor, policies, agentLimits, counted, request, found, unstored };
   if (payment === null) return { ...examined, ruling: null };
@@ -221,6 +227,13 @@ async function examine(
   const agent = askAgentLimits(agentLimits, { ...stored, request, payment, verdict });
   const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
   return { ...examined, ruling: { payment, verdict, agent, trace } };
+}
+
+/** The amount to decide about; null when none is given, and for all that is left of a payment that is not known. */
+function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | null): bigint | null {
+  if (asked !== 'remaining') return asked;
+  const remaining = payment && remainingOf(payment);
+  return remaining !== null && remaining < 0n ? 0n : remaining;
 }
 
 // While the processor is unreachable the refund is accepted, and verified before it is sent.
@@ -266,7 +279,8 @@ export function balanceProblem(
 ): ServiceError | null {
   if (request.currency !== currency) return currencyMismatch(currency);
   if (remaining <= 0n) return nothingLeft();
-  return request.amount > remaining ? tooLittleLeft(remaining, currency) : null;
+  const { amount } = request;
+  return amount !== 'remaining' && amount > remaining ? tooLittleLeft(remaining, currency) : null;
 }
 
 /** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */

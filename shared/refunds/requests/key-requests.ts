@@ -38,8 +38,10 @@ export type GivenKey = Pick<IdempotencyKey, 'key'> & Partial<IdempotencyKey>;
 
 /** The content of a request for a refund. The currency may be in capitals. */
 export type RefundContent = Pick<RefundRequest, 'transactionId' | 'currency' | 'reason'> & {
-  /** Minor units. */
-  amount: number;
+  /** Minor units; left out for all that is left. */
+  amount?: number | undefined;
+  /** True for all that is left, without an `amount`. */
+  remaining?: true | undefined;
   processor?: string | undefined;
   metadata?: RefundRequest['metadata'] | undefined;
 };
@@ -51,7 +53,7 @@ export function refundRequestedBy(
   content: RefundContent,
   given: GivenKey | null,
 ): RefundRequest {
-  const { amount, currency, metadata = null, processor, ...rest } = content;
+  const { amount, remaining: _, currency, metadata = null, processor, ...rest } = content;
   const { organizationId, environment } = apiKey;
   return {
     ...rest,
@@ -60,7 +62,7 @@ export function refundRequestedBy(
     apiKey,
     initiatedBy,
     actor: `key:${apiKey.id}`,
-    amount: BigInt(amount),
+    amount: amount === undefined ? 'remaining' : BigInt(amount),
     currency: currency.toLowerCase(),
     processor,
     metadata,

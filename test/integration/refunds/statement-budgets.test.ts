@@ -138,6 +138,12 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
       const headers = { 'idempotency-key': `known-${id}` };
       expectAtMost(await recording.during(() => create(body, headers)), 4);
     }
+    const all = { transactionId, remaining: true, reason: 'other', processor };
+    const createAll = async () => {
+      const sent = { body: all, headers: { prefer: 'respond-async' } };
+      expect((await service.call('POST', '/v1/refunds', sent)).status).toBe(200);
+    };
+    expectAtMost(await recording.during(createAll), 4);
     expect(calls).toEqual([]);
   });
 
