@@ -11,6 +11,7 @@ import {
   getRefund,
   listRefunds,
   rejectRefund,
+  updateRefund,
 } from './refunds.ts';
 import { endpointOperations } from './webhook-endpoints.ts';
 
@@ -19,6 +20,7 @@ export const operations: readonly Operation[] = [
   createRefund,
   getRefund,
   listRefunds,
+  updateRefund,
   cancelRefund,
   approveRefund,
   rejectRefund,

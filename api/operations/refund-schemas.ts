@@ -47,7 +47,7 @@ export const refundSchema = z
     metadata: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'As given at creation; null when none.' }),
+      .meta({ description: 'As given at creation or changed since; null when none.' }),
     initiatedBy: z.enum(initiators).meta({ description: 'Where the refund was requested.' }),
     createdAt: timeOutput(),
     updatedAt: timeOutput('The last change of the refund, here or at the processor; `createdAt` before any.'),

@@ -17,6 +17,7 @@ import { listRefunds as findRefunds } from '#shared/refunds/queries/find-refunds
 import {
   approveByKey,
   cancelByKey,
+  changeMetadataByKey,
   createAndWait,
   readWhenChanged,
   refundRequestedBy,
@@ -324,6 +325,30 @@ export const listRefunds = operation({
   output: z.array(refundSchema),
   run: async (deps, { apiKey, query }) =>
     (await findRefunds(deps.refundReads, apiKey, query)).map(toPublicRefund),
+});
+
+export const updateRefund = operation({
+  ...refunds,
+  id: 'updateRefund',
+  method: 'PATCH',
+  path: '/v1/refunds/:id',
+  scope: 'refunds:write',
+  summary: 'Change the metadata of a refund',
+  description:
+    'Merges the given keys into the metadata, in any status; a key with null is removed. Values are replaced as a whole. The ' +
+    'result has the limits of a creation. The timeline gets the names of the keys. A refund whose personal data was erased ' +
+    'takes no metadata. An agent key may change only refunds that it requested.',
+  params: refundParamsSchema,
+  body: jsonObject({
+    metadata: z.record(z.string(), z.unknown(), { error: required('must be an object') }).meta({
+      description: 'Keys with their new values; null removes a key.',
+      examples: [{ ticket: 'T-1002', order: null }],
+    }),
+  }).meta({ examples: [{ metadata: { ticket: 'T-1002', order: null } }] }),
+  answer: 'The refund with its metadata as it is now.',
+  output: refundSchema,
+  run: async (deps, { apiKey, params, body }) =>
+    await changeMetadataByKey(deps, apiKey, params.id, body.metadata),
 });
 
 export const cancelRefund = operation({

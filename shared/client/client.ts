@@ -54,6 +54,11 @@ class Refunds extends Methods {
     }
   }
 
+  /** Merges keys into the metadata; null removes a key. */
+  async update(id: string, body: api.UpdateRefund, options: api.RequestOptions = {}): Promise<api.Refund> {
+    return await this.transport.data('PATCH /v1/refunds/{id}', { ...options, path: { id }, body });
+  }
+
   /** @throws RefundApiError refund_not_cancellable when it is too late. */
   async cancel(id: string, options: api.IdempotentOptions = {}): Promise<api.Refund> {
     return await this.transport.data('POST /v1/refunds/{id}/cancel', { ...withKey(options), path: { id } });

@@ -20,6 +20,7 @@ export type Refund = Schemas['Refund'];
 export type DetailedRefund = Schemas['DetailedRefund'];
 export type CreateRefund = Omit<BodyOf<'createRefund'>, 'dryRun' | 'amount' | 'remaining'> &
   ({ amount: number; remaining?: undefined } | { remaining: true; amount?: undefined });
+export type UpdateRefund = BodyOf<'updateRefund'>;
 export type RejectRefund = BodyOf<'rejectRefund'>;
 export type RefundDryRun = Schemas['RefundDryRun'];
 export type Payment = Schemas['Payment'];

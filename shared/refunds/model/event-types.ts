@@ -29,6 +29,7 @@ export type RefundEventType =
   | 'cancel.unanswered'
   | 'review.agreed'
   | 'review.flagged'
+  | 'metadata.changed'
   | 'flag.dismissed'
   | 'reconciliation.flagged'
   | 'recovery.put_back';

@@ -8,6 +8,7 @@ import {
   type DecisionOutcome,
   rejectRefund,
 } from '../decisions/approve.ts';
+import { changeMetadata, type MetadataPatch } from '../decisions/change-metadata.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';
@@ -168,7 +169,7 @@ export async function cancelByKey(
   { refundId, given, waitMs }: { refundId: string; given: GivenKey | null; waitMs: number },
 ): Promise<Outcome<PublicRefund>> {
   const { id, organizationId, environment, agentLimits } = apiKey;
-  if (agentLimits !== null && (await readRefund(deps.refundReads, apiKey, refundId)).apiKeyId !== id) {
+  if (agentLimits !== null && !isOwn(apiKey, await readRefund(deps.refundReads, apiKey, refundId))) {
     throw new ServiceError(
       'insufficient_scope',
       'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
@@ -182,6 +183,31 @@ export async function cancelByKey(
   );
   const { kind, refund, isReplayed } = verdict;
   return { answer: kind === 'cancelled' ? toPublicRefund(refund) : notCancelled(verdict), isReplayed };
+}
+
+/** False for an agent key that did not request the refund. */
+function isOwn({ id, agentLimits }: RequestingKey, { apiKeyId }: Pick<Refund, 'apiKeyId'>): boolean {
+  return agentLimits === null || apiKeyId === id;
+}
+
+/**
+ * Merges metadata into that of a refund, for a key. An agent key changes only refunds that it requested, as with cancellations.
+ * @throws ServiceError not_found, insufficient_scope, and as `changeMetadata` does.
+ */
+export async function changeMetadataByKey(
+  deps: WaitingDependencies,
+  apiKey: ApiKey,
+  refundId: string,
+  patch: MetadataPatch,
+): Promise<PublicRefund> {
+  const refund = await readRefund(deps.refundReads, apiKey, refundId);
+  if (!isOwn(apiKey, refund)) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'An agent key may change only refunds that it requested. Change this one with another key.',
+    );
+  }
+  return toPublicRefund(await changeMetadata(deps, refund, patch, `key:${apiKey.id}`));
 }
 
 /** 409: the refund was not cancelled, or not yet. */
