@@ -60,6 +60,20 @@ export const failureSchema = z.object({
   message: z.string().meta({ description: 'For people.' }),
 });
 
+export const arrivalSchema = z.object({
+  expectedBy: z.string().meta({
+    format: 'date',
+    description:
+      'An estimate: the last day on which the money usually arrives, 10 business days after it was sent to the bank.',
+  }),
+  reference: z.string().nullable().meta({
+    description: "What the customer's bank finds the refund by; null until the processor knows it.",
+  }),
+  referenceType: z.string().nullable().meta({
+    description: 'What the processor calls the reference, for example acquirer_reference_number.',
+  }),
+});
+
 /** No processor's ids contain whitespace, control characters or non-ASCII characters. */
 export const transactionIdSchema = z
   .string({ error: required('must be a string') })

@@ -4,6 +4,7 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
+import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import {
@@ -36,6 +37,7 @@ import {
 import { operation } from './operation.ts';
 import {
   amountSchema,
+  arrivalSchema,
   dryRunSchema,
   exampleDryRun,
   exampleRefund,
@@ -141,7 +143,7 @@ export const createRefund = operation({
   },
 });
 
-const includable: readonly string[] = ['failure', 'cancellable'];
+const includable: readonly string[] = ['failure', 'cancellable', 'arrival'];
 
 const getRefundQuerySchema = z.object({
   include: z
@@ -170,6 +172,14 @@ const detailedRefundSchema = refundSchema
       .boolean()
       .optional()
       .meta({ description: 'With `include=cancellable`: whether a cancellation sent now can succeed.' }),
+    arrival: arrivalSchema
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
+          'processor has accepted the refund, and when it failed or was cancelled.',
+      }),
   })
   .meta({
     id: 'DetailedRefund',
@@ -204,6 +214,7 @@ function withIncluded(
       ? { failure: refund.status === 'failed' ? toFailure(refund) : null }
       : {}),
     ...(included.includes('cancellable') ? { cancellable: canBeCancelled(refund) } : {}),
+    ...(included.includes('arrival') ? { arrival: arrivalOf(refund) } : {}),
   };
 }
 

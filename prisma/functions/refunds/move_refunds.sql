@@ -38,6 +38,7 @@ BEGIN
       processor_status = coalesce(change->>'processor_status', processor_status),
       failure_code = coalesce(change->>'failure_code', failure_code),
       failure_message = coalesce(change->>'failure_message', failure_message),
+      arrival = coalesce(change->'arrival', arrival),
       metadata = CASE WHEN change ? 'metadata' THEN nullif(change->'metadata', '{}') ELSE metadata END,
       cancel_key = coalesce(cancel_key, change->>'cancel_key')
     FROM asked WHERE r.id = asked.refund_id AND r.status = expected AND is_change

@@ -78,7 +78,7 @@ async function refuseErased(
 }
 
 /** Pure. Keys that only the prototype of an object should have stay keys, and are refused by `checkMetadata`. */
-export function mergeMetadata(current: Metadata | null, patch: MetadataPatch): Metadata {
+function mergeMetadata(current: Metadata | null, patch: MetadataPatch): Metadata {
   const all = [...Object.entries(current ?? {}), ...Object.entries(patch)];
   const merged = Object.fromEntries(all);
   const isRemoved = (key: string) => Object.hasOwn(patch, key) && patch[key] === null;

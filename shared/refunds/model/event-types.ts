@@ -27,6 +27,7 @@ export type RefundEventType =
   | 'cancel.requested'
   | 'cancel.refused'
   | 'cancel.unanswered'
+  | 'arrival.known'
   | 'review.agreed'
   | 'review.flagged'
   | 'metadata.changed'

@@ -102,6 +102,6 @@ test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused'
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([
     400,
-    'include: must be a comma-separated list of: failure, cancellable',
+    'include: must be a comma-separated list of: failure, cancellable, arrival',
   ]);
 });

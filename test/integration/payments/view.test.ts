@@ -106,6 +106,7 @@ test('shows the newest refunds of a payment that has more than fit', async () =>
   const {
     id: _id,
     metadata: _metadata,
+    arrival: _arrival,
     idempotencyKey: _key,
     fingerprint: _fingerprint,
     ...row

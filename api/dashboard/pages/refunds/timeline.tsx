@@ -89,6 +89,7 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
   'cancel.requested': { title: 'Cancellation requested', tone: 'wait' },
   'cancel.refused': { title: 'Cancellation refused by the processor', tone: 'warn' },
   'cancel.unanswered': { title: 'Cancellation not answered by the processor', tone: 'warn' },
+  'arrival.known': { title: 'Reference of the bank received', tone: 'quiet' },
   'review.agreed': { title: 'Rechecked: the processor agrees', tone: 'good' },
   'review.flagged': { title: 'Flagged: the processor disagrees', tone: 'bad' },
   'metadata.changed': { title: 'Metadata changed', tone: 'quiet' },
@@ -109,6 +110,8 @@ const factLabels: Readonly<Record<string, string>> = {
   code: 'Code',
   processorStatus: 'Processor status',
   externalRefundId: 'Processor refund',
+  reference: 'Reference',
+  referenceType: 'Kind of reference',
   endedAt: 'Attempt ended',
   conclusiveAt: 'Conclusive from',
 };
