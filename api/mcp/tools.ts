@@ -81,7 +81,8 @@ export const tools: readonly Tool[] = [
     name: 'create_refund',
     title: 'Create refund',
     description:
-      'Refunds a payment, in full or in part. `amount` is a whole number in minor units of the currency: 1050 is 10.50 USD. ' +
+      'Refunds a payment, in full or in part. `amount` is a whole number in minor units of the currency: 1050 is 10.50 USD; ' +
+      '`remaining: true` in place of it refunds all that is left. ' +
       'Money moves, so check first that the customer is entitled to it and that payment, amount and currency are right; with ' +
       '`dryRun: true` nothing is sent, and the answer says what would happen and how much is left to refund.\n' +
       'The status of the refund: `processing` means that the processor has it or will get it, and it settles later; ' +
@@ -93,7 +94,7 @@ export const tools: readonly Tool[] = [
       'tell the user, and do not split the amount or change the reason to get around them. After service_unavailable, ' +
       'rate_limited or internal_error repeat the same call.',
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
-    input: createRefundSchema.extend({
+    input: createRefundSchema.safeExtend({
       idempotencyKey: z
         .string({ error: 'must be a string' })
         .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })

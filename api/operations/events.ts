@@ -83,7 +83,7 @@ export const eventSchema = z
       .meta({ description: 'Why the refund failed; null for every other type.' }),
     data: z
       .object({ refund: refundSchema })
-      .meta({ description: 'The refund as it was right after the event.' }),
+      .meta({ description: 'The refund as it was right after the event, with its metadata as it is now.' }),
   })
   .meta({ id: 'Event', description: 'A change of a refund.', examples: [exampleEvent] });
 

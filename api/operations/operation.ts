@@ -31,7 +31,7 @@ export interface Operation<
   scope: ApiKeyScope;
   /** A second one that it needs, because of what the operation gives access to. */
   alsoNeeds?: ApiKeyScope;
-  tag: 'Refunds' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
+  tag: 'Refunds' | 'Payments' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
   summary: string;
   description: string;
   /** True when a caller may name the request with an idempotency key. */

@@ -2,6 +2,7 @@ import { agentKeyOperations } from './agent-keys.ts';
 import { deliveryOperations } from './deliveries.ts';
 import { listEvents, listRefundEvents } from './events.ts';
 import type { Operation } from './operation.ts';
+import { getPayment } from './payments.ts';
 import { checkPolicy } from './policies.ts';
 import {
   approveRefund,
@@ -10,6 +11,7 @@ import {
   getRefund,
   listRefunds,
   rejectRefund,
+  updateRefund,
 } from './refunds.ts';
 import { endpointOperations } from './webhook-endpoints.ts';
 
@@ -18,10 +20,12 @@ export const operations: readonly Operation[] = [
   createRefund,
   getRefund,
   listRefunds,
+  updateRefund,
   cancelRefund,
   approveRefund,
   rejectRefund,
   listRefundEvents,
+  getPayment,
   listEvents,
   checkPolicy,
   ...agentKeyOperations,

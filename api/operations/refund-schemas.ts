@@ -47,7 +47,7 @@ export const refundSchema = z
     metadata: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'As given at creation; null when none.' }),
+      .meta({ description: 'As given at creation or changed since; null when none.' }),
     initiatedBy: z.enum(initiators).meta({ description: 'Where the refund was requested.' }),
     createdAt: timeOutput(),
     updatedAt: timeOutput('The last change of the refund, here or at the processor; `createdAt` before any.'),
@@ -58,6 +58,20 @@ export const refundSchema = z
 export const failureSchema = z.object({
   code: z.string().meta({ description: 'For programs, for example card_declined.' }),
   message: z.string().meta({ description: 'For people.' }),
+});
+
+export const arrivalSchema = z.object({
+  expectedBy: z.string().meta({
+    format: 'date',
+    description:
+      'An estimate: the last day on which the money usually arrives, 10 business days after it was sent to the bank.',
+  }),
+  reference: z.string().nullable().meta({
+    description: "What the customer's bank finds the refund by; null until the processor knows it.",
+  }),
+  referenceType: z.string().nullable().meta({
+    description: 'What the processor calls the reference, for example acquirer_reference_number.',
+  }),
 });
 
 /** No processor's ids contain whitespace, control characters or non-ASCII characters. */

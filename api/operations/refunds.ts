@@ -4,6 +4,7 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
+import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import {
@@ -17,6 +18,7 @@ import { listRefunds as findRefunds } from '#shared/refunds/queries/find-refunds
 import {
   approveByKey,
   cancelByKey,
+  changeMetadataByKey,
   createAndWait,
   readWhenChanged,
   refundRequestedBy,
@@ -37,6 +39,7 @@ import {
 import { operation } from './operation.ts';
 import {
   amountSchema,
+  arrivalSchema,
   dryRunSchema,
   exampleDryRun,
   exampleRefund,
@@ -54,7 +57,15 @@ export const refundParamsSchema = z.object({
 
 export const createRefundSchema = jsonObject({
   transactionId: transactionIdSchema,
-  amount: amountSchema,
+  amount: amountSchema.optional(),
+  remaining: z
+    .literal(true, { error: 'must be true, or left out' })
+    .optional()
+    .meta({
+      description:
+        'True in place of `amount` to refund all that is left of the payment. It is decided when the refund is created, so that ' +
+        'concurrent refunds never exceed the payment; a payment with nothing left gets `refund_already_processed`.',
+    }),
   reason: z
     .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
     .meta({ description: 'Why the payment is refunded.' }),
@@ -81,16 +92,31 @@ export const createRefundSchema = jsonObject({
   dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
     description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
   }),
-}).meta({
-  examples: [
-    {
-      transactionId: 'ch_3QfX2eLkdIwHu7ix',
-      amount: 1500,
-      reason: 'product_defective',
-      metadata: { ticket: 'T-1001' },
-    },
-  ],
-});
+})
+  // Checked beside other invalid fields.
+  .refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
+    ...{ path: ['amount'], error: 'is required, unless remaining is true' },
+    when: ({ value }) => isObject(value),
+  })
+  .refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
+    ...{ path: ['remaining'], error: 'cannot be combined with amount' },
+    when: ({ value }) => isObject(value),
+  })
+  .meta({
+    examples: [
+      {
+        transactionId: 'ch_3QfX2eLkdIwHu7ix',
+        amount: 1500,
+        reason: 'product_defective',
+        metadata: { ticket: 'T-1001' },
+      },
+      { transactionId: 'ch_3QfX2eLkdIwHu7ix', remaining: true, reason: 'wrong_product' },
+    ],
+  });
+
+function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
 
 export const createRefund = operation({
   ...refunds,
@@ -120,7 +146,7 @@ export const createRefund = operation({
 });
 
 const include = someOf(
-  ['failure', 'cancellable'],
+  ['failure', 'cancellable', 'arrival'],
   'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
 );
 
@@ -133,6 +159,14 @@ const detailedRefundSchema = refundSchema
       .boolean()
       .optional()
       .meta({ description: 'With `include=cancellable`: whether a cancellation sent now can succeed.' }),
+    arrival: arrivalSchema
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
+          'processor has accepted the refund, and when it failed or was cancelled.',
+      }),
   })
   .meta({
     id: 'DetailedRefund',
@@ -167,6 +201,7 @@ function withIncluded(
       ? { failure: refund.status === 'failed' ? toFailure(refund) : null }
       : {}),
     ...(included.includes('cancellable') ? { cancellable: canBeCancelled(refund) } : {}),
+    ...(included.includes('arrival') ? { arrival: arrivalOf(refund) } : {}),
   };
 }
 
@@ -292,6 +327,30 @@ export const listRefunds = operation({
     const { refunds: found, hasMore } = await findRefunds(deps.refundReads, apiKey, listing);
     return { data: found.map((refund) => withIncluded(refund, included)), hasMore };
   },
+});
+
+export const updateRefund = operation({
+  ...refunds,
+  id: 'updateRefund',
+  method: 'PATCH',
+  path: '/v1/refunds/:id',
+  scope: 'refunds:write',
+  summary: 'Change the metadata of a refund',
+  description:
+    'Merges the given keys into the metadata, in any status; a key with null is removed. Values are replaced as a whole. The ' +
+    'result has the limits of a creation. The timeline gets the names of the keys. A refund whose personal data was erased ' +
+    'takes no metadata. An agent key may change only refunds that it requested.',
+  params: refundParamsSchema,
+  body: jsonObject({
+    metadata: z.record(z.string(), z.unknown(), { error: required('must be an object') }).meta({
+      description: 'Keys with their new values; null removes a key.',
+      examples: [{ ticket: 'T-1002', order: null }],
+    }),
+  }).meta({ examples: [{ metadata: { ticket: 'T-1002', order: null } }] }),
+  answer: 'The refund with its metadata as it is now.',
+  output: refundSchema,
+  run: async (deps, { apiKey, params, body }) =>
+    await changeMetadataByKey(deps, apiKey, params.id, body.metadata),
 });
 
 export const cancelRefund = operation({

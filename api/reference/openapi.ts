@@ -79,6 +79,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       servers: [{ url: '/' }],
       tags: [
         { name: 'Refunds', description: 'Create, follow and cancel refunds.' },
+        { name: 'Payments', description: 'See what a payment is and what is left to refund.' },
         { name: 'Events', description: 'Follow what happens to all refunds, in order.' },
         {
           name: 'Webhooks',

@@ -54,6 +54,11 @@ class Refunds extends Methods {
     }
   }
 
+  /** Merges keys into the metadata; null removes a key. */
+  async update(id: string, body: api.UpdateRefund, options: api.RequestOptions = {}): Promise<api.Refund> {
+    return await this.transport.data('PATCH /v1/refunds/{id}', { ...options, path: { id }, body });
+  }
+
   /** @throws RefundApiError refund_not_cancellable when it is too late. */
   async cancel(id: string, options: api.IdempotentOptions = {}): Promise<api.Refund> {
     return await this.transport.data('POST /v1/refunds/{id}/cancel', { ...withKey(options), path: { id } });
@@ -85,6 +90,14 @@ class Refunds extends Methods {
 /** Made once for each call, so that the call's own retries have the same key. */
 function withKey({ idempotencyKey = randomUUID(), ...options }: api.IdempotentOptions) {
   return { ...options, idempotencyKey };
+}
+
+class Payments extends Methods {
+  /** A payment by any of its ids: its refunds, and what is left to refund. */
+  async get(transactionId: string, { signal, ...query }: api.GetPayment = {}): Promise<api.Payment> {
+    const route = 'GET /v1/payments/{transactionId}';
+    return await this.transport.data(route, { path: { transactionId }, query, signal });
+  }
 }
 
 class Policies extends Methods {
@@ -231,6 +244,7 @@ class AgentKeys extends Methods {
  */
 export class RefundClient {
   readonly refunds: Refunds;
+  readonly payments: Payments;
   readonly policies: Policies;
   readonly events: Events;
   readonly webhookEndpoints: WebhookEndpoints;
@@ -240,6 +254,7 @@ export class RefundClient {
   constructor(options: ClientOptions) {
     const transport = new Transport(options);
     this.refunds = new Refunds(transport);
+    this.payments = new Payments(transport);
     this.policies = new Policies(transport);
     this.events = new Events(transport);
     this.webhookEndpoints = new WebhookEndpoints(transport);

@@ -18,9 +18,12 @@ type BodyOf<Name extends keyof operations> = operations[Name] extends {
 
 export type Refund = Schemas['Refund'];
 export type DetailedRefund = Schemas['DetailedRefund'];
-export type CreateRefund = Omit<BodyOf<'createRefund'>, 'dryRun'>;
+export type CreateRefund = Omit<BodyOf<'createRefund'>, 'dryRun' | 'amount' | 'remaining'> &
+  ({ amount: number; remaining?: undefined } | { remaining: true; amount?: undefined });
+export type UpdateRefund = BodyOf<'updateRefund'>;
 export type RejectRefund = BodyOf<'rejectRefund'>;
 export type RefundDryRun = Schemas['RefundDryRun'];
+export type Payment = Schemas['Payment'];
 export type PolicyCheck = Schemas['PolicyCheck'];
 export type CheckPolicy = BodyOf<'checkPolicy'>;
 export type RefundEvent = Schemas['Event'];
@@ -44,6 +47,7 @@ type QueryOf<Name extends keyof operations> = Loose<NonNullable<operations[Name]
 export type RefundFilters = Omit<QueryOf<'listRefunds'>, 'after' | 'limit' | 'offset'>;
 export type ListRefunds = QueryOf<'listRefunds'> & RequestOptions;
 export type GetRefund = QueryOf<'getRefund'> & WaitOptions;
+export type GetPayment = QueryOf<'getPayment'> & RequestOptions;
 export type ListDeliveries = QueryOf<'listWebhookDeliveries'> & RequestOptions;
 export type ListEvents = QueryOf<'listEvents'> & WaitOptions;
 export type EventPage = operations['listEvents']['responses'][200]['content']['application/json'];

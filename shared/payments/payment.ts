@@ -63,8 +63,9 @@ export interface StoredPayment {
 export type PaymentFacts =
   | { kind: 'stored'; payment: KnownPayment }
   | { kind: 'read'; facts: ProcessorPayment; readAt: Date }
+  | { kind: 'unrefundable'; facts: ProcessorPayment; readAt: Date; failure: ProcessorFailure }
   | {
-      kind: 'not-found' | 'unrefundable' | 'unreachable' | 'unreadable' | 'misconfigured';
+      kind: 'not-found' | 'unreachable' | 'unreadable' | 'misconfigured';
       failure: ProcessorFailure;
     };
 
@@ -82,9 +83,10 @@ export async function readFacts(
   const answer = await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
   switch (answer.kind) {
     case 'found': {
+      const read = { facts: answer.value, readAt: now };
       const { unrefundable } = answer.value;
-      if (unrefundable !== null) return { kind: 'unrefundable', failure: unrefundable };
-      return { kind: 'read', facts: answer.value, readAt: now };
+      if (unrefundable !== null) return { kind: 'unrefundable', failure: unrefundable, ...read };
+      return { kind: 'read', ...read };
     }
     case 'not-found':
       return answer;

@@ -49,7 +49,7 @@ export const errorCatalogue = {
     status: 403,
     retryable: false,
     meaning:
-      "The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.",
+      "The API key lacks the required scope or is stopped. A key may not approve a refund that the person it acts for requested, directly or with a key, and an agent key may cancel or change only refunds that it requested. In the dashboard: the member's role does not allow the action, or the session has ended.",
     action:
       'Use a key with the scope. To approve a refund, use a key that another person created. In the dashboard, sign in again or ask an owner or admin to change your role.',
     example: 'This requires the scope refunds:write, which this API key does not have. Use another key.',

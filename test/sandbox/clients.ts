@@ -18,7 +18,10 @@ export interface SandboxControl {
   transaction(transaction: Record<string, unknown>): Promise<string>;
   changeTransaction(id: string, change: Record<string, unknown>): Promise<void>;
   refunds(filter?: Record<string, string>): Promise<MovedRefund[]>;
-  driveRefund(id: string, change: { status: string; failureReason?: string }): Promise<void>;
+  driveRefund(
+    id: string,
+    change: { status: string; failureReason?: string; bankReference?: string },
+  ): Promise<void>;
   fault(fault: Record<string, unknown>): Promise<void>;
   /** Faults that may still apply. */
   faults(): Promise<ArmedFault[]>;

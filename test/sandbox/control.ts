@@ -26,7 +26,11 @@ const anyPayment = {
 
 const paymentChange = z.strictObject({ status: z.string().optional(), capturedAmount: amount.optional() });
 
-const refundChange = z.strictObject({ status: z.string(), failureReason: z.string().min(1).optional() });
+const refundChange = z.strictObject({
+  status: z.string(),
+  failureReason: z.string().min(1).optional(),
+  bankReference: z.string().min(1).optional(),
+});
 
 /** What the control API takes that depends on the processors. */
 function schemasOf(processors: readonly SandboxProcessor[]) {
@@ -220,13 +224,15 @@ function listRefunds(ledger: Ledger, { processor, environment: inScope, transact
 }
 
 function changeRefund(ledger: Ledger, id: string, call: Call) {
-  const { status, failureReason = status === 'failed' ? 'unknown' : null } = read(refundChange, call);
+  const change = read(refundChange, call);
+  const { status, failureReason = status === 'failed' ? 'unknown' : null } = change;
   const refund = inAnyScope(ledger, (scope) => ledger.refund(scope, id));
   if (refund === undefined) throw new ControlError(404, `no refund ${id}`);
   if (refund.kind === 'void') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const { title, refundStatuses } = ledger.processor(refund.processor);
   requireStatus(title, Object.keys(refundStatuses), status);
-  ledger.moveRefund(refund, { status, failureReason, driven: true });
+  const { bankReference = refund.bankReference } = change;
+  ledger.moveRefund(refund, { status, failureReason, bankReference, driven: true });
   return { id, status };
 }
 

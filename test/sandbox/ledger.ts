@@ -41,6 +41,8 @@ export interface Refund extends Scope {
   reason: string | null;
   metadata: Record<string, string>;
   failureReason: string | null;
+  /** What the customer's bank knows it by; left out until the control API sets it. */
+  bankReference?: string | undefined;
 }
 
 /** What an idempotency key of an account stands for. */
@@ -181,10 +183,14 @@ export class Ledger {
   }
 
   /** The only way a refund changes. */
-  moveRefund(refund: Refund, change: Partial<Pick<Refund, 'status' | 'failureReason' | 'driven'>>): Refund {
+  moveRefund(
+    refund: Refund,
+    change: Partial<Pick<Refund, 'status' | 'failureReason' | 'driven' | 'bankReference'>>,
+  ): Refund {
     const next: Refund = { ...refund, failureReason: null, ...change };
     this.#write({ refund: next });
-    if (next.status !== refund.status) this.#webhooks.announce(refund, next);
+    const hasChanged = next.status !== refund.status || next.bankReference !== refund.bankReference;
+    if (hasChanged) this.#webhooks.announce(refund, next);
     return next;
   }
 

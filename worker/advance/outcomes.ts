@@ -1,9 +1,11 @@
 import type { Payment, Prisma, Refund } from '#shared/platform/database.ts';
 import {
+  type BankReference,
   isLive,
   type ProcessorFailure,
   type ProcessorRefund,
 } from '#shared/processors/contract/processor.ts';
+import type { RefundChange } from '#shared/refunds/lifecycle/move.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { AttemptOutcome } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
@@ -31,7 +33,7 @@ export function accepted(
   const { claim } = context;
   const mismatch = mismatchOf(claim.refund, found);
   const noted = { to: 'processing', type, detail: describe(found) } as const;
-  const change = { externalRefundId: found.id, processorStatus: found.processorStatus };
+  const change = { externalRefundId: found.id, ...asRead(found) };
   const attempt = { outcome: 'accepted' } as const;
   if (found.state === 'open' || (found.state === 'completed' && mismatch !== null)) {
     return {
@@ -60,7 +62,7 @@ export function settled(found: ProcessorRefund): StepOutcome {
   return {
     ...end,
     moves: [{ to, type: `refund.${to}`, detail: describe(found) }],
-    change: { processorStatus: found.processorStatus, ...(to === 'failed' ? asChange(failure) : {}) },
+    change: { ...asRead(found), ...(to === 'failed' ? asChange(failure) : {}) },
   };
 }
 
@@ -100,11 +102,12 @@ export function stateRead(context: OutcomeContext, found: ProcessorRefund): Step
   if (found.state === 'completed') return settled(found);
   const { refund, work } = context.claim;
   const consecutiveFailures = work.consecutiveFailures + 1;
-  const hasChanged = found.processorStatus !== refund.processorStatus || hasOwnFlag(work);
   const { processorStatus } = found;
+  const hasChanged =
+    processorStatus !== refund.processorStatus || hasNewReference(refund, found) || hasOwnFlag(work);
   return {
     moves: hasChanged ? [{ to: 'processing', type: 'settlement.progress', detail: { processorStatus } }] : [],
-    change: hasChanged ? { processorStatus } : {},
+    change: hasChanged ? asRead(found) : {},
     dueInMs: settlementPause(context, consecutiveFailures),
     consecutiveFailures,
     retrying: false,
@@ -169,6 +172,20 @@ export function paymentStored(context: OutcomeContext, { amount }: Pick<Payment,
   // The amount could not be stored. The pause keeps the payment from being read in a loop.
   const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   return { moves: [], dueInMs: retryPause(context, consecutiveFailures), consecutiveFailures };
+}
+
+/** What is stored of the processor's refund besides its id. */
+function asRead({ processorStatus, bankReference }: ProcessorRefund): RefundChange {
+  return { processorStatus, ...(bankReference && { arrival: bankReference }) };
+}
+
+/** True when the processor has said by what the bank knows the refund, and that is not stored. */
+export function hasNewReference(
+  { arrival }: Pick<Refund, 'arrival'>,
+  { bankReference }: Pick<ProcessorRefund, 'bankReference'>,
+): boolean {
+  const stored = arrival as BankReference | null;
+  return bankReference !== undefined && bankReference.reference !== stored?.reference;
 }
 
 /** The processor's refund, for the timeline. */

@@ -7,7 +7,7 @@ import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { type Flag, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import { findOfAccount } from '#shared/refunds/queries/find-refunds.ts';
-import { describe } from './outcomes.ts';
+import { describe, hasNewReference } from './outcomes.ts';
 import { retryPause } from './pauses.ts';
 import type { StepContext } from './steps.ts';
 
@@ -75,7 +75,7 @@ async function outcomeOf(
   discrepancy: Discrepancy | null,
 ): Promise<StepOutcome> {
   const { deps, claim } = context;
-  if (discrepancy === null) return agreed(context);
+  if (discrepancy === null) return agreed(context, found);
   const { kind: reason, facts } = discrepancy;
   if (found !== null && reason === 'reversed_there' && !(await wasForced(deps.db, claim.refund))) {
     return reversed(found);
@@ -106,9 +106,21 @@ function reversed(found: ProcessorRefund): StepOutcome {
   };
 }
 
-function agreed({ claim: { refund, work } }: StepContext): StepOutcome {
-  if (!hasOwnFlag(work)) return { moves: [], dueInMs: null };
-  return { moves: [{ to: refund.status, type: 'review.agreed' }], dueInMs: null, flag: null };
+/** Processors learn the bank's reference after the refund has completed. */
+function agreed({ claim: { refund, work } }: StepContext, found: ProcessorRefund | null): StepOutcome {
+  const { bankReference } = found ?? {};
+  const isNew = bankReference !== undefined && hasNewReference(refund, { bankReference });
+  const agrees = { to: refund.status, type: 'review.agreed' } as const;
+  const known = { to: refund.status, type: 'arrival.known' } as const;
+  return {
+    moves: [
+      ...(hasOwnFlag(work) ? [agrees] : []),
+      ...(isNew ? [{ ...known, detail: { ...bankReference } }] : []),
+    ],
+    ...(isNew ? { change: { arrival: bankReference } } : {}),
+    dueInMs: null,
+    ...(hasOwnFlag(work) ? { flag: null } : {}),
+  };
 }
 
 async function flagUnlessSettled({ deps, claim }: StepContext, flag: Flag): Promise<StepOutcome> {

@@ -4,6 +4,7 @@
 --   account_id
 --   refund_id, external_refund_id   of the refund, as far as the event names them
 --   processor_status                the refund's status according to the event
+--   bank_reference                  the bank's reference of the refund, where the event has one
 --   refunded_amount                 the total refunded of the payment, in an event that names only the payment
 --   transaction_ids                 every id of the payment
 --
@@ -25,8 +26,8 @@ DECLARE
 BEGIN
   RETURN QUERY SELECT event.position::int - 1, account.updated_at, about.first_id, about.different, about.is_held, paid.stale
   FROM ROWS FROM (jsonb_to_recordset(items) AS (account_id text, refund_id text, external_refund_id text,
-      processor_status text, refunded_amount bigint, transaction_ids text[])) WITH ORDINALITY
-    AS event(account_id, refund_id, external_refund_id, processor_status, refunded_amount, transaction_ids, position)
+      processor_status text, bank_reference text, refunded_amount bigint, transaction_ids text[])) WITH ORDINALITY
+    AS event(account_id, refund_id, external_refund_id, processor_status, bank_reference, refunded_amount, transaction_ids, position)
   LEFT JOIN processor_account AS account ON account.id = event.account_id
   CROSS JOIN LATERAL (
     SELECT min(r.id) AS first_id, coalesce(array_agg(r.id) FILTER (WHERE differs), '{}') AS different,
@@ -42,7 +43,8 @@ BEGIN
     ) AS r
     LEFT JOIN refund_work AS w ON w.refund_id = r.id
     CROSS JOIN LATERAL (SELECT r.status <> 'pending' AND (r.external_refund_id IS DISTINCT FROM event.external_refund_id
-      OR r.processor_status IS DISTINCT FROM event.processor_status) AS differs) AS compared
+      OR r.processor_status IS DISTINCT FROM event.processor_status
+      OR r.arrival->>'reference' IS DISTINCT FROM coalesce(event.bank_reference, r.arrival->>'reference')) AS differs) AS compared
     WHERE (r.organization_id, r.environment, r.processor)
       = (account.organization_id, account.environment, account.processor)
   ) AS about

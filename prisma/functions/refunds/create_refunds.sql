@@ -10,6 +10,7 @@
 --                     id is stored
 --   limits            what to check again because of concurrent refunds, see exceeded_limit.sql; null when they cannot change
 --                     the decision
+--   is_remaining      true when the amount has to be all that is left of the payment
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
 -- outcome, one row per item:
@@ -17,7 +18,8 @@
 --   replayed          an earlier request with this key and the same content created this refund
 --   reused            the key created or cancelled another refund
 --   refused           the payment does not allow it; payment holds its current row
---   limited           a concurrent refund used up a limit, or the decision no longer holds: decide again
+--   limited           a concurrent refund used up a limit, or the decision no longer holds, as when another amount is left of the
+--                     payment: decide again
 --   unread            the stored payment has to be read from the processor first: read it and decide again
 --   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
@@ -44,7 +46,7 @@ BEGIN
       id text, organization_id text, environment environment, processor text, transaction_id text, amount bigint,
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
-      idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_repeated boolean)
+      idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_remaining boolean, is_repeated boolean)
     ORDER BY each.ordinality
   LOOP
     item := asked.item;
@@ -74,7 +76,8 @@ BEGIN
         WHEN made.id = asked.id THEN 'created'
         WHEN made.fingerprint = asked.fingerprint THEN 'replayed'
         -- Put back after a restore: what else was requested is not known any more.
-        WHEN made.fingerprint IS NULL AND made.amount = asked.amount AND made.currency = asked.currency THEN 'replayed'
+        WHEN made.fingerprint IS NULL AND (asked.is_remaining OR made.amount = asked.amount) AND made.currency = asked.currency
+          THEN 'replayed'
         ELSE 'reused' END;
       refund := to_json(made);
       RETURN NEXT; CONTINUE;
@@ -89,6 +92,10 @@ BEGIN
     IF paid.id IS NOT NULL AND (paid.amount IS NULL OR paid.fetched_at IS NULL) AND asked.payment->>'amount' IS NOT NULL
       OR paid.amount IS NULL AND asked.limits IS NOT NULL THEN
       outcome := 'unread'; RETURN NEXT; CONTINUE;
+    END IF;
+    -- Policies allowed this amount, so more or less than it has to be decided about again.
+    IF asked.is_remaining AND asked.amount IS DISTINCT FROM paid.amount - paid.reserved - paid.refunded_outside THEN
+      outcome := 'limited'; RETURN NEXT; CONTINUE;
     END IF;
     -- An unknown amount does not limit yet: the payment is read before anything is sent.
     IF paid.currency <> asked.currency OR paid.reserved + paid.refunded_outside + asked.amount > paid.amount THEN

@@ -11,7 +11,7 @@
 --   expected   the refund's status before
 --   entries    [{event_id, type, to, detail}], in order, of which the public ones enter the event feed; to is the status
 --              from then on. Without entries, nothing is done
---   change     columns by name; those left out stay. Without a change and a new status the row is not written
+--   change     columns by name; those left out stay. Empty metadata is none. Without a change and a new status the row is not written
 --
 -- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.
 CREATE OR REPLACE FUNCTION move_refunds(moves jsonb, mover text, moment timestamptz) RETURNS SETOF refund
@@ -38,6 +38,8 @@ BEGIN
       processor_status = coalesce(change->>'processor_status', processor_status),
       failure_code = coalesce(change->>'failure_code', failure_code),
       failure_message = coalesce(change->>'failure_message', failure_message),
+      arrival = coalesce(change->'arrival', arrival),
+      metadata = CASE WHEN change ? 'metadata' THEN nullif(change->'metadata', '{}') ELSE metadata END,
       cancel_key = coalesce(cancel_key, change->>'cancel_key')
     FROM asked WHERE r.id = asked.refund_id AND r.status = expected AND is_change
     RETURNING r.*

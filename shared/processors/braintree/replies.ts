@@ -4,6 +4,7 @@ import {
   processorFailure,
   readAnswer,
   recordedId,
+  recordedReference,
   recordedStatus,
   UnexpectedAnswerError,
 } from '../contract/outcome.ts';
@@ -31,6 +32,7 @@ const transactionReply = z.object({
   orderId: optionalText,
   refundIds: z.array(z.string()).nullish(),
   refundedTransactionId: optionalText,
+  acquirerReferenceNumber: recordedReference.nullish().catch(null),
 });
 
 export type BraintreeTransaction = z.infer<typeof transactionReply> & { amountMinor: bigint };
@@ -104,6 +106,7 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     throw new UnexpectedAnswerError(`${credit.id} is not a refund of ${saleId}.`);
   }
   const state = mapStatus(credit.status);
+  const reference = credit.acquirerReferenceNumber;
   return {
     id: credit.id,
     amount: credit.amountMinor,
@@ -113,6 +116,7 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     ...nameInOrderId(credit.orderId),
     failure:
       state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
+    ...(reference && { bankReference: { reference, referenceType: 'acquirer_reference_number' } }),
   };
 }
 

@@ -112,6 +112,9 @@ export function unavailable(
 export const recordedId = z.string().regex(/^[A-Za-z0-9_-]{1,255}$/);
 export const recordedStatus = z.string().regex(/^[\x20-\x7e]{1,100}$/);
 
+/** A bank's reference, and what it is called, as they may be stored. */
+export const recordedReference = z.string().regex(/^[\x21-\x7e]{1,255}$/);
+
 /** A reply that is not as documented. SDKs pass such replies on as a success, so every reply is checked. */
 export class UnexpectedAnswerError extends Error {
   override readonly name = 'UnexpectedAnswerError';

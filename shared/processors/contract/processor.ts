@@ -37,6 +37,15 @@ export interface ProcessorRefund extends KeptName {
   /** The processor's own status, for display. */
   processorStatus: string;
   failure: ProcessorFailure | null;
+  /** Left out while the processor does not know it. */
+  bankReference?: BankReference;
+}
+
+/** What the customer's bank knows a refund by. Processors learn it days after the refund was sent. */
+export interface BankReference {
+  reference: string;
+  /** As the processor calls it; null where it does not say. */
+  referenceType: string | null;
 }
 
 /** What a refund of ours is recognized by at its processor. */
@@ -173,6 +182,8 @@ export interface WebhookSubject {
   externalRefundId: string | null;
   /** The processor's status of the refund; null when only the payment is named. */
   processorStatus: string | null;
+  /** The bank's reference of the refund; left out where the event has none. */
+  bankReference?: string;
   /** The total refunded of the payment, in minor units; null unless only the payment is named. */
   refundedAmount: bigint | null;
   /** Every id of the payment. */

@@ -1,6 +1,12 @@
 import { z } from 'zod';
-import { processorFailure, readAnswer, recordedId, recordedStatus } from '../contract/outcome.ts';
-import type { ProcessorRefundState } from '../contract/processor.ts';
+import {
+  processorFailure,
+  readAnswer,
+  recordedId,
+  recordedReference,
+  recordedStatus,
+} from '../contract/outcome.ts';
+import type { BankReference, ProcessorRefundState } from '../contract/processor.ts';
 import {
   isLive,
   keptName,
@@ -16,6 +22,22 @@ const currency = z.string().toLowerCase();
 /** An id, or the object where it was expanded. */
 const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
 
+/** Under the name of its type, such as `card`. A reference that cannot be read is as good as none. */
+const destinationDetails = z
+  .looseObject({ type: z.string() })
+  .transform((details) => details[details.type])
+  .pipe(z.object({ reference: recordedReference, reference_type: recordedReference.nullish().catch(null) }))
+  .nullish()
+  .catch(null);
+
+/** The bank's reference in a refund; undefined while Stripe does not know it. */
+export function readBankReference(refund: { destination_details?: unknown }): BankReference | undefined {
+  const details = destinationDetails.parse(refund.destination_details);
+  return details == null
+    ? undefined
+    : { reference: details.reference, referenceType: details.reference_type ?? null };
+}
+
 const refundReply = z.object({
   object: z.literal('refund'),
   id: recordedId,
@@ -24,6 +46,7 @@ const refundReply = z.object({
   status: recordedStatus.nullable(),
   metadata: z.record(z.string(), z.string()).nullish(),
   failure_reason: z.string().nullish(),
+  destination_details: z.unknown().optional(),
 });
 
 const listedRefundReply = z.object({ charge: paymentReference, payment_intent: paymentReference });
@@ -66,6 +89,7 @@ export type StripeCharge = z.infer<typeof chargeReply>;
 export function readRefund(reply: unknown): ProcessorRefund {
   const refund = readAnswer(refundReply, reply);
   const state = mapStatus(refund.status);
+  const bankReference = readBankReference(refund);
   return {
     id: refund.id,
     amount: fromStripeAmount(refund.amount, refund.currency),
@@ -74,6 +98,7 @@ export function readRefund(reply: unknown): ProcessorRefund {
     processorStatus: refund.status ?? 'unknown',
     ...keptName(refund.metadata?.refund_id, refund.metadata?.request_digest),
     failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
+    ...(bankReference && { bankReference }),
   };
 }
 

@@ -8,6 +8,7 @@ import {
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { stripeSdk } from './client.ts';
+import { readBankReference } from './replies.ts';
 
 /** Null when it is missing or has the format of another API version. */
 const optionalId = recordedId.nullish().catch(null);
@@ -26,6 +27,7 @@ const refundBody = z.object({
   charge: optionalId,
   payment_intent: optionalId,
   status: recordedStatus.nullish().catch(null),
+  destination_details: z.unknown().optional(),
 });
 
 const chargeBody = z.object({
@@ -84,11 +86,14 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
       charge,
       payment_intent: intent,
       status,
+      destination_details,
     } = refundBody.parse(object);
+    const bankReference = readBankReference({ destination_details })?.reference;
     return {
       refundId: keptName(metadata?.refund_id, undefined).refundId,
       externalRefundId,
       processorStatus: status ?? 'unknown',
+      ...(bankReference && { bankReference }),
       refundedAmount: null,
       transactionIds: [charge, intent].filter((each) => typeof each === 'string'),
     };

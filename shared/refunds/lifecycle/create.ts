@@ -26,8 +26,8 @@ export interface CreatedRefund {
 }
 
 /** An item of `create_refunds`. */
-export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempotency'> &
-  Pick<Refund, 'id' | 'processor' | 'status'> &
+export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempotency' | 'amount'> &
+  Pick<Refund, 'id' | 'processor' | 'status' | 'amount'> &
   Partial<Pick<Refund, 'apiKeyId' | 'idempotencyKey'>> & {
     eventId: string;
     approvalEventId?: string | null;
@@ -36,6 +36,7 @@ export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempot
     fingerprint?: Uint8Array | null;
     payment?: Partial<StoredFacts & Pick<ProcessorPayment, 'transactionIds'>> | null;
     limits?: LimitsItem | null;
+    isRemaining?: boolean;
     isRepeated?: true;
   };
 
@@ -96,13 +97,15 @@ async function decideAndRecord(deps: Dependencies, request: RefundRequest): Prom
 
 function itemOf(
   request: RefundRequest,
-  { processor, verdict, approvalRequired, limits, unstored }: Decision,
+  { processor, amount, verdict, approvalRequired, limits, unstored }: Decision,
 ): CreationItem {
   const { apiKey, idempotency, ...fields } = request;
   return {
     ...fields,
     id: newId('ref'),
     processor,
+    amount,
+    isRemaining: request.amount === 'remaining',
     apiKeyId: apiKey?.id ?? null,
     status: initialStatus(approvalRequired),
     eventId: newId('evt'),
@@ -203,12 +206,13 @@ export async function findByKey(
   return { refund, isReplayed: true };
 }
 
-/** A refund that was put back after a restore has no fingerprint; see create_refunds.sql. */
+/** A refund that was put back after a restore has no fingerprint; see create_refunds.sql. Its request may have been for all that was left. */
 function isSameRequest(
   { fingerprint, amount, currency }: Refund,
   request: RefundRequest,
   idempotency: IdempotencyKey,
 ): boolean {
-  if (fingerprint === null) return amount === request.amount && currency === request.currency;
+  const isSameAmount = request.amount === 'remaining' || amount === request.amount;
+  if (fingerprint === null) return isSameAmount && currency === request.currency;
   return Buffer.compare(fingerprint, idempotency.fingerprint) === 0;
 }

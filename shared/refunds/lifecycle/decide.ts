@@ -1,12 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
-import {
-  type KnownPayment,
-  type PaymentFacts,
-  type PaymentKey,
-  readFacts,
-  remainingOf,
-} from '../../payments/payment.ts';
-import type { ApiKey, Payment } from '../../platform/database.ts';
+import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
+import type { ApiKey } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import {
@@ -31,18 +25,11 @@ import {
 import { allowedReason } from '../../policies/explain.ts';
 import type { Policy, PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
-import { chooseAccount } from '../../processors/accounts/choose-account.ts';
-import type { ProcessorFailure, ProcessorPayment } from '../../processors/contract/processor.ts';
+import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
-import {
-  currencyMismatch,
-  nothingLeft,
-  refusedCredentials,
-  tooLittleLeft,
-  unreadableAnswer,
-} from '../model/refusals.ts';
-import { knownUnrecorded, recordKnown } from './record-payment.ts';
+import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
+import { findPayment, type Purpose, readProblem, unreachable } from './find-payment.ts';
 
 /** A request for a refund, with validated fields. */
 export interface RefundRequest {
@@ -54,8 +41,8 @@ export interface RefundRequest {
   /** For the timeline: `key:<id>` or `user:<id>`. */
   actor: string;
   transactionId: string;
-  /** Minor units, positive. */
-  amount: bigint;
+  /** Minor units, positive; `remaining` for all that is left of the payment. */
+  amount: bigint | 'remaining';
   /** Lowercase ISO 4217. */
   currency: string;
   reason: RefundReason;
@@ -85,7 +72,7 @@ export interface PolicyQuestion {
   transactionId: string;
   /** Undefined to detect it. */
   processor?: string | undefined;
-  request: Omit<PolicyRequest, 'hasAgentKey'>;
+  request: Omit<PolicyRequest, 'hasAgentKey' | 'amount'> & { amount: PolicyRequest['amount'] | 'remaining' };
 }
 
 /** What a check says about a possible refund. */
@@ -100,6 +87,8 @@ export interface PaymentExamination {
 /** What a request for a refund comes to at the moment. */
 export interface Decision {
   processor: string;
+  /** In minor units; 0 when all that is left was requested and nothing is. */
+  amount: bigint;
   /** Why there is no refund; null when it can be recorded. */
   refusal: ServiceError | null;
   approvalRequired: boolean;
@@ -134,16 +123,19 @@ export async function decideRefund(
     );
   }
   const { processor, found, unstored, counted, ruling } = examined;
-  const problem = processorKind(processor).amountProblem(request.amount, request.currency);
+  const amount = examined.request.amount;
+  if (amount === null) throw readProblem(processor, found) ?? unreachable(processor, found);
+  const problem = amount > 0n ? processorKind(processor).amountProblem(amount, request.currency) : null;
   const amountProblem = problem === null ? null : new ServiceError('validation_error', `amount: ${problem}`);
   if (ruling === null) {
     const refusal = amountProblem ?? readProblem(processor, found) ?? unverifiable(examined);
     if (refusal !== null) throw refusal;
-    return { ...acceptedUnread, processor, maxAmount: request.amount, unstored };
+    return { ...acceptedUnread, processor, amount, maxAmount: amount, unstored };
   }
   const { payment, verdict, agent, trace } = ruling;
   return {
     processor,
+    amount,
     refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
     approvalRequired: verdict.approvalRequired || agent?.approvalRequired === true,
     verdict,
@@ -176,7 +168,7 @@ export async function examinePayment(
     const { payment, verdict, agent } = ruling;
     return {
       ...{ payment, unrefundable: null },
-      verdict: withAgentLimits(verdict, agentLimits, agent, request.amount),
+      verdict: withAgentLimits(verdict, agentLimits, agent, examined.request.amount),
     };
   }
   if (found.kind === 'not-found') return unknown;
@@ -208,9 +200,6 @@ interface Examination {
   } | null;
 }
 
-/** A check stores the payment that it reads, a creation stores it with the refund, and a dry run stores nothing. */
-type Purpose = 'creation' | 'dry run' | 'check';
-
 /**
  * Chooses the account, reads the payment, and evaluates the policies and the limits of the key.
  * @returns null when no account has the payment.
@@ -220,18 +209,15 @@ async function examine(
   question: PolicyQuestion,
   purpose: Purpose,
 ): Promise<Examination | null> {
-  const { organizationId, environment, apiKey, actor, transactionId } = question;
+  const { apiKey, actor } = question;
   const { accounts, policies } = await deps.lookups.setUp(question);
-  const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
-  if (account === null) return null;
-  const { processor } = account;
-  const key = { organizationId, environment, processor, transactionId };
   const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
   const counted = countedKey(apiKey, agentLimits);
-  const stored = await deps.lookups.payment(key, counted);
-  const found = await readFacts(deps, account, transactionId, stored);
-  const payment = await knownPayment(deps, key, stored.payment, found, purpose);
-  const request = { ...question.request, hasAgentKey: agentLimits !== null };
+  const known = await findPayment(deps, accounts, question, purpose, counted);
+  if (known === null) return null;
+  const { processor, stored, found, payment } = known;
+  const amount = amountOf(question.request.amount, payment);
+  const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
   const unstored = stored.payment === null ? found : null;
   const examined = { processor, policies, agentLimits, counted, request, found, unstored };
   if (payment === null) return { ...examined, ruling: null };
@@ -243,58 +229,11 @@ async function examine(
   return { ...examined, ruling: { payment, verdict, agent, trace } };
 }
 
-/** Null when its processor does not have it or cannot refund it, or is unreachable while nothing is stored. */
-async function knownPayment(
-  deps: Dependencies,
-  key: PaymentKey,
-  stored: Payment | null,
-  found: PaymentFacts,
-  purpose: Purpose,
-): Promise<KnownPayment | null> {
-  if (found.kind === 'stored') return found.payment;
-  if (found.kind !== 'read') return null;
-  if (purpose === 'dry run') {
-    const known = stored ?? (await storedByOtherId(deps, key, found.facts));
-    return await knownUnrecorded(deps, key, known, found);
-  }
-  // A new payment is stored with the refund, and one that is stored by another of its ids is found then.
-  if (purpose === 'creation' && stored === null) return await knownUnrecorded(deps, key, stored, found);
-  return await recordKnown(deps, key, found);
-}
-
-/** The payment as stored by another id than the requested one; null when it is not. */
-async function storedByOtherId(
-  { lookups }: Dependencies,
-  key: PaymentKey,
-  { transactionIds }: ProcessorPayment,
-): Promise<Payment | null> {
-  const found = await Promise.all(
-    transactionIds.map((transactionId) => lookups.payment({ ...key, transactionId })),
-  );
-  return found.find(({ payment }) => payment !== null)?.payment ?? null;
-}
-
-function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
-  switch (found.kind) {
-    case 'not-found':
-    case 'unrefundable':
-      return new ServiceError('processor_error', found.failure.message);
-    case 'misconfigured':
-      return refusedCredentials(processor, found.failure);
-    case 'unreadable':
-      return unreadableAnswer(processor, found.failure);
-    default:
-      return null;
-  }
-}
-
-function unreachable(processor: string, found: PaymentFacts): ServiceError {
-  const lastError = 'failure' in found ? ` Last error: ${found.failure.message}` : '';
-  return new ServiceError(
-    'service_unavailable',
-    `${processor} could not be reached to read this transaction. Retry in a few seconds.${lastError}`,
-    { retryAfterSeconds: 5 },
-  );
+/** The amount to decide about; null when none is given, and for all that is left of a payment that is not known. */
+function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | null): bigint | null {
+  if (asked !== 'remaining') return asked;
+  const remaining = payment && remainingOf(payment);
+  return remaining !== null && remaining < 0n ? 0n : remaining;
 }
 
 // While the processor is unreachable the refund is accepted, and verified before it is sent.
@@ -340,7 +279,8 @@ export function balanceProblem(
 ): ServiceError | null {
   if (request.currency !== currency) return currencyMismatch(currency);
   if (remaining <= 0n) return nothingLeft();
-  return request.amount > remaining ? tooLittleLeft(remaining, currency) : null;
+  const { amount } = request;
+  return amount !== 'remaining' && amount > remaining ? tooLittleLeft(remaining, currency) : null;
 }
 
 /** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */

@@ -27,7 +27,8 @@ interface KeyCurrency {
   currency: string;
 }
 
-interface KeySum {
+/** What a key has refunded. */
+export interface KeySum {
   /** The sum of the key's refunds that have neither failed nor been cancelled, in minor units; 0n without a key. */
   takenByKeyInLastDay: bigint;
 }

@@ -1,5 +1,6 @@
 import type { DatabaseTransaction, Prisma, Refund } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
+import type { BankReference } from '../../processors/contract/processor.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { type RowJson, refundFrom, toItems } from '../model/rows.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
@@ -15,7 +16,11 @@ export interface TimelineEntry {
 /** Columns that a move sets besides the status. Null or left out: unchanged. */
 export type RefundChange = Partial<
   Pick<Refund, 'externalRefundId' | 'processorStatus' | 'failureCode' | 'failureMessage'>
->;
+> & {
+  arrival?: BankReference;
+  /** Empty for none. */
+  metadata?: Prisma.InputJsonObject;
+};
 
 /** An item of `move_refunds`. */
 export interface MoveItem {
@@ -60,6 +65,23 @@ export async function noteOnRefund(
   entry: TimelineEntry,
 ): Promise<void> {
   await move(tx, { id, from: status, to: status, change: {}, entry });
+}
+
+/**
+ * Replaces a refund's metadata in the caller's database transaction, which has locked the refund's work, or its row where there is
+ * no work.
+ * @returns the refund as it is now.
+ */
+export async function moveMetadata(
+  tx: DatabaseTransaction,
+  { id, status }: Pick<Refund, 'id' | 'status'>,
+  metadata: Record<string, unknown>,
+  entry: TimelineEntry,
+): Promise<Refund> {
+  const change = { metadata: metadata as Prisma.InputJsonObject };
+  const moved = await move(tx, { id, from: status, to: status, change, entry });
+  if (moved === null) throw new Error('A locked refund has moved');
+  return moved;
 }
 
 async function move(

@@ -184,7 +184,7 @@ export async function knownUnrecorded(
   { db }: { db: Database },
   key: PaymentKey,
   stored: Payment | null,
-  { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
+  { facts, readAt }: Pick<Extract<PaymentFacts, { kind: 'read' }>, 'facts' | 'readAt'>,
 ): Promise<KnownPayment> {
   const { amount, currency, chargedAt, refunds } = facts;
   const { organizationId, environment, processor } = key;

@@ -27,8 +27,10 @@ export type RefundEventType =
   | 'cancel.requested'
   | 'cancel.refused'
   | 'cancel.unanswered'
+  | 'arrival.known'
   | 'review.agreed'
   | 'review.flagged'
+  | 'metadata.changed'
   | 'flag.dismissed'
   | 'reconciliation.flagged'
   | 'recovery.put_back';

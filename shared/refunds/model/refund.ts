@@ -38,11 +38,20 @@ export const refundColumns = `r.id, r.organization_id AS "organizationId", r.ext
 
 /** A refund with what answers may include besides the public fields, and the key that requested it. */
 export type RefundDetails = ReadRefund &
-  Pick<Refund, 'apiKeyId' | 'processorStatus' | 'failureCode' | 'failureMessage'>;
+  Pick<
+    Refund,
+    | 'apiKeyId'
+    | 'processorStatus'
+    | 'failureCode'
+    | 'failureMessage'
+    | 'acceptedAt'
+    | 'completedAt'
+    | 'arrival'
+  >;
 
 /** The columns of `RefundDetails` that `refundColumns` lacks. */
 export const detailColumns = `r.api_key_id AS "apiKeyId", r.processor_status AS "processorStatus", r.failure_code AS "failureCode",
-  r.failure_message AS "failureMessage"`;
+  r.failure_message AS "failureMessage", r.accepted_at AS "acceptedAt", r.completed_at AS "completedAt", r.arrival`;
 
 /** A refund with its open work, if there is any. */
 export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;

@@ -31,7 +31,7 @@ export function fromRow<Row>(row: RowJson): Row {
 }
 
 /** Words of clients, people and processors, stored as they are. */
-const verbatim: ReadonlySet<string> = new Set(['metadata', 'detail', 'facts']);
+const verbatim: ReadonlySet<string> = new Set(['metadata', 'detail', 'facts', 'arrival']);
 
 /** Items for a SQL function, as JSON with the names of columns: the reverse of `fromRow`. Null is the same as left out. */
 export function toItems(items: object): string {

@@ -8,6 +8,7 @@ import {
   type DecisionOutcome,
   rejectRefund,
 } from '../decisions/approve.ts';
+import { changeMetadata, type MetadataPatch } from '../decisions/change-metadata.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';
@@ -38,8 +39,10 @@ export type GivenKey = Pick<IdempotencyKey, 'key'> & Partial<IdempotencyKey>;
 
 /** The content of a request for a refund. The currency may be in capitals. */
 export type RefundContent = Pick<RefundRequest, 'transactionId' | 'currency' | 'reason'> & {
-  /** Minor units. */
-  amount: number;
+  /** Minor units; left out for all that is left. */
+  amount?: number | undefined;
+  /** True for all that is left, without an `amount`. */
+  remaining?: true | undefined;
   processor?: string | undefined;
   metadata?: RefundRequest['metadata'] | undefined;
 };
@@ -51,7 +54,7 @@ export function refundRequestedBy(
   content: RefundContent,
   given: GivenKey | null,
 ): RefundRequest {
-  const { amount, currency, metadata = null, processor, ...rest } = content;
+  const { amount, remaining: _, currency, metadata = null, processor, ...rest } = content;
   const { organizationId, environment } = apiKey;
   return {
     ...rest,
@@ -60,7 +63,7 @@ export function refundRequestedBy(
     apiKey,
     initiatedBy,
     actor: `key:${apiKey.id}`,
-    amount: BigInt(amount),
+    amount: amount === undefined ? 'remaining' : BigInt(amount),
     currency: currency.toLowerCase(),
     processor,
     metadata,
@@ -166,7 +169,7 @@ export async function cancelByKey(
   { refundId, given, waitMs }: { refundId: string; given: GivenKey | null; waitMs: number },
 ): Promise<Outcome<PublicRefund>> {
   const { id, organizationId, environment, agentLimits } = apiKey;
-  if (agentLimits !== null && (await readRefund(deps.refundReads, apiKey, refundId)).apiKeyId !== id) {
+  if (agentLimits !== null && !isOwn(apiKey, await readRefund(deps.refundReads, apiKey, refundId))) {
     throw new ServiceError(
       'insufficient_scope',
       'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
@@ -180,6 +183,31 @@ export async function cancelByKey(
   );
   const { kind, refund, isReplayed } = verdict;
   return { answer: kind === 'cancelled' ? toPublicRefund(refund) : notCancelled(verdict), isReplayed };
+}
+
+/** False for an agent key that did not request the refund. */
+function isOwn({ id, agentLimits }: RequestingKey, { apiKeyId }: Pick<Refund, 'apiKeyId'>): boolean {
+  return agentLimits === null || apiKeyId === id;
+}
+
+/**
+ * Merges metadata into that of a refund, for a key. An agent key changes only refunds that it requested, as with cancellations.
+ * @throws ServiceError not_found, insufficient_scope, and as `changeMetadata` does.
+ */
+export async function changeMetadataByKey(
+  deps: WaitingDependencies,
+  apiKey: ApiKey,
+  refundId: string,
+  patch: MetadataPatch,
+): Promise<PublicRefund> {
+  const refund = await readRefund(deps.refundReads, apiKey, refundId);
+  if (!isOwn(apiKey, refund)) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'An agent key may change only refunds that it requested. Change this one with another key.',
+    );
+  }
+  return toPublicRefund(await changeMetadata(deps, refund, patch, `key:${apiKey.id}`));
 }
 
 /** 409: the refund was not cancelled, or not yet. */

@@ -172,9 +172,10 @@ const key = () => own.keys.test.plaintext;
 const unknownDeliveryId = newId('del');
 
 async function ask(row: Row, headers: Headers, { id, query = '' }: { id?: string; query?: string } = {}) {
-  const filled = row.path.includes(':id')
-    ? row.path.replace(':id', id ?? resourceOf(row).unknownId)
-    : row.path;
+  const filled = row.path
+    .replace(':id', () => id ?? resourceOf(row).unknownId)
+    // The sandbox has a payment by any such id.
+    .replace(':transactionId', 'ch_any');
   const answer = await service.app.inject({
     method: row.method,
     url: `${filled.replace(':deliveryId', unknownDeliveryId)}${query}`,

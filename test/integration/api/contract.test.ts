@@ -239,7 +239,12 @@ const rows: Row[] = [
       return await create({ transactionId: await payment(), ...valid }).finally(() => fault.mockRestore());
     },
   ],
-  ['get', 'more is included', '200', async () => await get(`${await created()}?include=failure,cancellable`)],
+  [
+    'get',
+    'more is included',
+    '200',
+    async () => await get(`${await created()}?include=failure,cancellable,arrival`),
+  ],
   [
     'events',
     'there are some',

@@ -125,6 +125,6 @@ test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused'
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([
     400,
-    'include: must be some of: failure, cancellable; repeat it or separate them by commas',
+    'include: must be some of: failure, cancellable, arrival; repeat it or separate them by commas',
   ]);
 });

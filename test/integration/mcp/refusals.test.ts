@@ -108,7 +108,7 @@ describe('invalid arguments are refused with every problem', () => {
       'nothing',
       'create_refund',
       {},
-      /^transactionId: is required; amount: is required; reason: is required$/,
+      /^transactionId: is required; reason: is required; amount: is required, unless remaining is true$/,
     ],
     [
       'a long key',
@@ -120,7 +120,7 @@ describe('invalid arguments are refused with every problem', () => {
       'an unknown argument',
       'create_refund',
       { currencyCode: 'usd' },
-      /^currencyCode: unknown field\. The fields are: transactionId, amount, reason, currency, .*\.$/,
+      /^currencyCode: unknown field\. The fields are: transactionId, amount, remaining, reason, currency, .*\.$/,
     ],
     [
       'nested metadata',

@@ -103,7 +103,7 @@ const filters = 'transactionId=ch_1&reason=other&amountMin=1&createdAfter=2020-0
 
 test.each([
   ['gets a refund', 'refunds/ID'],
-  ['gets a refund with all that may be included', 'refunds/ID?include=failure,cancellable'],
+  ['gets a refund with all that may be included', 'refunds/ID?include=failure,cancellable,arrival'],
   ['lists refunds', 'refunds'],
   ['lists refunds after another', 'refunds?after=ID'],
   ['lists refunds with filters', `refunds?${filters}`],
@@ -114,6 +114,14 @@ test.each([
   const url = `/v1/${path.replace('ID', await created('stripe'))}`;
   const read = async () => expect((await service.call('GET', url)).status).toBe(200);
   expectAtMost(await recording.during(read), 2);
+});
+
+test('a request that gets a payment on record: 4', async () => {
+  const transactionId = await newPayment(service);
+  await create({ processor: 'stripe', transactionId });
+  const read = async () =>
+    expect((await service.call('GET', `/v1/payments/${transactionId}`)).status).toBe(200);
+  expectAtMost(await recording.during(read), 4);
 });
 
 describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
@@ -130,6 +138,12 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
       const headers = { 'idempotency-key': `known-${id}` };
       expectAtMost(await recording.during(() => create(body, headers)), 4);
     }
+    const all = { transactionId, remaining: true, reason: 'other', processor };
+    const createAll = async () => {
+      const sent = { body: all, headers: { prefer: 'respond-async' } };
+      expect((await service.call('POST', '/v1/refunds', sent)).status).toBe(200);
+    };
+    expectAtMost(await recording.during(createAll), 4);
     expect(calls).toEqual([]);
   });
 

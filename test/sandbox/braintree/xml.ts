@@ -66,6 +66,7 @@ export function creditXml(credit: Refund): string {
     orderId: credit.reference,
     createdAt: credit.createdAt,
     refundedTransactionId: credit.paymentId,
+    bankReference: credit.bankReference,
     refundIds: [],
     response: declined ? ['2046', 'Declined', 'hard_declined'] : ['1002', 'Processed', 'approved'],
   });
@@ -85,6 +86,7 @@ interface TransactionFields {
   orderId: string;
   createdAt: number;
   refundedTransactionId: string | null;
+  bankReference?: string | undefined;
   refundIds: string[];
   response: [code: string, text: string, type: string];
 }
@@ -102,6 +104,9 @@ function transactionXml(fields: TransactionFields): string {
     moment('created-at', fields.createdAt),
     element('refunded-transaction-id', fields.refundedTransactionId),
     items('refund-ids', fields.refundIds),
+    ...(fields.bankReference === undefined
+      ? []
+      : [element('acquirer-reference-number', fields.bankReference)]),
     element('processor-response-code', code),
     element('processor-response-text', text),
     element('processor-response-type', type),

@@ -81,6 +81,11 @@ export function paymentIntentObject(ledger: Ledger, payment: Payment, expandChar
   };
 }
 
+function destinationOf(reference: string) {
+  const known = { reference, reference_status: 'available', reference_type: 'acquirer_reference_number' };
+  return { type: 'card', card: { ...known, type: 'refund' } };
+}
+
 export function refundObject(refund: Refund) {
   return {
     id: refund.id,
@@ -90,6 +95,9 @@ export function refundObject(refund: Refund) {
     charge: refund.paymentId,
     created: inSeconds(refund.createdAt),
     currency: refund.currency,
+    ...(refund.bankReference === undefined
+      ? {}
+      : { destination_details: destinationOf(refund.bankReference) }),
     ...(refund.failureReason === null ? {} : { failure_reason: refund.failureReason }),
     metadata: refund.metadata,
     payment_intent: `pi_${refund.paymentId.slice(3)}`,

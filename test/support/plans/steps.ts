@@ -129,6 +129,7 @@ export function stepsOf(
       rows: 2_000,
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
     },
+    'a payment with its refunds': get('/v1/payments/:payment'),
     'a preview': async () => {
       const current = await listPolicies(db, owner.organizationId);
       await previewPolicies(db, owner, { current, edited: current });

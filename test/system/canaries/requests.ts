@@ -63,6 +63,9 @@ export async function useCorrectly(site: Site, api: ApiProcess): Promise<void> {
   expect((await create(site, api, card, { headers: { 'idempotency-key': 'of-a-card' } })).status).toBe(200);
   await ask(site, api, 'GET', `/v1/refunds/${body.data.id}`);
   await ask(site, api, 'GET', '/v1/refunds?limit=10');
+  await ask(site, api, 'PATCH', `/v1/refunds/${body.data.id}`, {
+    body: JSON.stringify({ metadata: { changed: metadata.canary.text, [metadata.canary.text]: 1 } }),
+  });
   await ask(site, api, 'POST', `/v1/refunds/${body.data.id}/cancel`);
   await ask(site, api, 'POST', '/v1/policies/check', { body: JSON.stringify({ transactionId: payment }) });
 }

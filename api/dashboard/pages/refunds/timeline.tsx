@@ -89,8 +89,10 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
   'cancel.requested': { title: 'Cancellation requested', tone: 'wait' },
   'cancel.refused': { title: 'Cancellation refused by the processor', tone: 'warn' },
   'cancel.unanswered': { title: 'Cancellation not answered by the processor', tone: 'warn' },
+  'arrival.known': { title: 'Reference of the bank received', tone: 'quiet' },
   'review.agreed': { title: 'Rechecked: the processor agrees', tone: 'good' },
   'review.flagged': { title: 'Flagged: the processor disagrees', tone: 'bad' },
+  'metadata.changed': { title: 'Metadata changed', tone: 'quiet' },
   'flag.dismissed': { title: 'Flag dismissed', tone: 'good' },
   'reconciliation.flagged': { title: 'Flagged by reconciliation', tone: 'bad' },
   'recovery.put_back': { title: 'Put back on record after a restore', tone: 'warn' },
@@ -108,13 +110,15 @@ const factLabels: Readonly<Record<string, string>> = {
   code: 'Code',
   processorStatus: 'Processor status',
   externalRefundId: 'Processor refund',
+  reference: 'Reference',
+  referenceType: 'Kind of reference',
   endedAt: 'Attempt ended',
   conclusiveAt: 'Conclusive from',
 };
 
 /** What is stored with an event, each with a label. */
 function eventFacts(
-  { detail }: Pick<RefundEvent, 'detail'>,
+  { type, detail }: Pick<RefundEvent, 'type' | 'detail'>,
   processor: string,
 ): { label: string; value: string }[] {
   const { flag, settled, against, forced, sent, attempt, ...plain } = (detail ?? {}) as {
@@ -127,7 +131,7 @@ function eventFacts(
     [name: string]: unknown;
   };
   const facts = Object.entries(plain).flatMap(([name, value]) => {
-    const label = Object.hasOwn(factLabels, name) ? factLabels[name] : undefined;
+    const label = Object.hasOwn(factLabels, name) ? labelOf(type, name) : undefined;
     return label === undefined || value === null ? [] : [{ label, value: String(value) }];
   });
   if (flag?.facts) facts.push({ label: 'Flag', value: flagSummary(flag, processor) });
@@ -136,6 +140,10 @@ function eventFacts(
   if (attempt) facts.push({ label: 'Attempt', value: `${attempt.number}, started ${attempt.startedAt}` });
   if (sent === false) facts.push({ label: 'Sent', value: 'never' });
   return facts;
+}
+
+function labelOf(type: string, name: string): string | undefined {
+  return type === ('metadata.changed' satisfies RefundEventType) ? 'Keys' : factLabels[name];
 }
 
 function flagSummary({ reason, facts }: Flag, processor: string): string {

@@ -18,7 +18,7 @@ describe('an invalid request names every invalid field in one line', () => {
       'an empty body',
       '/v1/refunds',
       {},
-      'transactionId: is required; amount: is required; reason: is required',
+      'transactionId: is required; reason: is required; amount: is required, unless remaining is true',
     ],
     [
       'all kinds of faults, in the order of the schema, unknown fields last',

@@ -110,6 +110,7 @@ test('exports each refund once, in batches, while others are created and changed
       data: {
         ...template,
         metadata: {},
+        arrival: {},
         id: `ref_new${sizes.length}`,
         createdAt: new Date(now.getTime() + 1_000 * sizes.length),
       },

@@ -1,0 +1,90 @@
+import { z } from 'zod';
+import { processorNames } from '#shared/processors/registry.ts';
+import { refundsOfView, viewPayment } from '#shared/refunds/requests/view-payment.ts';
+import { nullableTimeOutput, oneOf, timeOutput } from './fields.ts';
+import { operation } from './operation.ts';
+import { exampleRefund, failureSchema, refundSchema, transactionIdSchema } from './refund-schemas.ts';
+
+const minorUnits = (description: string) => z.int().nonnegative().meta({ description });
+
+const paymentSchema = z
+  .object({
+    processor: z.string().meta({ description: 'The payment processor that holds the payment.' }),
+    transactionId: z.string().meta({ description: 'The id as it was asked for.' }),
+    ids: z.array(z.string()).meta({
+      description:
+        'Every id by which the processor knows the payment, as of a charge and of its payment intent.',
+    }),
+    amount: z.int().positive().meta({ description: 'In the smallest unit of the currency.' }),
+    currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
+    chargedAt: timeOutput('When the payment was made.'),
+    refundedOutside: minorUnits(
+      'What was refunded without this service, for example in the dashboard of the processor.',
+    ),
+    reserved: minorUnits(
+      'What the refunds of this service come to that have neither failed nor been cancelled.',
+    ),
+    refunded: minorUnits('The part of `reserved` that is completed.'),
+    remaining: minorUnits(
+      'What can still be refunded: `amount` without `refundedOutside` and `reserved`; policies and the limits of an agent key may allow less.',
+    ),
+    unrefundable: failureSchema.nullable().meta({
+      description:
+        'Why the processor cannot refund the payment at all, for example a chargeback; null when it can.',
+    }),
+    fetchedAt: nullableTimeOutput(
+      'When the payment was read from the processor, whose refunds made elsewhere count up to then. Null when it is read again ' +
+        'before the next refund.',
+    ),
+    refunds: z.array(refundSchema).meta({
+      description: `The refunds of this service, whichever id of the payment they name: the newest ${refundsOfView}, newest first.`,
+    }),
+    hasMore: z
+      .boolean()
+      .meta({ description: 'Whether there are older refunds; list them with `transactionId`.' }),
+  })
+  .meta({
+    id: 'Payment',
+    description: 'A payment at its processor, and what can still be refunded of it.',
+    examples: [
+      {
+        processor: 'stripe',
+        transactionId: 'ch_3QfX2eLkdIwHu7ix',
+        ids: ['ch_3QfX2eLkdIwHu7ix', 'pi_3QfX2eLkdIwHu7ix'],
+        amount: 10000,
+        currency: 'usd',
+        chargedAt: '2026-11-19T09:30:00.000Z',
+        refundedOutside: 0,
+        reserved: 1500,
+        refunded: 0,
+        remaining: 8500,
+        unrefundable: null,
+        fetchedAt: '2026-11-20T09:29:59.000Z',
+        refunds: [exampleRefund],
+        hasMore: false,
+      },
+    ],
+  });
+
+export const getPayment = operation({
+  id: 'getPayment',
+  method: 'GET',
+  path: '/v1/payments/:transactionId',
+  scope: 'refunds:read',
+  tag: 'Payments',
+  summary: 'Get a payment',
+  description:
+    'What a payment is, its refunds, and what is left to refund. A payment that is not on record is read from its processor; if ' +
+    'the processor does not respond, a payment on record is returned as it was at `fetchedAt`.',
+  params: z.object({ transactionId: transactionIdSchema }),
+  query: z.object({
+    processor: oneOf(processorNames)
+      .optional()
+      .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
+  }),
+  answer: 'The payment.',
+  output: paymentSchema,
+  errors: ['processor_error'],
+  run: async (deps, { apiKey: { organizationId, environment }, params, query }) =>
+    await viewPayment(deps, { organizationId, environment, ...params, ...query }),
+});

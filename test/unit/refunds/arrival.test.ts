@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { afterBusinessDays, arrivalOf } from '#shared/refunds/model/arrival.ts';
+
+test.each([
+  ['a Monday', '2026-11-23T10:00:00Z', 1, '2026-11-24'],
+  ['a Friday', '2026-11-27T10:00:00Z', 1, '2026-11-30'],
+  ['a Friday, two weeks', '2026-11-27T10:00:00Z', 10, '2026-12-11'],
+  ['a Saturday', '2026-11-28T10:00:00Z', 1, '2026-11-30'],
+  ['a Sunday, two weeks', '2026-11-29T23:59:59Z', 10, '2026-12-11'],
+  ['the end of a year', '2026-12-31T23:59:59Z', 2, '2027-01-04'],
+])('business days after %s', (_what, from, count, expected) => {
+  expect(afterBusinessDays(new Date(from), count)).toBe(expected);
+});
+
+describe('the arrival of a refund', () => {
+  const [monday, friday] = [new Date('2026-11-23T10:00:00Z'), new Date('2026-11-27T10:00:00Z')];
+  const known = { reference: '74', referenceType: 'acquirer_reference_number' };
+
+  test.each([
+    ['sent', { status: 'processing', acceptedAt: monday }, { expectedBy: '2026-12-07', reference: null }],
+    [
+      'completed',
+      { status: 'completed', acceptedAt: monday, completedAt: friday, arrival: known },
+      { expectedBy: '2026-12-11', ...known },
+    ],
+    ['not sent yet', { status: 'processing' }, null],
+    ['awaiting approval', { status: 'pending' }, null],
+    ['reversed', { status: 'failed', acceptedAt: monday, completedAt: friday, arrival: known }, null],
+    ['cancelled', { status: 'cancelled', acceptedAt: monday }, null],
+  ] as const)('that is %s', (_what, refund, expected) => {
+    const found = arrivalOf({ acceptedAt: null, completedAt: null, arrival: null, ...refund });
+    if (expected === null) expect(found).toBeNull();
+    else expect(found).toMatchObject(expected);
+  });
+});
