@@ -4,6 +4,8 @@ import type { InvitationSummary } from '#shared/people/members/invitations.ts';
 import type { Member } from '#shared/people/members/members.ts';
 import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
 import { managedRoles } from '#shared/people/roles.ts';
+import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
+import { hostOf } from '#shared/webhooks/endpoint.ts';
 import type { Context } from '../../http/access.ts';
 import type { FormProblems } from '../../http/forms.ts';
 import { Badge } from '../../layout/badge.tsx';
@@ -24,6 +26,8 @@ export interface MembersView {
   rule: SecondFactorRule;
   /** The API keys that the members created. */
   keys: readonly CreatedKey[];
+  /** The webhook endpoints that keys of members created. */
+  endpoints: readonly CreatedEndpoint[];
 }
 
 export interface MembersProps extends MembersView {
@@ -36,7 +40,7 @@ export interface MembersProps extends MembersView {
 
 /** Members, open invitations and the invitation form. */
 export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
-  const { context, members, invitations, names, rule, keys } = view;
+  const { context, members, invitations, names, rule } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">
@@ -46,7 +50,7 @@ export function Members({ invited, problems = {}, body, ...view }: MembersProps)
         <Table
           caption="Members, by email address"
           columns={columns}
-          rows={members.map((member) => rowOf({ context, member, keys: keysOf(member, keys) }))}
+          rows={members.map((member) => rowOf({ context, member, ...createdBy(member, view) }))}
         />
       </div>
       <Invitations context={context} invitations={invitations} names={names} />
@@ -68,13 +72,16 @@ interface MemberRowProps {
   member: Member;
   /** The API keys that the member created. */
   keys: readonly CreatedKey[];
+  /** The webhook endpoints that keys of the member created. */
+  endpoints: readonly CreatedEndpoint[];
 }
 
-function keysOf({ userId }: Member, keys: readonly CreatedKey[]): CreatedKey[] {
-  return keys.filter(({ creator }) => creator === actorOf({ userId }));
+function createdBy({ userId }: Member, { keys, endpoints }: Pick<MembersView, 'keys' | 'endpoints'>) {
+  const isTheirs = ({ creator }: { creator: string }) => creator === actorOf({ userId });
+  return { keys: keys.filter(isTheirs), endpoints: endpoints.filter(isTheirs) };
 }
 
-function rowOf({ context, member, keys }: MemberRowProps): TableRow {
+function rowOf({ context, member, ...created }: MemberRowProps): TableRow {
   const { email, role, since, userId, isDisabled } = member;
   const isSelf = userId === context.user.id;
   const isManaged = managedRoles(context.role).includes(role) && !isSelf;
@@ -88,14 +95,14 @@ function rowOf({ context, member, keys }: MemberRowProps): TableRow {
       isManaged ? <RoleForm context={context} member={member} key="role" /> : role,
       <Moment at={since} key="since" />,
       <>
-        {isManaged ? <Remove context={context} member={member} keys={keys} /> : null}
+        {isManaged ? <Remove context={context} member={member} {...created} /> : null}
         {isSelf ? <Leave context={context} /> : null}
       </>,
     ],
   };
 }
 
-function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowProps, 'keys'>) {
+function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowProps, 'keys' | 'endpoints'>) {
   return (
     <form method="post" action={`${context.base}/settings/members/${userId}/role`} class="role-form">
       <CsrfField token={context.csrfToken} />
@@ -109,7 +116,7 @@ function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowPr
   );
 }
 
-function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
+function Remove({ context, member: { userId, email }, keys, endpoints }: MemberRowProps) {
   return (
     <Confirm
       id={`remove-${userId}`}
@@ -123,8 +130,19 @@ function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
         They lose access to {context.organization.name} immediately, and their open invitations are revoked.
         API keys that they created after you opened this page are revoked, too.
       </p>
+      {endpoints.length === 0 ? null : <CreatedEndpoints endpoints={endpoints} />}
       {keys.length === 0 ? null : <CreatedKeys keys={keys} />}
     </Confirm>
+  );
+}
+
+function CreatedEndpoints({ endpoints }: { endpoints: readonly CreatedEndpoint[] }) {
+  const hosts = [...new Set(endpoints.map(({ url }) => hostOf(url)))];
+  return (
+    <p>
+      Their keys created webhook endpoints at {hosts.join(', ')}, which are still sent events. Those of a key
+      that you revoke are disabled.
+    </p>
   );
 }
 
