@@ -10,6 +10,7 @@ import {
   retryDelivery,
   sendTestEvent,
 } from '#shared/webhooks/deliveries.ts';
+import { replayMissing } from '#shared/webhooks/replay-missing.ts';
 import {
   jsonObject,
   listOutput,
@@ -98,16 +99,23 @@ const timeError = 'must be a time in ISO 8601, such as 2026-11-20T09:30:00Z';
 
 const yearOf = (text: string) => new Date(text).getUTCFullYear();
 
-const replaySchema = jsonObject({
-  since: z.iso
+const sinceInput = (description: string) =>
+  z.iso
     .datetime({ offset: true, error: required(timeError) })
     .refine((text) => yearOf(text) >= 1970 && yearOf(text) <= 9999, { error: timeError })
-    .meta({ description: 'Deliveries created at this time or later.' }),
+    .meta({ description });
+
+const replaySchema = jsonObject({
+  since: sinceInput('Deliveries created at this time or later.'),
   status: deliveryStatusSchema.default('failed').meta({ description: 'Only deliveries with this status.' }),
 }).meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
 
+const replayMissingSchema = jsonObject({
+  since: sinceInput('Events of this time or later.'),
+}).meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
+
 const replayedSchema = z
-  .object({ count: z.int().min(0).meta({ description: 'How many deliveries are attempted again.' }) })
+  .object({ count: z.int().min(0).meta({ description: 'How many deliveries are due now.' }) })
   .meta({ id: 'ReplayedWebhooks', examples: [{ count: 12 }] });
 
 /** What is sent to an endpoint. */
@@ -176,6 +184,26 @@ export const deliveryOperations = [
       const { since, status } = call.body;
       const replay = { ...endpointRequest(call), since: new Date(since), status };
       return { count: await replayDeliveries(deps, replay) };
+    },
+  }),
+
+  operation({
+    ...webhooks,
+    id: 'replayMissingWebhooks',
+    method: 'POST',
+    path: '/v1/webhook-endpoints/:id/replay-missing',
+    summary: 'Send missing events',
+    description:
+      'Sends the events of the feed since a time that were never sent to the endpoint and match its filter, such as those that happened while it was ' +
+      `disabled: in the order of the feed, and at most ${maxReplayed} at once. No event is sent twice by repeating it. \`since\` may be ` +
+      'as long ago as deliveries are kept. A disabled endpoint is refused.',
+    params: endpointParamsSchema,
+    body: replayMissingSchema,
+    answer: 'The number of deliveries.',
+    output: replayedSchema,
+    async run(deps, call) {
+      const request = { ...endpointRequest(call), since: new Date(call.body.since) };
+      return { count: await replayMissing(deps, request) };
     },
   }),
 ];

@@ -227,7 +227,7 @@ export const endpointOperations = [
     summary: 'Change a webhook endpoint',
     description:
       'Changes the given fields. Disabling ends the pending deliveries as `failed`; events that happen while the endpoint ' +
-      'is disabled are not sent to it, also not later.',
+      'is disabled are sent to it only with `replay-missing`.',
     params: endpointParamsSchema,
     body: ({ settings }) => changeEndpointSchema(settings.NODE_ENV === 'production'),
     answer: 'The endpoint.',

@@ -210,6 +210,12 @@ class WebhookEndpoints extends Methods {
     const route = 'POST /v1/webhook-endpoints/{id}/replay';
     return await this.transport.data(route, { ...options, path: { id }, body });
   }
+
+  /** Sends the events since a time that were never sent to the endpoint. @returns how many. */
+  async replayMissing(id: string, body: api.ReplayMissingWebhooks, options: api.RequestOptions = {}) {
+    const route = 'POST /v1/webhook-endpoints/{id}/replay-missing';
+    return await this.transport.data(route, { ...options, path: { id }, body });
+  }
 }
 
 /** API agent keys. */

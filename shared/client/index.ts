@@ -1,4 +1,4 @@
-// The package's `./client`. It imports nothing else of the service.
+// What `refund-service-client` exports. It imports nothing else of the service.
 export { RefundClient } from './client.ts';
 export { type ErrorCode, RefundApiError } from './errors.ts';
 export type { ClientOptions } from './transport.ts';

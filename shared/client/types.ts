@@ -35,6 +35,7 @@ export type CreateWebhookEndpoint = BodyOf<'createWebhookEndpoint'>;
 export type ChangeWebhookEndpoint = BodyOf<'changeWebhookEndpoint'>;
 export type RotateWebhookSecret = BodyOf<'rotateWebhookSecret'>;
 export type ReplayWebhooks = BodyOf<'replayWebhookDeliveries'>;
+export type ReplayMissingWebhooks = BodyOf<'replayMissingWebhooks'>;
 export type WebhookDelivery = Schemas['WebhookDelivery'];
 export type AgentKey = Schemas['AgentKey'];
 export type CreatedAgentKey = Schemas['CreatedAgentKey'];

@@ -288,8 +288,7 @@ export async function revokeApiKey(
     }
     await lockOrganization(tx, key.organizationId);
     const created = await createdKeys(tx, [`key:${keyId}`], now);
-    const creators = [key, ...created].map(({ id }) => `key:${id}`);
-    const endpoints = await createdEndpoints(tx, key.organizationId, creators);
+    const endpoints = await createdEndpoints(tx, [`key:${keyId}`]);
     const revoked = await revokeKeys(tx, withCreated ? [key, ...created] : [key], actor, now);
     if (withCreated) await disableEndpoints(tx, endpoints, actor, now);
     return { alreadyRevoked: !revoked.includes(keyId), created, endpoints };

@@ -131,7 +131,7 @@ export class RefundQueues {
     const { Queue } = bullmq();
     const options: QueueOptions = {
       ...connection.options,
-      ...prefixOf(this.#settings, name),
+      ...prefixOf(this.#settings),
       skipMetasUpdate: true,
     };
     const queue = new Queue(name, options as never, connection.backendFactory as never);
@@ -194,7 +194,7 @@ export function openWorker(
   const connection = openConnection(settings, 'worker', log);
   const options: WorkerOptions = {
     ...connection.options,
-    ...prefixOf(settings, name),
+    ...prefixOf(settings),
     lockDuration: 15_000,
     stalledInterval: 5_000,
     maxStalledCount: 1_000,
@@ -329,9 +329,11 @@ export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
   return new Cluster(nodes, { redisOptions, enableOfflineQueue: options.enableOfflineQueue ?? true });
 }
 
-/** The hash tag keeps all keys of a queue on one node of a cluster, and queues apart from each other. */
-function prefixOf(settings: QueueSettings, name: string): { prefix: string } {
-  return { prefix: `{${settings.QUEUE_PREFIX}-${name}}` };
+/**
+ * One prefix for all queues, to be entered in BullMQ's own tools. The hash tag keeps the keys of a queue on one node of a cluster.
+ */
+function prefixOf({ QUEUE_PREFIX }: QueueSettings): { prefix: string } {
+  return { prefix: `{${QUEUE_PREFIX}}` };
 }
 
 /** True when the queue refused an operation because of the job's current state. */

@@ -2,22 +2,34 @@ import type { DatabaseTransaction, WebhookEndpoint } from '../platform/database.
 import { auditEndpoint, hostOf } from './endpoint.ts';
 
 /** An endpoint that goes on without the key that created it. */
-export type CreatedEndpoint = Pick<
-  WebhookEndpoint,
-  'id' | 'organizationId' | 'environment' | 'url' | 'createdBy'
->;
+export type CreatedEndpoint = Pick<WebhookEndpoint, 'id' | 'organizationId' | 'environment' | 'url'> & {
+  createdBy: string;
+  /** The one of the actors asked about that created it, directly or with a key. */
+  creator: string;
+};
 
-/** The enabled endpoints that actors created, or gave their URL, the oldest first. */
+/**
+ * The enabled endpoints that actors created, or gave their URL, also with keys that they or these keys created, the oldest first.
+ * @param creators `user:<id>` or `key:<id>`.
+ * @param organizationId limits it to endpoints of this organization.
+ */
 export async function createdEndpoints(
   db: DatabaseTransaction,
-  organizationId: string,
   creators: readonly string[],
+  organizationId: string | null = null,
 ): Promise<CreatedEndpoint[]> {
-  return await db.webhookEndpoint.findMany({
-    where: { organizationId, createdBy: { in: [...creators] }, status: 'enabled', deletedAt: null },
-    select: { id: true, organizationId: true, environment: true, url: true, createdBy: true },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-  });
+  return await db.$queryRaw<CreatedEndpoint[]>`
+    WITH RECURSIVE made AS (
+      SELECT actor, actor AS creator FROM unnest(${[...creators]}::text[]) AS actor
+      UNION
+      SELECT 'key:' || key.id, made.creator FROM made JOIN api_key AS key ON key.created_by = made.actor
+    )
+    SELECT endpoint.id, endpoint.organization_id AS "organizationId", endpoint.environment::text, endpoint.url,
+      endpoint.created_by AS "createdBy", made.creator
+    FROM made JOIN webhook_endpoint AS endpoint ON endpoint.created_by = made.actor
+    WHERE endpoint.status = 'enabled' AND endpoint.deleted_at IS NULL
+      AND (${organizationId}::text IS NULL OR endpoint.organization_id = ${organizationId})
+    ORDER BY endpoint.created_at, endpoint.id`;
 }
 
 /**

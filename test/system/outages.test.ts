@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { refundQueueName } from '#shared/platform/queues.ts';
 import { PROCESSORS } from '../sandbox/processors.ts';
 import { allComplete, create, timed } from '../support/faults/refunds.ts';
 import { OwnPostgres, OwnRedis } from '../support/faults/stores.ts';
@@ -224,11 +223,11 @@ releaseTest(
   },
 );
 
-/** The port of the node that has the queue of Stripe's refunds. */
+/** The port of the node that has the queues. */
 async function portOfQueue(redisUrl: string, prefix: string): Promise<number | undefined> {
   const redis = new Cluster(redisUrl.split(','));
   try {
-    const slot = await redis.cluster('KEYSLOT', `{${prefix}-${refundQueueName('stripe')}}`);
+    const slot = await redis.cluster('KEYSLOT', `{${prefix}}`);
     const ranges = await redis.cluster('SLOTS');
     const [, , master] = ranges.find(([first, last]) => first <= slot && slot <= last) ?? [];
     return master?.[1];

@@ -85,7 +85,7 @@ export function openWebhookSender(
     const since = performance.now();
     const reply = await send(deps, transport, claim);
     const durationMs = Math.round(performance.now() - since);
-    const result = resultOf(reply, attemptNumber, deps.random);
+    const result = resultOf(reply, attemptNumber, deps.clock.now(), deps.random);
     recordAttemptSpan(deps, claim, result, durationMs);
     const { error, responseStatus: status } = result;
     deps.metrics.deliveries.inc({ result: resultWord(result) });
@@ -200,6 +200,6 @@ async function send(
     return await transport.post(claim.url, headers, body);
   } catch (error) {
     deps.log.error({ err: error, deliveryId: claim.deliveryId }, 'a webhook could not be sent');
-    return { status: null, body: Buffer.alloc(0), error: 'not_sent' };
+    return { status: null, body: Buffer.alloc(0), retryAfter: null, error: 'not_sent' };
   }
 }

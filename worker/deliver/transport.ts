@@ -11,6 +11,8 @@ export interface Reply {
   status: number | null;
   /** The first bytes of the body. */
   body: Buffer;
+  /** The header of this name, as it was received. */
+  retryAfter: string | null;
   /** What went wrong on the way; null for a response with any status. */
   error: AttemptError | null;
 }
@@ -69,7 +71,8 @@ export function openTransport(options: TransportOptions): Transport {
       try {
         const response = await request(url, { dispatcher, method: 'POST', headers, body, signal });
         status = response.statusCode;
-        return { status, body: await readBeginning(response.body), error: null };
+        const [retryAfter = null] = [response.headers['retry-after'] ?? []].flat();
+        return { status, body: await readBeginning(response.body), retryAfter, error: null };
       } catch (error) {
         return { ...failed(signal.aborted ? 'timeout' : errorOf(error)), status };
       }
@@ -117,7 +120,7 @@ function openHosts(options: Pool.Options): Hosts {
 }
 
 function failed(error: AttemptError): Reply {
-  return { status: null, body: Buffer.alloc(0), error };
+  return { status: null, body: Buffer.alloc(0), retryAfter: null, error };
 }
 
 /** Reads no more than is kept, then ends the connection. */

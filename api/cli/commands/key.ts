@@ -15,7 +15,6 @@ import { listApiKeys } from '#shared/organizations/list-api-keys.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
-import { hostOf } from '#shared/webhooks/endpoint.ts';
 import {
   environmentOption,
   examples,
@@ -26,7 +25,12 @@ import {
   wholeNumber,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
+import {
+  countOf,
+  explainDisabledEndpoints,
+  explainRemainingEndpoints,
+  explainRemainingKeys,
+} from '../console/remaining-keys.ts';
 import { CommandError, type Session, withSession } from '../console/session.ts';
 
 /** `key`: the API keys of backends and agents. */
@@ -173,10 +177,9 @@ async function revokeKey(session: Session, keyId: string, options: { withCreated
   explain(alreadyRevoked ? `${keyId} was already revoked.` : `Revoked ${keyId}.`);
   if (withCreated) explain(`Revoked ${countOf(created)} created with it.`);
   else explainRemainingKeys(keyId, created);
-  for (const { id, url } of endpoints) {
-    explain(`${withCreated ? 'Disabled' : 'Still sent events'}: webhook endpoint ${id} at ${hostOf(url)}.`);
-  }
-  if (!withCreated && created.length + endpoints.length > 0) {
+  if (withCreated) explainDisabledEndpoints(endpoints);
+  else explainRemainingEndpoints(endpoints);
+  if (!withCreated && created.length > 0) {
     explain(`Or end them all: key revoke ${keyId} --with-created`);
   }
 }

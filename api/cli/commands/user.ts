@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { deleteUser } from '#shared/people/members/delete-user.ts';
+import { type Deletion, deleteUser } from '#shared/people/members/delete-user.ts';
 import { disableUser, enableUser } from '#shared/people/members/disable-user.ts';
 import { needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
 import { invite } from '#shared/people/members/invitations.ts';
@@ -23,7 +23,12 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { countOf, explainRemainingKeys } from '../console/remaining-keys.ts';
+import {
+  countOf,
+  explainDisabledEndpoints,
+  explainRemainingEndpoints,
+  explainRemainingKeys,
+} from '../console/remaining-keys.ts';
 import { type Session, withSession } from '../console/session.ts';
 
 interface User {
@@ -133,7 +138,7 @@ export function addUserCommands(program: Command): void {
   user
     .command('delete')
     .description(
-      'delete a user, revoke their API keys and the invitations that they made, and erase the address; needs the owner of the database',
+      'delete a user, revoke their API keys and the invitations that they made, disable the webhook endpoints of these keys, and erase the address; needs the owner of the database',
     )
     .addOption(emailOption)
     .addHelpText(
@@ -213,18 +218,25 @@ async function removeUser(session: Session, options: Person & KeyRevocation): Pr
   const { userId } = await findMember(session.db, organizationId, email);
   const acting = { administration: session.actor };
   const keptKeys = revokeKeys ? [] : 'all';
-  const remaining = await removeMember(session, { organizationId, userId, acting, keptKeys });
+  const created = await removeMember(session, { organizationId, userId, acting, keptKeys });
   explain(`Removed ${userId} from ${organizationId}.`);
-  explainRemainingKeys('the user', remaining);
+  explainCreated(created);
 }
 
 async function disable(session: Session, options: User & KeyRevocation): Promise<void> {
   const { email, revokeKeys: revokesKeys = false } = options;
   const { userId } = await findUser(session.db, email);
-  const keys = await disableUser(session, { userId, actor: session.actor, revokesKeys });
+  const created = await disableUser(session, { userId, actor: session.actor, revokesKeys });
   explain(`Disabled ${userId}, ended all sessions and revoked open invitations of the user.`);
-  if (revokesKeys) explain(`Revoked ${countOf(keys)}.`);
-  else explainRemainingKeys('the user', keys);
+  explainCreated(created);
+}
+
+/** What became of the user's API keys and of the webhook endpoints that they created. */
+function explainCreated({ ended, remaining }: Pick<Deletion, 'ended' | 'remaining'>): void {
+  if (ended.keys.length > 0) explain(`Revoked ${countOf(ended.keys)} that the user created.`);
+  explainDisabledEndpoints(ended.endpoints);
+  explainRemainingKeys('the user', remaining.keys);
+  explainRemainingEndpoints(remaining.endpoints);
 }
 
 async function enable(session: Session, { email }: User): Promise<void> {
@@ -235,10 +247,10 @@ async function enable(session: Session, { email }: User): Promise<void> {
 
 async function deleteUserOf(session: Session, { email }: User): Promise<void> {
   const request = { email, actor: session.actor };
-  const { userId, isErased, revokedKeys, openInvitations } = await deleteUser(session, request);
+  const { userId, isErased, openInvitations, ...created } = await deleteUser(session, request);
   if (isErased) {
     explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
-    if (revokedKeys.length > 0) explain(`Revoked ${countOf(revokedKeys)} that the user created.`);
+    explainCreated(created);
   } else explain('No user has this address; nothing was deleted.');
   for (const { id, organizationId } of openInvitations) {
     explain(

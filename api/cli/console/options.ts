@@ -39,7 +39,7 @@ export const emailOption = new Option('--email <address>', 'email address of the
 /** Without it keys are listed, because a backend may use them. */
 export const revokeKeysOption = new Option(
   '--revoke-keys',
-  'revoke the API keys that the user created; backends that use them fail at once',
+  'revoke the API keys that the user created, and disable the webhook endpoints that these keys created; backends that use them fail at once',
 );
 
 /** Of commands that show data. */

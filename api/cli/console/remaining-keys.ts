@@ -1,4 +1,6 @@
 import type { CreatedKey } from '#shared/organizations/created-keys.ts';
+import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
+import { hostOf } from '#shared/webhooks/endpoint.ts';
 import { explain } from './output.ts';
 
 /**
@@ -11,6 +13,21 @@ export function explainRemainingKeys(creator: string, keys: readonly CreatedKey[
   for (const { id, organizationId, environment, lastFour, lastUsedAt } of keys) {
     const used = lastUsedAt === null ? 'never used' : `last used ${lastUsedAt.toISOString()}`;
     explain(`  key revoke ${id}   # svc_${environment}_...${lastFour} of ${organizationId}, ${used}`);
+  }
+}
+
+/** Lists webhook endpoints that were disabled. */
+export function explainDisabledEndpoints(endpoints: readonly CreatedEndpoint[]): void {
+  for (const { id, url } of endpoints) explain(`Disabled: webhook endpoint ${id} at ${hostOf(url)}.`);
+}
+
+/** Lists webhook endpoints that were not disabled, each with the command that does it. */
+export function explainRemainingEndpoints(endpoints: readonly CreatedEndpoint[]): void {
+  for (const { id, organizationId, url, createdBy } of endpoints) {
+    explain(
+      `Still sent events: webhook endpoint ${id} at ${hostOf(url)}. To end it with all that its key created:`,
+    );
+    explain(`  key revoke ${createdBy.replace(/^key:/, '')} --with-created   # of ${organizationId}`);
   }
 }
 

@@ -1,30 +1,33 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { maxFourEyesDays } from '../../organizations/four-eyes-days.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
 import { actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
 import { endAccess, lockOrganizationsOf, type UserChange } from './disable-user.ts';
+import { type Created, endCreated } from './end-created.ts';
 import { openAt } from './invitations.ts';
 
 /** What a deletion did. */
-interface Deletion {
+export interface Deletion {
   /** Null when no user had the address. */
   userId: string | null;
   /** False when only open invitations had the address. */
   isErased: boolean;
-  /** The API keys that the user created and that were revoked. */
-  revokedKeys: CreatedKey[];
+  /** What the user created and that ended. */
+  ended: Created;
+  /** Webhook endpoints that go on: those of keys that had ended before. */
+  remaining: Created;
   /** Open invitations of the address, which stay: they may be for the person whose address it is. */
   openInvitations: { id: string; organizationId: string }[];
 }
 
 /**
  * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, revokes the
- * user's API keys, and erases the address from the audit log and from invitations that are no longer open. The user's id stays
+ * user's API keys, disables the webhook endpoints that they created, and erases the address from the audit log and from invitations that are no longer open. The user's id stays
  * in timelines and the audit log.
  * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
  * organization, and for a user whose requests await approval.
@@ -42,7 +45,7 @@ export async function deleteUser(
     const [user] = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
     const userId = user?.id ?? null;
-    const removed = userId === null ? { joined: [], keys: [] } : await removeUser(tx, { userId, actor }, now);
+    const removed = userId === null ? nothingRemoved : await removeUser(tx, { userId, actor }, now);
     const mentioning = await eraseAddress(tx, email, now);
     const openInvitations = await tx.invitation.findMany({
       where: { email },
@@ -61,27 +64,37 @@ export async function deleteUser(
     return {
       userId,
       isErased: userId !== null || concerned.length > 0,
-      revokedKeys: removed.keys,
+      ended: removed.ended,
+      remaining: removed.remaining,
       openInvitations,
     };
   };
-  return await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
+  const deletion = await deps.db.$transaction(work, { timeout: erasureTimeoutMs });
+  for (const { id } of deletion.ended.endpoints) await endPendingDeliveries(deps.db, id);
+  return deletion;
 }
 
-/** @returns the ids of the organizations that the user belonged to, and the API keys that were revoked. */
+/** What the deletion of a user did. */
+interface Removal extends Pick<Deletion, 'ended' | 'remaining'> {
+  /** The ids of the organizations that the user belonged to. */
+  joined: string[];
+}
+
+const none: Created = { keys: [], endpoints: [] };
+const nothingRemoved: Removal = { joined: [], ended: none, remaining: none };
+
 async function removeUser(
   tx: DatabaseTransaction,
   { userId, actor }: UserChange,
   now: Date,
-): Promise<{ joined: string[]; keys: CreatedKey[] }> {
+): Promise<Removal> {
   const joined = await endAccess(tx, { userId, actor }, now);
   await checkPendingRequests(tx, userId);
   // No one could approve what these keys request after the deletion.
-  const keys = await createdKeys(tx, [actorOf({ userId })], now);
-  await revokeKeys(tx, keys, actor, now);
+  const created = await endCreated(tx, { userId, isKept: () => false, actor }, now);
   await tx.membership.deleteMany({ where: { userId } });
   await tx.user.delete({ where: { id: userId } });
-  return { joined, keys };
+  return { joined, ...created };
 }
 
 /** The most refunds that the error names. */

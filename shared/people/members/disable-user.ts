@@ -1,11 +1,12 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
+import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
 import { actorOf } from '../actors.ts';
 import { endSessionsOf } from '../sign-in/sessions.ts';
+import { type Created, endCreated } from './end-created.ts';
 import { revokeOpenInvitations } from './invitations.ts';
 import { requireAnotherOwner } from './members.ts';
 
@@ -17,16 +18,16 @@ export interface UserChange {
 
 /**
  * Keeps a user from signing in, in every organization, ends all sessions and revokes the invitations that the user made.
- * @param request.revokesKeys whether to revoke the user's API keys as well.
- * @returns the API keys that the user created and that were, or could be, revoked.
+ * @param request.revokesKeys whether to revoke the user's API keys as well, and to disable the webhook endpoints that they created.
+ * @returns what the user created and what became of it.
  * @throws ServiceError validation_error for the last owner of an organization, or a user who is disabled.
  */
 export async function disableUser(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
-): Promise<CreatedKey[]> {
+): Promise<{ ended: Created; remaining: Created }> {
   const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
+  const created = await deps.db.$transaction(async (tx) => {
     await lockOrganizationsOf(tx, userId);
     const { count } = await tx.user.updateMany({
       where: { id: userId, disabledAt: null },
@@ -35,10 +36,10 @@ export async function disableUser(
     if (count === 0) throw new ServiceError('validation_error', 'This user is already disabled.');
     await endAccess(tx, { userId, actor }, now);
     await auditEverywhere(tx, { userId, actor, action: 'user.disabled', target: userId }, now);
-    const keys = await createdKeys(tx, [actorOf({ userId })], now);
-    if (revokesKeys) await revokeKeys(tx, keys, actor, now);
-    return keys;
+    return await endCreated(tx, { userId, isKept: () => !revokesKeys, actor }, now);
   });
+  for (const { id } of created.ended.endpoints) await endPendingDeliveries(deps.db, id);
+  return created;
 }
 
 /**

@@ -1,12 +1,13 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
+import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
 import { type Acting, actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
 import { managedRoles, requireManaging, roles } from '../roles.ts';
+import { type Created, endCreated } from './end-created.ts';
 import { revokeOpenInvitations } from './invitations.ts';
 
 /** A member as other members see it. */
@@ -161,8 +162,8 @@ export async function changeRole(
  * Removes a member, or lets a member leave, and revokes the member's open invitations. The user itself is kept, because
  * timelines and the audit log refer to it.
  * @param request.keptKeys the ids of the member's API keys that keep working, all unless given; others that the member created here are
- * revoked, also one that was created just before.
- * @returns the API keys that the member created here and that still work.
+ * revoked, also one that was created just before, and the webhook endpoints that they created disabled.
+ * @returns what the member created here and what became of it.
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member;
  * validation_error for the last owner.
  */
@@ -174,11 +175,11 @@ export async function removeMember(
     acting: Acting;
     keptKeys?: readonly string[] | 'all';
   },
-): Promise<CreatedKey[]> {
+): Promise<{ ended: Created; remaining: Created }> {
   const { organizationId, userId, acting, keptKeys = 'all' } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
+  const created = await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const { email, role } = await readMember(tx, organizationId, userId);
     const leaves = 'userId' in acting && acting.userId === userId;
@@ -189,16 +190,11 @@ export async function removeMember(
     await revokeOpenInvitations(tx, { organizationId, invitedBy: actorOf({ userId }) }, actor, now);
     const entry = { organizationId, actor, action: 'member.removed', target: userId } as const;
     await writeAudit(tx, { ...entry, detail: { email, role } }, now);
-    const keys = await createdKeys(tx, [actorOf({ userId })], now, organizationId);
-    const isKept = ({ id }: CreatedKey) => keptKeys === 'all' || keptKeys.includes(id);
-    await revokeKeys(
-      tx,
-      keys.filter((key) => !isKept(key)),
-      actor,
-      now,
-    );
-    return keys.filter(isKept);
+    const isKept = ({ id }: { id: string }) => keptKeys === 'all' || keptKeys.includes(id);
+    return await endCreated(tx, { userId, organizationId, isKept, actor }, now);
   });
+  for (const { id } of created.ended.endpoints) await endPendingDeliveries(deps.db, id);
+  return created;
 }
 
 async function readMember(

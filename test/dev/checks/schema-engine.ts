@@ -8,6 +8,7 @@ import {
 } from '@prisma/driver-adapter-utils';
 import * as glue from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
+import type { SqlFile } from '#prisma/migrations-folder.ts';
 
 /**
  * The SQL that changes a database into a Prisma schema. It ignores what Prisma cannot express: functions, triggers, CHECK
@@ -18,45 +19,70 @@ import pg from 'pg';
  */
 export async function schemaDifference(databaseUrl: string, schema: string): Promise<string> {
   const files = [{ path: 'schema.prisma', content: schema }];
-  const client = new pg.Client({ connectionString: databaseUrl });
-  await client.connect();
-  try {
-    const { exitCode, stdout } = await withSchemaEngine(catalogAdapter(client), schema, (engine) =>
-      engine.diff({
-        from: { tag: 'schemaDatasource', files, configDir: '.' },
-        to: { tag: 'schemaDatamodel', files },
-        script: true,
-        exitCode: true,
-        filters: { externalTables: [], externalEnums: [] },
-      }),
-    );
-    return exitCode === 0 ? '' : (stdout ?? '');
-  } finally {
-    await client.end();
-  }
+  const { exitCode, stdout } = await withSchemaEngine(databaseUrl, schema, (engine) =>
+    engine.diff({
+      from: { tag: 'schemaDatasource', files, configDir: '.' },
+      to: { tag: 'schemaDatamodel', files },
+      script: true,
+      exitCode: true,
+      filters: noFilters,
+    }),
+  );
+  return exitCode === 0 ? '' : (stdout ?? '');
 }
+
+/** What `prisma migrate status` finds. `history` is null when a database has all migrations of a folder and no others. */
+export async function migrationStatus(
+  databaseUrl: string,
+  schema: string,
+  migrations: readonly SqlFile[],
+): Promise<glue.DiagnoseMigrationHistoryOutput> {
+  const migrationDirectories = migrations.map(({ name, sql }) => ({
+    path: name,
+    migrationFile: { path: 'migration.sql', content: { tag: 'ok' as const, value: sql } },
+  }));
+  return await withSchemaEngine(databaseUrl, schema, (engine) =>
+    engine.diagnoseMigrationHistory({
+      migrationsList: {
+        baseDir: '/migrations',
+        lockfile: { path: 'migration_lock.toml', content: 'provider = "postgresql"' },
+        shadowDbInitScript: '',
+        migrationDirectories,
+      },
+      optInToShadowDatabase: false,
+      filters: noFilters,
+    }),
+  );
+}
+
+const noFilters = { externalTables: [], externalEnums: [] };
 
 /**
  * Opens Prisma's schema engine for the duration of the work. As WebAssembly it needs no download. Update its version in
  * package.json together with that of `prisma`.
- * @param adapter connects to the database; the caller closes the connections.
  * @param schema text of the Prisma schema.
  */
 async function withSchemaEngine<T>(
-  adapter: SqlMigrationAwareDriverAdapterFactory,
+  databaseUrl: string,
   schema: string,
   work: (engine: glue.SchemaEngine) => Promise<T>,
 ): Promise<T> {
   loadOnce();
-  const engine = await glue.SchemaEngine.new(
-    { datamodels: [['schema.prisma', schema]] },
-    () => {},
-    bindMigrationAwareSqlAdapterFactory(adapter),
-  );
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
   try {
-    return await work(engine);
+    const engine = await glue.SchemaEngine.new(
+      { datamodels: [['schema.prisma', schema]] },
+      () => {},
+      bindMigrationAwareSqlAdapterFactory(catalogAdapter(client)),
+    );
+    try {
+      return await work(engine);
+    } finally {
+      engine.free();
+    }
   } finally {
-    engine.free();
+    await client.end();
   }
 }
 
@@ -73,7 +99,7 @@ function catalogAdapter(client: pg.Client): SqlMigrationAwareDriverAdapterFactor
         return {
           columnNames: fields.map(({ name }) => name),
           columnTypes: fields.map(({ dataTypeID }) => columnTypes[dataTypeID] ?? ColumnTypeEnum.Text),
-          rows,
+          rows: rows.map((row) => row.map((value) => (value instanceof Date ? value.toISOString() : value))),
         };
       },
       executeRaw: refuse,
@@ -86,7 +112,7 @@ function catalogAdapter(client: pg.Client): SqlMigrationAwareDriverAdapterFactor
   };
 }
 
-/** By type oid; other columns of the catalogs are text. */
+/** By type oid; other columns of the catalogs and of Prisma's history are text. */
 const columnTypes: Record<number, ColumnType> = {
   16: ColumnTypeEnum.Boolean,
   18: ColumnTypeEnum.Character,
@@ -95,6 +121,7 @@ const columnTypes: Record<number, ColumnType> = {
   23: ColumnTypeEnum.Int32,
   26: ColumnTypeEnum.Int64,
   1009: ColumnTypeEnum.TextArray,
+  1184: ColumnTypeEnum.DateTime,
 };
 
 let loaded = false;

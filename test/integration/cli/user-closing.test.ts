@@ -4,6 +4,7 @@ import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { startSession } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { newId } from '#shared/platform/ids.ts';
+import { createEndpoint } from '#shared/webhooks/manage-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
@@ -30,6 +31,20 @@ const lastAction = async (target: string) => (await auditOf(service, target)).at
 async function keysOf({ userId }: TestPerson) {
   const first = await newKey(`user:${userId}`);
   return [first, await newKey(`key:${first.id}`)] as const;
+}
+
+/** Of a webhook endpoint that a key created. */
+async function endpointOf(key: { id: string }) {
+  const { deps, organization } = service;
+  const { endpoint } = await createEndpoint(deps, {
+    ...{ organizationId: organization.id, environment: 'live', actor: `key:${key.id}` },
+    ...{ url: 'https://example.com/hooks', events: ['*'], description: null },
+  });
+  const where = { id: endpoint.id };
+  return {
+    place: `webhook endpoint ${endpoint.id} at example.com.`,
+    status: async () => (await deps.db.webhookEndpoint.findUniqueOrThrow({ where })).status,
+  };
 }
 
 describe('user disable', () => {
@@ -64,7 +79,9 @@ describe('user disable', () => {
       expect(await isRevoked(id)).toBe(false);
     }
     await user('enable', member);
-    expect((await user('disable', member, '--revoke-keys')).stderr).toContain('Revoked 2 API keys.');
+    expect((await user('disable', member, '--revoke-keys')).stderr).toContain(
+      'Revoked 2 API keys that the user created.',
+    );
     for (const { id } of keys) {
       expect(await isRevoked(id)).toBe(true);
       expect(await lastAction(id)).toMatchObject({
@@ -73,6 +90,24 @@ describe('user disable', () => {
       });
     }
     expect(await isRevoked(service.organization.keys.live.id)).toBe(false);
+  });
+
+  test('lists the webhook endpoints that keys of the user created, or disables them with these keys', async () => {
+    const member = await newPerson(service.deps, service.organization.id, 'admin');
+    const [former, current] = await keysOf(member);
+    const ofFormer = await endpointOf(former);
+    const ofCurrent = await endpointOf(current);
+    await admin(['key', 'revoke', former.id]);
+    const listed = await user('disable', member);
+    for (const { place } of [ofFormer, ofCurrent])
+      expect(listed.stderr).toContain(`Still sent events: ${place}`);
+    await user('enable', member);
+    const { stderr } = await user('disable', member, '--revoke-keys');
+    expect(stderr).toContain(`Disabled: ${ofCurrent.place}`);
+    // A backend may have another key by now.
+    expect(stderr).toContain(`Still sent events: ${ofFormer.place}`);
+    expect(stderr).toContain(`key revoke ${former.id} --with-created`);
+    expect([await ofFormer.status(), await ofCurrent.status()]).toEqual(['enabled', 'disabled']);
   });
 
   test('shows the member as disabled, who is no owner for the others', async () => {

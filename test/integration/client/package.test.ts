@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import { connectOverStdio } from '../../support/agents/agent.ts';
 import { exposeService } from '../../support/http/connect-client.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { useClientProject } from '../../support/processes/client-project.ts';
@@ -15,7 +16,7 @@ const project = useClientProject();
 
 /** Compiles only with the client's types: what is expected to be an error must be one. */
 const typed = `
-import { type Refund, RefundApiError, RefundClient, verifyWebhook } from 'refund-service/client';
+import { type Refund, RefundApiError, RefundClient, verifyWebhook } from 'refund-service-client';
 
 const client = new RefundClient({ baseUrl: 'https://example.com', apiKey: 'svc_test_1' });
 export async function use(): Promise<Refund[]> {
@@ -40,24 +41,48 @@ const event = (body: string) => verifyWebhook(body, new Headers(), 'whsec_');
 export const typeOf = (body: string) => event(body).type === 'webhook.test' ? isTold : isLater;
 `;
 
-describe('the packed package', () => {
-  test.each(['nodenext', 'bundler'])('has types for moduleResolution %s', async (moduleResolution) => {
-    project.write('typed.ts', typed);
+const names = ['RefundApiError', 'RefundClient', 'WebhookVerificationError', 'verifyWebhook'];
+
+describe('the packed client', () => {
+  test('is small, and installs without another package and without a warning', () => {
+    expect(project.installed).toMatch(/^added 2 packages in \S+$/);
+    expect(project.clientBytes).toBeLessThan(20_000);
+  });
+
+  // A .cts file requires the client, also with the compiler's bundler resolution.
+  test.each([
+    ['nodenext', 'typed.ts'],
+    ['nodenext', 'typed.cts'],
+    ['bundler', 'typed.ts'],
+  ])('has types for moduleResolution %s in %s', async (moduleResolution, file) => {
+    project.write(file, typed);
     const module = moduleResolution === 'bundler' ? 'esnext' : 'nodenext';
     const strict = ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'];
     const options = ['--noEmit', '--module', module, '--moduleResolution', moduleResolution, ...strict];
-    expect(await project.compile(...options, 'typed.ts')).toBe('');
+    expect(await project.compile(...options, file)).toBe('');
   });
 
-  test('exports the client and nothing else', async () => {
-    const names = await evaluate(`Object.keys(await import('refund-service/client'))`);
-    expect(names).toEqual(['RefundApiError', 'RefundClient', 'WebhookVerificationError', 'verifyWebhook']);
-    const inside = ['refund-service', 'refund-service/package.json', 'refund-service/dist/api/main.js'];
-    for (const name of inside) {
-      const code = await evaluate(`await import('${name}').catch(({ code }) => code)`);
-      expect([name, code]).toEqual([name, 'ERR_PACKAGE_PATH_NOT_EXPORTED']);
-    }
+  test('can be imported and required, with errors of one class', async () => {
+    const script = `
+      const required = require('refund-service-client');
+      import('refund-service-client').then((imported) => {
+        const isOne = imported.RefundApiError === required.RefundApiError;
+        console.log(JSON.stringify([Object.keys(imported), Object.keys(required), isOne]));
+      });`;
+    const { stdout } = await run(process.execPath, ['--input-type=commonjs', '--eval', script], {
+      cwd: project.folder,
+    });
+    const [imported, required, isOne] = JSON.parse(stdout);
+    expect([imported.toSorted(), required.toSorted(), isOne]).toEqual([names, names, true]);
   });
+});
+
+test('the packed program for MCP serves the tools', async () => {
+  const { plaintext } = service.organization.keys.test;
+  const program = join(project.folder, 'node_modules', '.bin', 'refund-service-mcp');
+  const agent = await connectOverStdio(await exposeService(service), plaintext, { program });
+  expect((await agent.client.listTools()).tools.map(({ name }) => name)).toContain('list_refunds');
+  await agent.close();
 });
 
 const page = readFileSync(new URL('../../../docs/client.md', import.meta.url), 'utf8');
@@ -68,7 +93,7 @@ test('every example of docs/client.md compiles', async () => {
   const files = examples.map((example, index) => {
     const imports = example.includes('{ RefundClient')
       ? ''
-      : `import { RefundClient } from 'refund-service/client';\n`;
+      : `import { RefundClient } from 'refund-service-client';\n`;
     const client = example.includes('const client =') ? '' : 'declare const client: RefundClient;\n';
     project.write(`example-${index}.ts`, `${imports}${client}${example}\nexport {};\n`);
     return `example-${index}.ts`;
@@ -99,12 +124,3 @@ test('the program of docs/client.md is short, refunds, waits and verifies webhoo
   }
   await running.kill9();
 });
-
-/** The value of an expression in the project. */
-async function evaluate(expression: string): Promise<unknown> {
-  const script = `console.log(JSON.stringify(${expression}))`;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: project.folder,
-  });
-  return JSON.parse(stdout);
-}

@@ -52,6 +52,7 @@ describe('webhookEndpoints', () => {
     });
     expect(await client.webhookEndpoints.replay(id, { since, status: 'succeeded' })).toEqual({ count: 1 });
     await waitFor('the third attempt', () => receiver.received.length === 3);
+    expect(await client.webhookEndpoints.replayMissing(id, { since })).toEqual({ count: 0 });
     await client.webhookEndpoints.delete(id);
   });
 });

@@ -31,8 +31,11 @@ const post = async (transport: Transport, url: string) => {
 
 describe('outside of production', () => {
   test('sends the exact bytes to a local receiver and returns its response', async () => {
-    const receiver = await newReceiver((response) => response.writeHead(201).end('thanks'));
-    expect(await post(open(), receiver.url)).toEqual({ status: 201, body: 'thanks', error: null });
+    const receiver = await newReceiver((response) =>
+      response.writeHead(201, { 'retry-after': '7' }).end('thanks'),
+    );
+    const reply = { status: 201, body: 'thanks', retryAfter: '7', error: null };
+    expect(await post(open(), receiver.url)).toEqual(reply);
     expect(receiver.received).toMatchObject([{ body: body.toString(), headers: { 'content-length': '10' } }]);
   });
 
@@ -190,7 +193,7 @@ describe('in production', () => {
 
   test.each([...addresses, ...names])('refuses https://%s', async (host) => {
     const reply = await post(open({ isPublicOnly: true, resolve: resolveHere }), `https://${host}:${port}/`);
-    expect(reply).toEqual({ status: null, body: '', error: 'address_not_public' });
+    expect(reply).toEqual({ status: null, body: '', retryAfter: null, error: 'address_not_public' });
     expect(hits).toBe(0);
   });
 

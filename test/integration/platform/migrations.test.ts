@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { migrate } from '#prisma/migrate.ts';
 import { prismaFolder, readMigrations } from '#prisma/migrations-folder.ts';
-import { schemaDifference } from '../../dev/checks/schema-engine.ts';
+import { migrationStatus, schemaDifference } from '../../dev/checks/schema-engine.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
@@ -26,6 +26,18 @@ describe('the migrations', () => {
 
   test('lead to the database that schema.prisma describes', async () => {
     expect(await schemaDifference(url(), schema)).toBe('');
+  });
+
+  test('are those that Prisma expects: `prisma migrate status` finds the database up to date', async () => {
+    const inSync = { editedMigrationNames: [], failedMigrationNames: [], history: null };
+    expect(await migrationStatus(url(), schema, readMigrations())).toMatchObject(inSync);
+    const [first, ...others] = readMigrations();
+    expect(await migrationStatus(url(), schema, others)).toMatchObject({
+      history: { unpersistedMigrationNames: [first?.name] },
+    });
+    const edited = readMigrations().map(({ name, sql }) => ({ name, sql: `${sql}\n` }));
+    const { editedMigrationNames } = await migrationStatus(url(), schema, edited);
+    expect(editedMigrationNames).toEqual(everyMigration);
   });
 
   test('change nothing in a database that has them all', async () => {

@@ -224,6 +224,7 @@ test('a disabled endpoint takes no test event, no retry and no replay', async ()
     ['/test'],
     [`/deliveries/${stored.id}/retry`],
     ['/replay', { since }],
+    ['/replay-missing', { since }],
   ] as const) {
     expect(refusalOf(await call('POST', path, body))).toEqual(disabled);
   }

@@ -224,6 +224,7 @@ test('deletes an endpoint, which is unknown from then on, and ends its pending d
     call('GET', `/${id}/deliveries`),
     call('POST', `/${id}/deliveries/${pending.id}/retry`),
     call('POST', `/${id}/replay`, { since: '2026-01-01T00:00:00Z' }),
+    call('POST', `/${id}/replay-missing`, { since: new Date().toISOString() }),
   ];
   for (const answer of await Promise.all(requests)) {
     expect(refusalOf(answer)).toEqual([404, 'not_found', 'Webhook endpoint not found.']);

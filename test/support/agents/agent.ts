@@ -24,14 +24,18 @@ export async function connectOverHttp(origin: string, key: string, options?: Cli
   return await connect(new StreamableHTTPClientTransport(new URL('/mcp', origin), { requestInit }), options);
 }
 
-/** The compiled program for stdio, as the package's bin. */
+/** The compiled program for stdio. */
 export const stdioProgram = () => resolve(inject('compiledFolder'), 'api/mcp/stdio-main.js');
 
 /** Starts the program for stdio as a client for the desktop does. */
-export async function connectOverStdio(origin: string, key: string, options?: ClientOptions): Promise<Agent> {
+export async function connectOverStdio(
+  origin: string,
+  key: string,
+  { program = stdioProgram(), ...options }: ClientOptions & { program?: string } = {},
+): Promise<Agent> {
   const transport = new StdioClientTransport({
     command: process.execPath,
-    args: [stdioProgram()],
+    args: [program],
     env: { REFUND_API_URL: origin, REFUND_API_KEY: key },
   });
   return await connect(transport, options);

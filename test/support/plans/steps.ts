@@ -17,6 +17,7 @@ import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { countWithoutHash, verifyTimelines } from '#shared/timeline/verify.ts';
+import { replayMissing } from '#shared/webhooks/replay-missing.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import type { WebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
@@ -329,6 +330,11 @@ export function stepsOf(
           : { responseStatus: 200, error: null, retryInMs: null }),
       }));
       expect(await recordAttempts(db, results)).toHaveLength(results.length);
+    },
+    'events that were not sent': async () => {
+      await db.$executeRaw`DELETE FROM webhook_delivery WHERE refund_id = ${id}`;
+      const request = { ...owner, endpointId, actor: 'test', since: new Date(Date.now() - 60_000) };
+      expect(await replayMissing(deps, request)).toBeGreaterThan(0);
     },
     'lists of deliveries': async () => {
       for (const status of ['', '?status=pending', '?status=failed'])

@@ -96,7 +96,7 @@ async function show(
   const now = deps.clock.now();
   const actors = page.keys.filter(mayHaveCreated).map((key) => `key:${key.id}`);
   const createdWithKeys = await createdKeys(deps.db, actors, now, id);
-  const endpoints = await createdEndpoints(deps.db, id, actors);
+  const endpoints = await createdEndpoints(deps.db, actors, id);
   const ended = await endedScopes(deps.db, id, page.keys);
   const view = {
     context,
@@ -130,7 +130,7 @@ interface ApiKeysProps extends State {
   names: ReadonlyMap<string, string>;
   /** The keys that were created with keys of this page and are neither revoked nor expired. */
   createdWithKeys: readonly CreatedKey[];
-  /** The enabled webhook endpoints that keys of this page created. */
+  /** The enabled webhook endpoints that keys of this page created, also with other keys. */
   endpoints: readonly CreatedEndpoint[];
   /** The scopes that keys have lost with the people behind them. */
   ended: ReadonlyMap<string, readonly ApiKeyScope[]>;
@@ -238,7 +238,7 @@ function Revoke({ context, createdWithKeys, endpoints, apiKey }: ListView & { ap
       {mayHaveCreated(apiKey) ? (
         <WithCreated
           keys={createdWithKeys.filter(({ creator }) => creator === `key:${id}`).length}
-          endpoints={endpoints.filter(({ createdBy }) => createdBy === `key:${id}`).length}
+          endpoints={endpoints.filter(({ creator }) => creator === `key:${id}`).length}
         />
       ) : null}
     </Confirm>

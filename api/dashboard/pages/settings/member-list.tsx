@@ -4,6 +4,8 @@ import type { InvitationSummary } from '#shared/people/members/invitations.ts';
 import type { Member } from '#shared/people/members/members.ts';
 import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
 import { managedRoles } from '#shared/people/roles.ts';
+import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
+import { hostOf } from '#shared/webhooks/endpoint.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Submit } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
@@ -24,6 +26,8 @@ export interface MembersView {
   rule: SecondFactorRule;
   /** The API keys that the members created. */
   keys: readonly CreatedKey[];
+  /** The webhook endpoints that keys of members created. */
+  endpoints: readonly CreatedEndpoint[];
 }
 
 export interface MembersProps extends MembersView {
@@ -36,7 +40,7 @@ export interface MembersProps extends MembersView {
 
 /** Members, open invitations and the invitation form. */
 export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
-  const { context, members, invitations, names, rule, keys } = view;
+  const { context, members, invitations, names, rule } = view;
   const mayManage = managedRoles(context.role).length > 0;
   return (
     <div id="members" class="stack">
@@ -44,7 +48,7 @@ export function Members({ invited, problems = {}, body, ...view }: MembersProps)
       {invited === undefined ? null : <InvitedNotice {...invited} />}
       <List
         caption="Members, by email address"
-        items={members.map((member) => ({ context, member, keys: keysOf(member, keys) }))}
+        items={members.map((member) => ({ context, member, ...createdBy(member, view) }))}
         columns={columns}
       />
       <Invitations context={context} invitations={invitations} names={names} />
@@ -59,10 +63,13 @@ interface MemberRowProps {
   member: Member;
   /** The API keys that the member created. */
   keys: readonly CreatedKey[];
+  /** The webhook endpoints that keys of the member created. */
+  endpoints: readonly CreatedEndpoint[];
 }
 
-function keysOf({ userId }: Member, keys: readonly CreatedKey[]): CreatedKey[] {
-  return keys.filter(({ creator }) => creator === actorOf({ userId }));
+function createdBy({ userId }: Member, { keys, endpoints }: Pick<MembersView, 'keys' | 'endpoints'>) {
+  const isTheirs = ({ creator }: { creator: string }) => creator === actorOf({ userId });
+  return { keys: keys.filter(isTheirs), endpoints: endpoints.filter(isTheirs) };
 }
 
 function isSelf({ context, member }: MemberRowProps): boolean {
@@ -92,7 +99,7 @@ const columns: readonly Column<MemberRowProps>[] = [
   ],
 ];
 
-function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) {
+function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowProps, 'keys' | 'endpoints'>) {
   return (
     <form method="post" action={`${context.base}/settings/members/${userId}/role`} class="role-form">
       <CsrfField token={context.csrfToken} />
@@ -106,7 +113,7 @@ function RoleForm({ context, member: { userId, email, role } }: MemberRowProps) 
   );
 }
 
-function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
+function Remove({ context, member: { userId, email }, keys, endpoints }: MemberRowProps) {
   return (
     <Confirm
       id={`remove-${userId}`}
@@ -120,8 +127,19 @@ function Remove({ context, member: { userId, email }, keys }: MemberRowProps) {
         They lose access to {context.organization.name} immediately, and their open invitations are revoked.
         API keys that they created after you opened this page are revoked, too.
       </p>
+      {endpoints.length === 0 ? null : <CreatedEndpoints endpoints={endpoints} />}
       {keys.length === 0 ? null : <CreatedKeys keys={keys} />}
     </Confirm>
+  );
+}
+
+function CreatedEndpoints({ endpoints }: { endpoints: readonly CreatedEndpoint[] }) {
+  const hosts = [...new Set(endpoints.map(({ url }) => hostOf(url)))];
+  return (
+    <p>
+      Their keys created webhook endpoints at {hosts.join(', ')}, which are still sent events. Those of a key
+      that you revoke are disabled.
+    </p>
   );
 }
 

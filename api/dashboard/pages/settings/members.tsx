@@ -7,6 +7,7 @@ import { actorOf, nameActors } from '#shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '#shared/people/members/invitations.ts';
 import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { readSecondFactorRule, setSecondFactorRule } from '#shared/people/members/required-second-factor.ts';
+import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { enteredList, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
@@ -139,6 +140,7 @@ async function show(
   const rule = await readSecondFactorRule(deps.db, id);
   const people = members.map(({ userId }) => actorOf({ userId }));
   const keys = await createdKeys(deps.db, people, deps.clock.now(), id);
-  const view = { context, members, invitations, names, rule, keys };
+  const endpoints = await createdEndpoints(deps.db, people, id);
+  const view = { context, members, invitations, names, rule, keys, endpoints };
   return sendOnce(request, reply, { context, page: 'members', part: <Members {...view} {...state} /> });
 }

@@ -6,6 +6,7 @@ import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
 import { newEmail } from '#test/support/people.ts';
 import { expectNotInDatabase } from '#test/support/stores/database-content.ts';
 import { useService } from '#test/support/use-service.ts';
+import { newEndpoint } from '#test/support/webhooks/api-endpoints.ts';
 
 const service = useService({ workers: 0 });
 
@@ -86,7 +87,15 @@ describe('members', () => {
         ...{ environment: 'live', actor: `user:${creator}`, name: 'Shop' },
       });
     const [copied, used, others] = [await newKey(userId), await newKey(userId), await newKey(owner.userId)];
+    const endpoints = [await newEndpoint(service), await newEndpoint(service)];
+    const endpointNow = async (index: 0 | 1) =>
+      await service.deps.db.webhookEndpoint.findUniqueOrThrow({ where: { id: endpoints[index]?.id ?? '' } });
+    for (const [index, { id }] of [copied, used].entries()) {
+      const where = { id: endpoints[index]?.id ?? '' };
+      await service.deps.db.webhookEndpoint.update({ where, data: { createdBy: `key:${id}` } });
+    }
     const row = rowOf((await admin.visitor.get(members)).text, email);
+    expect(row).toContain('Their keys created webhook endpoints at 127.0.0.1:9,');
     for (const { id } of [copied, used]) expect(row).toContain(`name="revokedKeys" value="${id}"`);
     expect(row).not.toContain(others.id);
     expect(row).not.toContain('checked');
@@ -99,6 +108,7 @@ describe('members', () => {
     const isRevoked = async ({ id }: { id: string }) =>
       (await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt !== null;
     expect(await Promise.all([copied, used, others].map(isRevoked))).toEqual([true, false, false]);
+    expect([(await endpointNow(0)).status, (await endpointNow(1)).status]).toEqual(['disabled', 'enabled']);
     expect(await isRevoked(late), 'a key that they created after the page was shown').toBe(true);
     const entry = { action: 'key.revoked', actor: `user:${admin.userId}` };
     expect(await lastEntryOf(copied.id)).toMatchObject(entry);
