@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { LimitFunction } from 'p-limit';
 import { type HealthReads, openHealthReads } from './health/read-health.ts';
 import { type Metrics, openMetrics } from './metrics/metrics.ts';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
@@ -11,6 +12,7 @@ import { marksInMemory, type PositionMarks } from './platform/position-marks.ts'
 import { RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
 import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
+import { openReplayLimiter } from './policies/replay.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';
@@ -44,6 +46,8 @@ export interface Dependencies {
   apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
   hashLimiter: HashLimiter;
+  /** Replays of policies take turns. */
+  replayLimiter: LimitFunction;
   health: HealthReads;
 }
 
@@ -81,6 +85,7 @@ export function openDependencies(
     secrets,
     connections: new ProcessorConnections({ db, clock, log, secrets }),
     hashLimiter: openHashLimiter(),
+    replayLimiter: openReplayLimiter(),
     health: openHealthReads(db),
     whileWaiting: (wait) => wait(),
     ...overrides,

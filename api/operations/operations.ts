@@ -3,7 +3,7 @@ import { deliveryOperations } from './deliveries.ts';
 import { listEvents, listRefundEvents } from './events.ts';
 import type { Operation } from './operation.ts';
 import { getPayment } from './payments.ts';
-import { checkPolicy } from './policies.ts';
+import { checkPolicy, replayPolicies } from './policies.ts';
 import {
   approveRefund,
   cancelRefund,
@@ -28,6 +28,7 @@ export const operations: readonly Operation[] = [
   getPayment,
   listEvents,
   checkPolicy,
+  replayPolicies,
   ...agentKeyOperations,
   ...endpointOperations,
   ...deliveryOperations,

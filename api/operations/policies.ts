@@ -1,8 +1,18 @@
 import { z } from 'zod';
+import { policyUploadSchema } from '#shared/policies/policy-file.ts';
+import {
+  maxReplayed,
+  policyOutcomes,
+  replayPolicies as replay,
+  replayedDays,
+  toPublicReplay,
+} from '#shared/policies/replay.ts';
+import { listPolicies } from '#shared/policies/stored-policies.ts';
 import { examinePayment } from '#shared/refunds/lifecycle/decide.ts';
-import { jsonObject, nullableTimeOutput } from './fields.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { jsonObject, nullableTimeOutput, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
-import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
+import { amountSchema, exampleRefund, transactionIdSchema } from './refund-schemas.ts';
 
 export const checkPolicySchema = jsonObject({
   transactionId: transactionIdSchema,
@@ -68,5 +78,109 @@ export const checkPolicy = operation({
       deadline: deadline?.toISOString() ?? null,
       conditions,
     };
+  },
+});
+
+const outcomeSchema = z.enum(policyOutcomes).meta({
+  description:
+    '`blocked`: no refund is created. `approval_required`: it awaits approval. `not_blocked`: the policy denies it, but does not ' +
+    'block refunds that are requested this way.',
+});
+
+const outcomeCounts = (description: string) =>
+  z
+    .record(z.enum(policyOutcomes), z.int())
+    .meta({ description: `How many refunds come to each outcome ${description}.` });
+
+const exampleOutcomes = { allowed: 355, not_blocked: 0, approval_required: 0, blocked: 0 };
+
+const replaySchema = z
+  .object({
+    from: timeOutput('The refunds that were created since then are evaluated.'),
+    to: timeOutput('When the replay began.'),
+    refundCount: z.int().meta({ description: 'How many refunds were evaluated.' }),
+    skippedCount: z.int().meta({
+      description: 'How many were left out, because their payment was never read from the processor.',
+    }),
+    isCutOff: z.boolean().meta({
+      description: `True when there are more than ${maxReplayed}, so that older ones were left out.`,
+    }),
+    current: outcomeCounts('by the policies of today'),
+    proposed: outcomeCounts('by the given policies'),
+    changedCount: z
+      .int()
+      .meta({ description: 'How many come to another outcome than by the policies of today.' }),
+    refunds: z
+      .array(
+        z.object({
+          id: z.string().meta({ description: 'The id of the refund, ref_...' }),
+          transactionId: z.string().meta({ description: 'The id of the charge or payment.' }),
+          amount: z.int().meta({ description: 'In the smallest unit of the currency.' }),
+          currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
+          status: z.enum(refundStatuses).meta({ description: 'The status of today.' }),
+          createdAt: timeOutput(),
+          current: outcomeSchema,
+          proposed: outcomeSchema,
+          policy: z
+            .string()
+            .nullable()
+            .meta({ description: 'The given policy that decides; null when none matches.' }),
+          reason: z.string().meta({ description: 'Its decision, for people.' }),
+        }),
+      )
+      .meta({
+        description:
+          'The refunds that change, then others that are blocked, each the newest first; up to 100 of them.',
+      }),
+    unknown: z.array(z.string()).meta({ description: 'What a replay cannot know, for people.' }),
+  })
+  .meta({
+    id: 'PolicyReplay',
+    examples: [
+      {
+        ...{ from: '2026-08-26T09:30:00.000Z', to: '2026-11-24T09:30:00.000Z' },
+        ...{ refundCount: 355, skippedCount: 0, isCutOff: false, changedCount: 12 },
+        current: exampleOutcomes,
+        proposed: { ...exampleOutcomes, allowed: 343, blocked: 12 },
+        refunds: [
+          {
+            id: exampleRefund.id,
+            transactionId: exampleRefund.transactionId,
+            ...{ amount: 1500, currency: 'usd', status: 'completed', createdAt: exampleRefund.createdAt },
+            ...{ current: 'allowed', proposed: 'blocked', policy: 'Two weeks' },
+            reason:
+              'The refund window of 14 days under the policy "Two weeks" closed on 2026-11-18T12:00:00.000Z. Ask an administrator of the organization for an exception.',
+          },
+        ],
+        unknown: ['Requests that were refused at the time are not on record, so they are not replayed.'],
+      },
+    ],
+  });
+
+export const replayPolicies = operation({
+  id: 'replayPolicies',
+  method: 'POST',
+  path: '/v1/policies/replay',
+  scope: 'policies:read',
+  tag: 'Policies',
+  summary: 'Replay policies',
+  description:
+    `Evaluates policies that are not saved for the refunds of the last ${replayedDays} days in the environment of the key, each as ` +
+    'it was when it was created, beside the policies of today. Nothing is changed.',
+  body: policyUploadSchema.meta({
+    ...policyUploadSchema.meta(),
+    examples: [
+      {
+        policies: [
+          { name: 'Two weeks', priority: 1, windowDays: 14, enforce: { api: true, dashboard: true } },
+        ],
+      },
+    ],
+  }),
+  answer: 'What the policies come to.',
+  output: replaySchema,
+  async run(deps, { apiKey, body: { policies: proposed } }) {
+    const current = await listPolicies(deps.db, apiKey.organizationId);
+    return toPublicReplay(await replay(deps, apiKey, { current, proposed }));
   },
 });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { policyDecisions } from '#shared/policies/decision.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import type { PublicRefund } from '#shared/refunds/model/refund.ts';
@@ -71,6 +72,15 @@ export const arrivalSchema = z.object({
   }),
   referenceType: z.string().nullable().meta({
     description: 'What the processor calls the reference, for example acquirer_reference_number.',
+  }),
+});
+
+/** What a policy said of a refund that was created. */
+export const policyDecisionSchema = z.object({
+  name: z.string().meta({ description: 'The name of the policy at that time.' }),
+  decision: z.enum(policyDecisions).meta({
+    description:
+      '`not_blocked`: the policy denies the refund, but does not block refunds that are requested this way.',
   }),
 });
 

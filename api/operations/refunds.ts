@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
+import { policyDecisionOf, readDecision } from '#shared/policies/decision.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
@@ -7,14 +8,9 @@ import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
-import {
-  metadataLimits,
-  type RefundDetails,
-  toFailure,
-  toPublicRefund,
-} from '#shared/refunds/model/refund.ts';
+import { metadataLimits, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
-import { listRefunds as findRefunds } from '#shared/refunds/queries/find-refunds.ts';
+import { listRefunds as findRefunds, type ReadDetails } from '#shared/refunds/queries/find-refunds.ts';
 import {
   approveByKey,
   cancelByKey,
@@ -45,6 +41,7 @@ import {
   exampleRefund,
   exampleRefusedDryRun,
   failureSchema,
+  policyDecisionSchema,
   refundSchema,
   transactionIdSchema,
 } from './refund-schemas.ts';
@@ -146,7 +143,7 @@ export const createRefund = operation({
 });
 
 const include = someOf(
-  ['failure', 'cancellable', 'arrival'],
+  ['failure', 'cancellable', 'arrival', 'policy'],
   'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
 );
 
@@ -167,11 +164,26 @@ const detailedRefundSchema = refundSchema
           "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
           'processor has accepted the refund, and when it failed or was cancelled.',
       }),
+    policy: policyDecisionSchema
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'With `include=policy`: the policy that decided when the refund was created; null when none matched, when the ' +
+          'payment was not known yet, and for refunds that were created before decisions were kept.',
+      }),
   })
   .meta({
     id: 'DetailedRefund',
     description: 'A refund, with the fields that were asked for.',
-    examples: [exampleRefund, { ...exampleRefund, failure: null, cancellable: false }],
+    examples: [
+      exampleRefund,
+      {
+        ...exampleRefund,
+        ...{ failure: null, cancellable: false },
+        policy: { name: 'Default 30-day policy', decision: 'not_blocked' },
+      },
+    ],
   });
 
 export const getRefund = operation({
@@ -192,7 +204,7 @@ export const getRefund = operation({
 });
 
 function withIncluded(
-  refund: RefundDetails,
+  refund: ReadDetails,
   included: readonly string[] = [],
 ): z.output<typeof detailedRefundSchema> {
   return {
@@ -202,6 +214,7 @@ function withIncluded(
       : {}),
     ...(included.includes('cancellable') ? { cancellable: canBeCancelled(refund) } : {}),
     ...(included.includes('arrival') ? { arrival: arrivalOf(refund) } : {}),
+    ...(included.includes('policy') ? { policy: policyDecisionOf(readDecision(refund.decision)) } : {}),
   };
 }
 
@@ -324,7 +337,11 @@ export const listRefunds = operation({
   output: listOutput(detailedRefundSchema),
   hasData: true,
   async run(deps, { apiKey, query: { include: included, ...listing } }) {
-    const { refunds: found, hasMore } = await findRefunds(deps.refundReads, apiKey, listing);
+    const withDecision = included?.includes('policy') ?? false;
+    const { refunds: found, hasMore } = await findRefunds(deps.refundReads, apiKey, {
+      ...listing,
+      withDecision,
+    });
     return { data: found.map((refund) => withIncluded(refund, included)), hasMore };
   },
 });

@@ -105,6 +105,11 @@ class Policies extends Methods {
   async check(body: api.CheckPolicy, options: api.RequestOptions = {}): Promise<api.PolicyCheck> {
     return await this.transport.data('POST /v1/policies/check', { ...options, body, isRead: true });
   }
+
+  /** What policies that are not saved would have decided about the refunds of the last 90 days. Nothing is changed. */
+  async replay(body: api.ReplayPolicies, options: api.RequestOptions = {}): Promise<api.PolicyReplay> {
+    return await this.transport.data('POST /v1/policies/replay', { ...options, body, isRead: true });
+  }
 }
 
 /** The pause after an empty page. Without it, a service that does not wait would get requests in a tight loop. */

@@ -58,6 +58,8 @@ export interface AgentVerdict {
   left: bigint;
   /** Whether the refund requires approval. */
   approvalRequired: boolean;
+  /** The threshold of the key that requires approval; none or one. */
+  exceeded: readonly { of: 'key'; above: bigint; total: bigint }[];
   /** The totals of the payment's refunds for which this holds. */
   bounds: TotalBounds;
 }
@@ -77,13 +79,18 @@ export function evaluateAgentLimits(limits: AgentLimits, facts: AgentFacts): Age
   const total = taken + (amount ?? 1n);
   const caps = capsOf(limits, facts);
   const left = lowestOf([facts.available, ...caps.map((cap) => cap.left)]) ?? 0n;
+  const exceeded =
+    approvalAbove !== undefined && total > approvalAbove
+      ? [{ of: 'key' as const, above: approvalAbove, total }]
+      : [];
   const isForeign = facts.currency !== limits.currency;
   return {
     denial: isForeign
       ? `This key may refund payments in ${limits.currency.toUpperCase()} only.`
       : (reasonDenial(limits, facts) ?? amountDenial(caps, facts, left)),
     left: isForeign ? 0n : left,
-    approvalRequired: approvalAbove !== undefined && total > approvalAbove,
+    approvalRequired: exceeded.length > 0,
+    exceeded,
     bounds: withinBoth(
       boundsAround(approvalAbove === undefined ? [] : [approvalAbove], total),
       maxPerPayment === undefined ? {} : { maxTaken: maxPerPayment },

@@ -20,14 +20,16 @@ import {
   countOf,
   limitReason,
   policyConditions,
-  type Threshold,
 } from './explain.ts';
 import {
+  type DenialCode,
+  denialCodes,
   inOrder,
   type Policy,
   type PolicyFacts,
   type PolicyLimits,
   type PolicyVerdict,
+  type Threshold,
   type Velocity,
 } from './policy.ts';
 
@@ -56,8 +58,9 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
   const evaluation = evaluationOf(policies, facts);
   const { policy, balance, window, cap, thresholds } = evaluation;
   // Without an amount, approval is certain only when even the smallest refund requires it.
-  const approvalRequired = thresholds.some(isExceeded);
-  const denial = firstDenial(evaluation);
+  const exceeded = thresholds.filter(isExceeded);
+  const approvalRequired = exceeded.length > 0;
+  const [deniedBy, denial] = firstDenial(evaluation) ?? [null, null];
   const enforced = isEnforced(policy, facts.request);
   const deadline = window?.deadline ?? null;
   const decision = denial ?? {
@@ -77,6 +80,8 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     policyName: policy?.name ?? null,
     enforced,
     approvalRequired,
+    deniedBy,
+    exceeded,
     limits: limitsToRecord(evaluation, enforced),
   };
 }
@@ -134,7 +139,8 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
     const result = isExceeded(threshold) ? 'required' : 'not required';
     lines.push(`approval above a total of ${above}${scope}: ${result}`);
   }
-  for (const { name, check } of rules) {
+  for (const code of denialCodes) {
+    const { name, check } = rules[code];
     const denial = check(evaluation);
     if (denial === undefined) continue;
     lines.push(`${name}: ${denial === null ? 'passed' : 'denied'}`);
@@ -162,6 +168,8 @@ export function ineligible(reason: string, initiatedBy: InitiatedBy): PolicyVerd
     policyName: null,
     enforced: isEnforced(null, { initiatedBy }),
     approvalRequired: false,
+    deniedBy: null,
+    exceeded: [],
     limits: null,
   };
 }
@@ -261,24 +269,26 @@ interface Rule {
   check: (evaluation: Evaluation) => Denial | null | undefined;
 }
 
-// In the order in which they are checked: permanent denials come before those that time may lift.
-const rules: readonly Rule[] = [
-  { name: 'not fully refunded', check: checkBalance },
-  { name: 'final sale', check: checkFinalSale },
-  { name: 'refund window', check: checkWindow },
-  { name: 'refunds per payment', check: checkPerTransaction },
-  { name: 'refunds in 24 hours', check: (each) => checkDay(each, 'perDay', each.facts.velocity, '') },
-  {
+const rules: Readonly<Record<DenialCode, Rule>> = {
+  fully_refunded: { name: 'not fully refunded', check: checkBalance },
+  final_sale: { name: 'final sale', check: checkFinalSale },
+  window: { name: 'refund window', check: checkWindow },
+  per_payment: { name: 'refunds per payment', check: checkPerTransaction },
+  per_day: {
+    name: 'refunds in 24 hours',
+    check: (each) => checkDay(each, 'perDay', each.facts.velocity, ''),
+  },
+  per_requester_day: {
     name: 'refunds per requester in 24 hours',
     check: (each) => checkDay(each, 'perRequesterDay', each.facts.requesterVelocity, ' per requester'),
   },
-  { name: 'amount', check: checkLimit },
-];
+  amount: { name: 'amount', check: checkLimit },
+};
 
-function firstDenial(evaluation: Evaluation): Denial | null {
-  for (const { check } of rules) {
-    const denial = check(evaluation);
-    if (denial) return denial;
+function firstDenial(evaluation: Evaluation): [DenialCode, Denial] | null {
+  for (const code of denialCodes) {
+    const denial = rules[code].check(evaluation);
+    if (denial) return [code, denial];
   }
   return null;
 }

@@ -1,15 +1,6 @@
 import { formatAmount } from '../money/money.ts';
 import { type Balance, type Cap, percentOf, type RefundWindow } from './balance.ts';
-import type { Policy } from './policy.ts';
-
-/** An amount above which a refund requires approval. */
-export interface Threshold {
-  /** What is compared: the refunds of the payment, or those of the requester in 24 hours. */
-  of: 'payment' | 'requester';
-  above: bigint;
-  /** What these refunds come to, including this one; without an amount, including the smallest refund. */
-  total: bigint;
-}
+import type { Policy, Threshold } from './policy.ts';
 
 /** A number with its noun: '1 day', '30 days'. */
 export function countOf(count: number, noun: string): string {

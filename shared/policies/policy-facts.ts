@@ -42,7 +42,7 @@ export async function readPolicyFacts(
 }
 
 /** Of no refunds, or where none are counted. */
-export const noVelocity: Velocity = { refundsInLastDay: 0, amountInLastDay: 0n };
+const noVelocity: Velocity = { refundsInLastDay: 0, amountInLastDay: 0n };
 
 async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
   const { _count, _max } = await db.refund.aggregate({
@@ -76,12 +76,12 @@ async function velocityOf(
 }
 
 /** How many refunds a requester has requested, and the total of those in one currency. */
-export interface RequestedRow {
+interface RequestedRow {
   made_count: bigint;
   made_amount: bigint;
 }
 
-export function velocityFromRow({ made_count, made_amount }: RequestedRow): Velocity {
+function velocityFromRow({ made_count, made_amount }: RequestedRow): Velocity {
   return { refundsInLastDay: Number(made_count), amountInLastDay: made_amount };
 }
 
@@ -99,6 +99,6 @@ async function requesterVelocityOf(
 }
 
 /** The refunds of an environment that count for a requester. */
-export function countedSql(owner: RefundOwner): Prisma.Sql {
+function countedSql(owner: RefundOwner): Prisma.Sql {
   return Prisma.sql`${comparedOwnerSql(owner)} AND status IN ('pending', 'processing', 'completed')`;
 }

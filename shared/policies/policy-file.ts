@@ -15,7 +15,7 @@ const maxPolicies = 100;
 /** All policies of an organization as JSON, the way a file or a form sets them and the audit log keeps them. */
 export const policyFileSchema = z.strictObject({
   policies: z
-    .array(policySchema)
+    .array(policySchema, { error: 'must be a list of policies' })
     .min(1, { error: 'must contain at least one policy: without any, every refund would be allowed' })
     .superRefine((policies, context) => {
       const seen = new Set<string>();
@@ -46,7 +46,8 @@ const matchableSchema = policyFileSchema.superRefine(({ policies }, context) => 
 
 // The number of policies is checked before their content, because validating thousands would block the process. Metadata keys
 // are checked before parsing, because a parser may drop `__proto__`, and the policy would then match more than it says.
-const uploadSchema = z
+/** A file of policies as it is given. Its description is that of what it accepts. */
+export const policyUploadSchema = z
   .unknown()
   .superRefine((file, context) => {
     const { policies: given } = (file ?? {}) as { policies?: unknown };
@@ -63,7 +64,8 @@ const uploadSchema = z
       context.addIssue({ code: 'custom', path, message: `must not name ${key}, which no metadata has` });
     }
   })
-  .pipe(matchableSchema);
+  .pipe(matchableSchema)
+  .meta(z.toJSONSchema(policyFileSchema, { io: 'input', unrepresentable: 'any' }));
 
 function forbiddenKeyOf(policy: unknown): string | undefined {
   const { match } = (policy ?? {}) as { match?: { metadata?: unknown } | null };
@@ -81,7 +83,7 @@ export type PolicyFileReading =
 
 /** Validates a file of policies. */
 export function checkPolicyFile(file: unknown): PolicyFileReading {
-  const checked = uploadSchema.safeParse(file);
+  const checked = policyUploadSchema.safeParse(file);
   if (checked.success) return { kind: 'valid', policies: checked.data.policies };
   return { kind: 'invalid', issues: checked.error.issues };
 }

@@ -3,7 +3,6 @@ import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { isCurrency } from '../money/money.ts';
 import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/json.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
-import { holdsReservation, type RefundStatus } from '../refunds/model/states.ts';
 
 function wholeNumber(greatest: number, of: string) {
   const message = `must be a whole number of ${of} from 1 to ${greatest}`;
@@ -25,7 +24,8 @@ function nonEmptySet<Item extends string>(isItem: (text: string) => text is Item
     .refine((items) => items.length > 0, {
       error: 'must not be empty: leave it out to match everything',
     })
-    .overwrite((items) => [...new Set(items.map((item) => clean(item) as Item))].toSorted());
+    .overwrite((items) => [...new Set(items.map((item) => clean(item) as Item))].toSorted())
+    .meta({ type: 'array', items: { type: 'string' }, minItems: 1 });
 }
 
 function clean(item: string): string {
@@ -116,7 +116,7 @@ export const policyRulesSchema = z.strictObject({
    */
   approvalAbovePerRequesterDay: approvalThresholds.optional(),
   velocity: velocitySchema.default({}),
-  /** Whether a denial is enforced or advisory. For agents (mcp, or a key with limits) it is always enforced. */
+  /** Whether a denial blocks the refund. For agents (mcp, or a key with limits) it always does. */
   enforce: z
     .strictObject({ api: z.boolean().default(false), dashboard: z.boolean().default(false) })
     .default({ api: false, dashboard: false }),
@@ -190,18 +190,6 @@ export interface RefundSummary {
   lastAt: Date | null;
 }
 
-/** Sums up the refunds that have neither failed nor been cancelled. */
-export function summaryOf(
-  refunds: readonly { amount: bigint; status: RefundStatus; createdAt: Date }[],
-): RefundSummary {
-  const live = refunds.filter(({ status }) => holdsReservation(status));
-  return {
-    count: live.length,
-    amount: live.reduce((sum, { amount }) => sum + amount, 0n),
-    lastAt: live.length === 0 ? null : new Date(Math.max(...live.map(({ createdAt }) => +createdAt))),
-  };
-}
-
 /**
  * What is checked again when the refund is recorded, because concurrent refunds could exceed a limit together or change what
  * applies. Absent means unlimited. Amounts are minor units of the payment's currency.
@@ -255,6 +243,28 @@ export interface PolicyFacts {
   now: Date;
 }
 
+/** The rules of a policy, in the order in which they are checked: permanent denials come before those that time may lift. */
+export const denialCodes = [
+  'fully_refunded',
+  'final_sale',
+  'window',
+  'per_payment',
+  'per_day',
+  'per_requester_day',
+  'amount',
+] as const;
+
+export type DenialCode = (typeof denialCodes)[number];
+
+/** An amount above which a refund requires approval. */
+export interface Threshold {
+  /** What is compared: the refunds of the payment, or those of the requester in 24 hours. */
+  of: 'payment' | 'requester';
+  above: bigint;
+  /** What these refunds come to, including this one; without an amount, including the smallest refund. */
+  total: bigint;
+}
+
 /** The decision on a refund. */
 export interface PolicyVerdict {
   eligible: boolean;
@@ -267,10 +277,14 @@ export interface PolicyVerdict {
   conditions: string[];
   /** The policy that decided; null when none matched. */
   policyName: string | null;
-  /** Whether a denial blocks the refund for this initiator; otherwise it is advisory. */
+  /** Whether a denial blocks the refund for this initiator. */
   enforced: boolean;
-  /** Whether the refund requires approval; also set on a denial, because that may be advisory. */
+  /** Whether the refund requires approval; also set on a denial, because that may not block it. */
   approvalRequired: boolean;
+  /** The rule that denies the refund; null when it is eligible, or when no rule decided. */
+  deniedBy: DenialCode | null;
+  /** The thresholds that require approval. */
+  exceeded: readonly Threshold[];
   /** What to check again when the refund is recorded; null when concurrent refunds cannot change the verdict. */
   limits: PolicyLimits | null;
 }

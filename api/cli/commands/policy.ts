@@ -1,13 +1,26 @@
 import type { Command } from 'commander';
-import { policyFileSchema } from '#shared/policies/policy-file.ts';
+import { formatAmount } from '#shared/money/money.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { policyFileSchema, readPolicyFile } from '#shared/policies/policy-file.ts';
+import { replayInWords, replayPolicies, toPublicReplay } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
-import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
+import {
+  environmentOption,
+  examples,
+  jsonOption,
+  type Owner,
+  organizationOption,
+  type Shown,
+} from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
 import { readJson, type Session, withSession } from '../console/session.ts';
 
 /** `policy`: what may be refunded, and when a refund requires approval. */
 export function addPolicyCommands(program: Command): void {
-  const policy = program.command('policy').description("set and show an organization's refund policies");
+  const policy = program
+    .command('policy')
+    .alias('policies')
+    .description("set and show an organization's refund policies");
   policy
     .command('set')
     .description('replace all policies of an organization with those of a file (see docs/policies.md)')
@@ -28,6 +41,18 @@ export function addPolicyCommands(program: Command): void {
       ),
     )
     .action(withSession(showPolicies));
+  policy
+    .command('replay')
+    .description('show what the policies of a file would have decided about the refunds of the last 90 days')
+    .addOption(organizationOption)
+    .addOption(environmentOption)
+    .requiredOption('--file <file>', 'the policies as JSON; - for stdin')
+    .addOption(jsonOption)
+    .addHelpText(
+      'after',
+      examples('policy replay --organization org_... --environment live --file policy.json'),
+    )
+    .action(withSession(replayPolicyFile));
 }
 
 async function setPolicyFile(session: Session, options: Owner & { file: string }): Promise<void> {
@@ -46,5 +71,26 @@ async function showPolicies({ db }: Session, { organization, json }: Owner & Sho
     PRIORITY: ({ priority }) => priority,
     NAME: ({ name }) => name,
     RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
+  });
+}
+
+async function replayPolicyFile(
+  session: Session,
+  options: Owner & Shown & { environment: Environment; file: string },
+): Promise<void> {
+  const { organization: organizationId, environment, file } = options;
+  const proposed = readPolicyFile(await readJson(file, 'policies'));
+  const current = await listPolicies(session.db, organizationId);
+  const replay = await replayPolicies(session, { organizationId, environment }, { current, proposed });
+  if (options.json) return printJson(toPublicReplay(replay));
+  for (const sentence of replayInWords(replay)) explain(sentence);
+  if (replay.affected.length === 0) return;
+  printTable(replay.affected, {
+    CREATED: ({ refund }) => refund.createdAt.toISOString(),
+    REFUND: ({ refund }) => refund.id,
+    AMOUNT: ({ refund }) => formatAmount(refund.amount, refund.currency),
+    TODAY: ({ current }) => current,
+    PROPOSED: ({ proposed }) => proposed,
+    REASON: ({ reason }) => reason,
   });
 }

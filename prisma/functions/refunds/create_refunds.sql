@@ -4,6 +4,7 @@
 --
 -- items: a JSON array of objects with the columns named in the SELECT below.
 --   status            'processing', or 'pending' for a refund that awaits approval
+--   detail            of the event refund.created: what was decided (shared/policies/decision.ts)
 --   approval_*        the event refund.approval_required, for a pending refund alone
 --   transaction_id    any id of the payment
 --   payment           the facts just read from the processor (see hold_payment.sql), '{}' when it was unreachable, null when the
@@ -137,10 +138,10 @@ BEGIN
   FROM (
     SELECT e.id, made.id AS refund_id, e.seq, e.type, a.actor, made.status, e.detail, made.organization_id, made.environment
     FROM unnest(created) AS made
-    JOIN jsonb_to_recordset(items) AS a(id text, actor text, event_id text, approval_event_id text, approval_policy text)
-      ON a.id = made.id
+    JOIN jsonb_to_recordset(items) AS a(id text, actor text, event_id text, detail jsonb, approval_event_id text,
+      approval_policy text) ON a.id = made.id
     CROSS JOIN LATERAL (VALUES
-      (a.event_id, 1, 'refund.created', '{}'),
+      (a.event_id, 1, 'refund.created', coalesce(a.detail, '{}')),
       (a.approval_event_id, 2, 'refund.approval_required', jsonb_build_object('policy', a.approval_policy))
     ) AS e(id, seq, type, detail)
     WHERE e.seq = 1 OR made.status = 'pending'

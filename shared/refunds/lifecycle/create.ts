@@ -6,6 +6,7 @@ import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { requestDigestOf } from '../../platform/request-digest.ts';
 import type { RecordedLimits } from '../../policies/agent-limits.ts';
+import { detailOfDecision } from '../../policies/decision.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
@@ -30,6 +31,8 @@ export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempot
   Pick<Refund, 'id' | 'processor' | 'status' | 'amount'> &
   Partial<Pick<Refund, 'apiKeyId' | 'idempotencyKey'>> & {
     eventId: string;
+    /** What was decided, for the timeline. */
+    detail?: object;
     approvalEventId?: string | null;
     approvalPolicy?: string | null;
     auditId?: string | null;
@@ -97,7 +100,7 @@ async function decideAndRecord(deps: Dependencies, request: RefundRequest): Prom
 
 function itemOf(
   request: RefundRequest,
-  { processor, amount, verdict, approvalRequired, limits, unstored }: Decision,
+  { processor, amount, verdict, agent, approvalRequired, limits, unstored }: Decision,
 ): CreationItem {
   const { apiKey, idempotency, ...fields } = request;
   return {
@@ -109,6 +112,7 @@ function itemOf(
     apiKeyId: apiKey?.id ?? null,
     status: initialStatus(approvalRequired),
     eventId: newId('evt'),
+    detail: detailOfDecision(verdict, agent),
     approvalEventId: approvalRequired ? newId('evt') : null,
     // Null when only the key's limits require it.
     approvalPolicy: verdict?.approvalRequired === true ? verdict.policyName : null,

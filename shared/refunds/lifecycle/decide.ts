@@ -94,6 +94,8 @@ export interface Decision {
   approvalRequired: boolean;
   /** Null while the processor is unreachable and no policy binds the requester. */
   verdict: PolicyVerdict | null;
+  /** What the limits of the key say; null for a key without, and while the payment is not known. */
+  agent: AgentVerdict | null;
   /** How the policies were evaluated; empty except for a dry run. */
   trace: readonly string[];
   /** The most that can be refunded now, in minor units. */
@@ -139,6 +141,7 @@ export async function decideRefund(
     refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
     approvalRequired: verdict.approvalRequired || agent?.approvalRequired === true,
     verdict,
+    agent,
     trace,
     maxAmount: agent?.left ?? availableOf(payment, verdict),
     limits: limitsOf(verdict, agent, counted),
@@ -237,7 +240,10 @@ function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | nu
 }
 
 // While the processor is unreachable the refund is accepted, and verified before it is sent.
-const acceptedUnread = { refusal: null, approvalRequired: false, verdict: null, trace: [], limits: null };
+const acceptedUnread = {
+  ...{ refusal: null, approvalRequired: false, verdict: null, agent: null },
+  ...{ trace: [], limits: null },
+};
 
 /** What a policy or a key enforces cannot be evaluated without the payment, and must not be skipped. */
 function unverifiable({ policies, request, agentLimits }: Examination): ServiceError | null {

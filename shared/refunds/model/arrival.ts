@@ -12,8 +12,7 @@ export interface Arrival {
 }
 
 /**
- * Banks post a refund to a card 5 to 10 business days after it was sent to them, as the processors state: see docs/api.md. The
- * later end is used.
+ * Banks usually post a refund to a card 5 to 10 business days after it was sent to them. The later end is used.
  */
 const businessDays = 10;
 

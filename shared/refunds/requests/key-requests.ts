@@ -17,7 +17,7 @@ import type { InitiatedBy } from '../model/reasons.ts';
 import { asCreated, type PublicRefund, type RefundDetails, toPublicRefund } from '../model/refund.ts';
 import { nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
-import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
+import { type ReadDetails, type RefundReads, readRefund } from '../queries/find-refunds.ts';
 
 // What holders of API keys request of refunds, whichever way they are connected.
 
@@ -150,12 +150,13 @@ export async function readWhenChanged(
   apiKey: ApiKey,
   id: string,
   waitMs: () => number,
-): Promise<RefundDetails> {
+): Promise<ReadDetails> {
   const refund = await readRefund(deps.refundReads, apiKey, id);
   const longestMs = waitMs();
   if (longestMs === 0 || isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
-  return (await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, longestMs))) ?? refund;
+  const latest = await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, longestMs));
+  return { ...refund, ...latest };
 }
 
 /**

@@ -243,7 +243,21 @@ const rows: Row[] = [
     'get',
     'more is included',
     '200',
-    async () => await get(`${await created()}?include=failure,cancellable,arrival`),
+    async () => await get(`${await created()}?include=failure,cancellable,arrival,policy`),
+  ],
+  [
+    'replay',
+    'the policies are valid',
+    '200',
+    async () =>
+      await call('POST', '/v1/policies/replay', { body: { policies: [{ name: 'A', priority: 1 }] } }),
+  ],
+  [
+    'replay',
+    'a policy is not',
+    '400 validation_error',
+    async () => await call('POST', '/v1/policies/replay', { body: { policies: [{ name: 'A' }] } }),
+    messageMatches(/^policies\.0\.priority: /),
   ],
   [
     'events',

@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -74,6 +75,31 @@ test('failure tells why the refund failed, and is null for any other', async () 
   expect((await get(await accepted(), '?include=failure')).body.data.failure).toBeNull();
 });
 
+describe('policy tells what was decided when the refund was created', () => {
+  const day = 24 * 60 * 60 * 1000;
+  const decided = async (id: string) => (await get(id, '?include=policy')).body.data.policy;
+
+  test.each<[policy: object, decision: string]>([
+    [{ windowDays: 90 }, 'allowed'],
+    [{ approvalAbove: { api: 999 } }, 'approval_required'],
+    [{ windowDays: 30 }, 'not_blocked'],
+    [{ windowDays: 30, approvalAbove: { api: 0 } }, 'not_blocked'],
+  ])('under %j: %s', async (policy, decision) => {
+    await storePolicies(service, { name: 'First', ...policy });
+    const id = await create({ createdAt: new Date(Date.now() - 60 * day).toISOString() });
+    // Later changes of the policies change nothing.
+    await storePolicies(service, { name: 'Second' });
+    expect(await decided(id)).toEqual({ name: 'First', decision });
+    const [first] = (await service.call('GET', `/v1/refunds/${id}/events`)).body.data;
+    expect(first.data.refund).not.toHaveProperty('policy');
+  });
+
+  test('and is null when no policy matches', async () => {
+    await storePolicies(service, { match: { currencies: ['jpy'] } });
+    expect(await decided(await create())).toBeNull();
+  });
+});
+
 test('a refund has exactly its 13 fields and those that were asked for', async () => {
   const id = await accepted();
   const fields = async (query: string) => Object.keys((await get(id, query)).body.data);
@@ -125,6 +151,6 @@ test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused'
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([
     400,
-    'include: must be some of: failure, cancellable, arrival; repeat it or separate them by commas',
+    'include: must be some of: failure, cancellable, arrival, policy; repeat it or separate them by commas',
   ]);
 });

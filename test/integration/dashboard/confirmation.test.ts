@@ -19,7 +19,7 @@ const question = "Confirm that it's you";
 /** Forms of the settings, the policies and the second factor that need no confirmation, and why. */
 const exceptions: Record<string, string> = {
   '/settings/accounts/:processor/test': 'it changes nothing',
-  '/policies/preview': 'it changes nothing',
+  '/policies/replay': 'it changes nothing',
 };
 
 let owner: DashboardMember;

@@ -67,7 +67,7 @@ async function opened(name: string | null, values: Record<string, string> = {}):
 const formIn = ({ text }: Pick<Page, 'text'>) => sentForm(text, /action="[^"]*\/policies"/);
 const without = (form: SentField[], names: string[]) => form.filter(([name]) => !names.includes(name));
 
-const send = (path: '' | '/preview' | '/delete', form: SentField[]): Promise<Page> =>
+const send = (path: '' | '/replay' | '/delete' | '/block', form: SentField[]): Promise<Page> =>
   admin.post(`${base}/policies${path}`, form);
 
 async function createRefund(): Promise<string> {
@@ -86,8 +86,8 @@ describe('the cards', () => {
     const { text } = await (await signInMember(service, 'viewer')).visitor.get(`${base}/policies`);
     expect(text.indexOf('Everything &quot;said&quot;')).toBeGreaterThan(0);
     expect(text.indexOf('Nothing said')).toBeGreaterThan(text.indexOf('Everything &quot;said&quot;'));
-    expect(text).toContain('none (final sale)');
-    expect(text).not.toMatch(/Add policy|policies\/(edit|delete)/);
+    expect(text).toContain('Final sale: no refunds.');
+    expect(text).not.toMatch(/Add policy|policies\/(edit|delete|block)/);
   });
 
   test.each([
@@ -104,9 +104,12 @@ describe('the cards', () => {
     };
     await store({ name: 'A', priority: 1, match, ...rules });
     const { text } = await admin.get(`${base}/policies`);
-    expect(text).toContain(`from ${words}, up to ${words}<`);
-    expect(text).toContain(`${words} in 24 hours, ${words} per requester in 24 hours<`);
-    expect(text).toContain(`API above ${words}, dashboard above ${words} per requester in 24 hours<`);
+    expect(text).toContain(`from ${words}, up to ${words} (priority 1).<`);
+    expect(text).toContain(`${words} in 24 hours, ${words} per requester in 24 hours.<`);
+    expect(text).toContain(`Refunds above ${words} by API need an approval.<`);
+    expect(text).toContain(
+      `in the dashboard need an approval once those of their requester come to more than ${words} in 24 hours.<`,
+    );
   });
 
   test('mark policies after one that applies to every refund as never applied', async () => {
@@ -197,7 +200,7 @@ describe('the form of a policy', () => {
     [{ 'match.metadata': '{"a": {}}' }, 'match.metadata', 'Must be a string, a number or a boolean.'],
     [{ 'match.processors': 'paypal' }, 'match.processors', 'Unknown processor'],
   ])('rejects %j at the field and keeps what was entered', async (values, field, words) => {
-    for (const path of ['', '/preview'] as const) {
+    for (const path of ['', '/replay'] as const) {
       const page = await send(path, await opened(empty.name, values));
       expect(page.status).toBe(400);
       expect(page.text).toContain('Fix the highlighted fields.');
@@ -263,7 +266,7 @@ describe('deleting a policy', () => {
 });
 
 describe('a concurrent change', () => {
-  test.each(['', '/preview'] as const)('is not overwritten by an older form sent to %j', async (path) => {
+  test.each(['', '/replay'] as const)('is not overwritten by an older form sent to %j', async (path) => {
     const form = await opened(empty.name, { windowDays: '7' });
     await store({ ...full, windowDays: 99 }, empty);
     const late = await send(path, form);
@@ -318,33 +321,67 @@ describe('a concurrent change', () => {
   });
 });
 
-describe('a preview', () => {
+describe('blocking what a policy denies', () => {
+  const nothingIsBlocked = 'Nothing is blocked by API or in the dashboard.';
+  const open = { name: 'Open', priority: 1, windowDays: 30 };
+  const page = async () => (await admin.get(`${base}/policies`)).text;
+  const blockForm = async (initiator: string) => {
+    const dialog = (await page())
+      .split('<dialog')
+      .find((each) => each.startsWith(` id="block-0-${initiator}"`));
+    return sentForm(`<dialog${dialog}`, /policies\/block"/);
+  };
+
+  test('is one confirmed click for each way in which nothing is blocked, which the page says', async () => {
+    await store(open, empty);
+    expect(await page()).toContain(nothingIsBlocked);
+    expect(await page()).toContain('is blocked by agents, and not blocked by API and in the dashboard.<');
+    expect((await send('/block', await blockForm('api'))).status).toBe(303);
+    expect(await stored()).toEqual(parsed({ ...open, enforce: { api: true } }, empty));
+    expect(await page()).not.toContain(nothingIsBlocked);
+    expect(await blockForm('api')).toEqual([]);
+    await send('/block', await blockForm('dashboard'));
+    expect(await page()).toContain('What it denies is blocked by API, in the dashboard, by agents.<');
+  });
+
+  test('is refused after a concurrent change, and for another way', async () => {
+    await store(open, empty);
+    const form = await blockForm('api');
+    const other = [...without(form, ['initiator']), ['initiator', 'mcp'] as SentField];
+    expect((await send('/block', other)).status).toBe(409);
+    await store({ ...open, windowDays: 99 }, empty);
+    expect((await send('/block', form)).status).toBe(409);
+    expect(await stored()).toEqual(parsed({ ...open, windowDays: 99 }, empty));
+  });
+});
+
+describe('a replay', () => {
   const blocked = { finalSale: true, enforce: { api: true } };
   const approval = { approvalAbove: { api: 1_000 } };
 
-  test.each<[stored: object, edited: Record<string, string>, outcomes: [now: string, then: string]]>([
-    [{}, { windowDays: '5' }, ['Allowed', 'Allowed']],
-    [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Requires approval']],
-    [{}, { finalSale: 'yes' }, ['Allowed', 'Advised against']],
-    [
-      { finalSale: true, ...approval },
-      { 'enforce.api': 'yes' },
-      ['Advised against, requires approval', 'Blocked'],
-    ],
-    [blocked, { 'enforce.api': '' }, ['Blocked', 'Advised against']],
-  ])('of %j edited to %j compares the outcomes %j and saves nothing', async (rules, edited, outcomes) => {
+  test.each<[stored: object, edited: Record<string, string>, outcomes: string[]]>([
+    [{}, { windowDays: '5' }, []],
+    [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Needs an approval']],
+    [{}, { finalSale: 'yes' }, ['Allowed', 'Denied, not blocked']],
+    [{ finalSale: true, ...approval }, { 'enforce.api': 'yes' }, ['Needs an approval', 'Blocked']],
+    [blocked, { 'enforce.api': '' }, ['Blocked', 'Denied, not blocked']],
+    [blocked, { windowDays: '5' }, ['Blocked']],
+  ])('of %j edited to %j shows the outcomes %j and saves nothing', async (rules, edited, outcomes) => {
     await store(empty);
     const id = await createRefund();
     const current = { ...empty, ...rules };
     await store(current);
-    const page = await send('/preview', await opened(empty.name, edited));
+    const page = await send('/replay', await opened(empty.name, edited));
     expect(page.status).toBe(200);
-    const row = page.text.split('<tr>').find((each) => each.includes(id)) ?? '';
-    const badges = [...row.matchAll(/class="badge"[^>]*>([^<]+)</g)].map(([, words]) => words);
+    const entry = page.text.split('<li class="stack-tight">').find((each) => each.includes(id)) ?? '';
+    const badges = [...entry.matchAll(/class="badge"[^>]*>([^<]+)</g)].map(([, words]) => words);
     expect(badges).toEqual(outcomes);
-    const [, different, all] = /(\d+) of the latest (\d+) refunds would/.exec(page.text) ?? [];
-    expect(different).toBe(outcomes[0] === outcomes[1] ? '0' : all);
-    for (const entry of Object.entries(edited)) expect(formIn(page)).toContainEqual(entry);
+    const all = await service.deps.db.refund.count();
+    expect(page.text).toContain(`${outcomes.length === 2 ? all : 0} would get a different decision`);
+    expect(page.text).toContain(
+      `Would have blocked ${outcomes.at(-1) === 'Blocked' ? all : 0} of ${all} test refunds`,
+    );
+    for (const field of Object.entries(edited)) expect(formIn(page)).toContainEqual(field);
     expect(await stored()).toEqual(parsed(current));
   });
 });

@@ -50,7 +50,7 @@ describe('a visitor without a session', () => {
   const shown = '/dashboard/org_x/test/refunds?q=a+b&status=failed';
   test.each([
     ['GET', 'refunds/results', `https://refunds.example.com${shown}#latest`, shown],
-    ['POST', 'policies/preview', `https://refunds.example.com${shown}`, shown],
+    ['POST', 'policies/replay', `https://refunds.example.com${shown}`, shown],
     ['GET', 'refunds/results', 'nonsense', '/dashboard'],
     ['GET', 'refunds/results', 'https://example.com//elsewhere.example.com/', '/dashboard'],
     ['GET', 'refunds/results', 'https://example.com/v1/refunds', '/dashboard'],

@@ -38,7 +38,7 @@ describe.each(['signed out', 'a member'] as const)('for a visitor who is %s', (w
   });
 
   test('an address that only accepts forms responds with a page', async () => {
-    for (const url of ['/dashboard/sign-out', '/dashboard/you/password', `${base}/policies/preview`]) {
+    for (const url of ['/dashboard/sign-out', '/dashboard/you/password', `${base}/policies/replay`]) {
       const page = await open(url);
       expect(page, url).toMatchObject({ status: 405, headers: { allow: 'POST' } });
       expectPage(page);
@@ -68,7 +68,7 @@ describe.each(['signed out', 'a member'] as const)('for a visitor who is %s', (w
 });
 
 test('responds to members and others alike', async () => {
-  for (const url of [`${base}/settings/nothing/more`, `${base}/policies/preview`]) {
+  for (const url of [`${base}/settings/nothing/more`, `${base}/policies/replay`]) {
     const pages = await Promise.all(Object.values(visitors).map((each) => each.get(url)));
     const [one, other] = pages.map(({ text }) => text.replace(/req_[0-9a-z]+/, ''));
     expect(one).toBe(other);

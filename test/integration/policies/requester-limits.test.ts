@@ -3,8 +3,7 @@ import { closeDependencies, type Dependencies, openDependencies } from '#shared/
 import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import { openLog } from '#shared/platform/log.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
-import { previewPolicies } from '#shared/policies/preview.ts';
-import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
@@ -219,21 +218,4 @@ describe('requests of two payments that are decided at the same moment', () => {
     const outcomes = await Promise.all(requests.map((asked) => outcomeOf(asked)));
     expect(outcomes).toEqual(repeated([6, 'processing']));
   });
-});
-
-test('a preview counts what the requester had requested before', async () => {
-  await storePolicies(service, {});
-  await oneByOne(await byKey(), 4);
-  const [policy] = await listPolicies(service.deps.db, service.organization.id);
-  if (policy === undefined) throw new Error('There is no policy');
-  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
-  const edited = [{ ...policy, approvalAbovePerRequesterDay: { api: 2_000n } }];
-  const { refunds } = await previewPolicies(service.deps.db, owner, { current: [policy], edited });
-  const latest = refunds.slice(0, 4).map((each) => [each.current, each.edited]);
-  expect(latest.map((verdicts) => verdicts.map(({ approvalRequired }) => approvalRequired))).toEqual([
-    [false, true],
-    [false, true],
-    [false, false],
-    [false, false],
-  ]);
 });

@@ -103,7 +103,7 @@ const filters = 'transactionId=ch_1&reason=other&amountMin=1&createdAfter=2020-0
 
 test.each([
   ['gets a refund', 'refunds/ID'],
-  ['gets a refund with all that may be included', 'refunds/ID?include=failure,cancellable,arrival'],
+  ['gets a refund with all that may be included', 'refunds/ID?include=failure,cancellable,arrival,policy'],
   ['lists refunds', 'refunds'],
   ['lists refunds after another', 'refunds?after=ID'],
   ['lists refunds with filters', `refunds?${filters}`],

@@ -207,12 +207,12 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await page.locator('.problem').waitFor();
       },
     },
-    'policies-preview': {
+    'policies-replay': {
       arrive: async (page) => {
         await page.goto(`${stage.base}/policies/edit?name=Electronics`);
         await page.getByLabel('Refund window (days)').fill('1');
-        await page.getByRole('button', { name: 'Preview' }).click();
-        await page.getByRole('heading', { name: 'Preview' }).waitFor();
+        await page.getByRole('button', { name: 'Replay' }).click();
+        await page.getByRole('heading', { name: 'Replay of the last 90 days' }).waitFor();
       },
     },
     'policies-delete': {

@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { readHealth } from '#shared/health/read-health.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
-import { previewPolicies } from '#shared/policies/preview.ts';
+import { replayPolicies } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { acceptedWithin, findCandidates } from '#shared/reconciliation/our-refunds.ts';
@@ -131,9 +131,13 @@ export function stepsOf(
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
     },
     'a payment with its refunds': get('/v1/payments/:payment'),
-    'a preview': async () => {
-      const current = await listPolicies(db, owner.organizationId);
-      await previewPolicies(db, owner, { current, edited: current });
+    'a replay': {
+      // 100 refunds, those of the day before them, and the others of their payments.
+      rows: 2_000,
+      run: async () => {
+        const current = await listPolicies(db, owner.organizationId);
+        await replayPolicies(deps, owner, { current, proposed: current }, 100);
+      },
     },
     'an approval and a rejection': async () => {
       await usePolicy({ approvalAbove: { api: 0 } });

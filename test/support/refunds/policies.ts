@@ -4,9 +4,22 @@ import {
   type PolicyFacts,
   type PolicyInput,
   policySchema,
-  summaryOf,
+  type RefundSummary,
   type Velocity,
 } from '#shared/policies/policy.ts';
+import { holdsReservation, type RefundStatus } from '#shared/refunds/model/states.ts';
+
+/** Sums up the refunds that have neither failed nor been cancelled. */
+export function summaryOf(
+  refunds: readonly { amount: bigint; status: RefundStatus; createdAt: Date }[],
+): RefundSummary {
+  const live = refunds.filter(({ status }) => holdsReservation(status));
+  return {
+    count: live.length,
+    amount: live.reduce((sum, { amount }) => sum + amount, 0n),
+    lastAt: live.length === 0 ? null : new Date(Math.max(...live.map(({ createdAt }) => +createdAt))),
+  };
+}
 
 /** When the payment of `facts` was made. */
 export const charged = new Date('2026-01-01T12:00:00.000Z');

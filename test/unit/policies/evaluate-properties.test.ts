@@ -1,14 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluatePolicies, tracePolicies } from '#shared/policies/evaluate.ts';
-import {
-  type Policy,
-  type PolicyFacts,
-  type PolicyInput,
-  policySchema,
-  summaryOf,
-} from '#shared/policies/policy.ts';
-import { charged, later, type Status } from '../../support/refunds/policies.ts';
+import { type Policy, type PolicyFacts, type PolicyInput, policySchema } from '#shared/policies/policy.ts';
+import { charged, later, type Status, summaryOf } from '../../support/refunds/policies.ts';
 
 const cents = fc.bigInt({ min: 1n, max: 300n });
 const fewCents = fc.integer({ min: 1, max: 300 });

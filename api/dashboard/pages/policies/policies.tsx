@@ -3,9 +3,10 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { blockable, fileWithBlocking } from '#shared/policies/enforcement.ts';
 import { type Policy, policySchema } from '#shared/policies/policy.ts';
 import { digestPolicies } from '#shared/policies/policy-file.ts';
-import { type Preview, previewPolicies } from '#shared/policies/preview.ts';
+import { type Replay, replayPolicies } from '#shared/policies/replay.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
@@ -23,7 +24,7 @@ import {
 } from './entered-policy.ts';
 import { PolicyCards } from './policy-cards.tsx';
 import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
-import { PreviewCard } from './preview-card.tsx';
+import { ReplayCard } from './replay-card.tsx';
 
 const admin = { config: { role: 'admin' } } as const;
 const confirmed = { config: { role: 'admin', confirm: true } } as const;
@@ -79,34 +80,50 @@ function changeRoutes(scope: Api, deps: ApiDependencies): void {
     return outcome === 'saved' ? toPolicies(reply, context) : sendConflict(reply, form);
   });
 
-  scope.post('/policies/preview', admin, async (request, reply) => {
+  scope.post('/policies/replay', admin, async (request, reply) => {
     const form = readForm(request);
     const { context, basedOn, policy, replaces } = form;
     const current = await listPolicies(deps.db, context.organization.id);
     const reading = checkEnteredPolicy(current, policy, replaces);
     if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
     if (digestPolicies(current) !== basedOn) return sendConflict(reply, form);
-    const edited = reading.value;
-    return sendForm(reply, form, await previewPolicies(deps.db, context.owner, { current, edited }));
+    const { whileWaiting } = request.deps;
+    const sets = { current, proposed: reading.value };
+    return sendForm(reply, form, await replayPolicies({ ...deps, whileWaiting }, context.owner, sets));
   });
 
-  scope.post('/policies/delete', confirmed, async (request, reply) => {
+  /** Changes the stored policies by a button of a card. */
+  const change = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    fileOf: (stored: readonly Policy[], name: string) => object | null,
+  ) => {
     const context = contextOf(request);
-    const deleted = entered(request.body, 'name');
     const outcome = await changePolicies(deps, {
       organizationId: context.organization.id,
       actor: context.actor,
       basedOn: entered(request.body, 'basedOn'),
-      change: (policies) => {
-        const kept = policies.filter(({ name }) => name !== deleted);
-        // Renamed or deleted since the page was opened.
-        if (kept.length === policies.length) return null;
-        return { policies: kept.map((each) => policySchema.encode(each)) };
-      },
+      change: (stored) => fileOf(stored, entered(request.body, 'name')),
     });
     if (outcome === 'saved') return toPolicies(reply, context);
     const policies = await listPolicies(deps.db, context.organization.id);
     return sendPage(reply.code(409), <PoliciesPage {...{ context, policies }} problem={conflict} />);
+  };
+
+  scope.post('/policies/delete', confirmed, (request, reply) =>
+    change(request, reply, (stored, deleted) => {
+      const kept = stored.filter(({ name }) => name !== deleted);
+      // Renamed or deleted since the page was opened.
+      if (kept.length === stored.length) return null;
+      return { policies: kept.map((each) => policySchema.encode(each)) };
+    }),
+  );
+
+  scope.post('/policies/block', confirmed, (request, reply) => {
+    const initiator = blockable.find((each) => each === entered(request.body, 'initiator'));
+    return change(request, reply, (stored, name) =>
+      initiator === undefined ? null : fileWithBlocking(stored, name, initiator),
+    );
   });
 }
 
@@ -139,13 +156,15 @@ function readForm(request: FastifyRequest): PolicyFormProps {
   return { context: contextOf(request), basedOn, replaces, policy: readEnteredPolicy(body) };
 }
 
-function sendForm(reply: FastifyReply, form: PolicyFormProps, preview?: Preview): FastifyReply {
+function sendForm(reply: FastifyReply, form: PolicyFormProps, replay?: Replay): FastifyReply {
   const { context, replaces } = form;
   return sendPage(
     reply,
     <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
-      <PolicyForm {...form} />
-      {preview === undefined ? null : <PreviewCard context={context} preview={preview} />}
+      <div class="columns">
+        <PolicyForm {...form} />
+        {replay === undefined ? null : <ReplayCard context={context} replay={replay} />}
+      </div>
     </Frame>,
   );
 }

@@ -1,10 +1,11 @@
+import { type Blockable, blocksNothing, canDeny } from '#shared/policies/enforcement.ts';
 import { countOf } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
-import { Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
+import { Notice } from '../../components/notice.tsx';
 import type { Context } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { processorWord, reasonWords } from '../../words/words.ts';
@@ -19,30 +20,49 @@ export interface PolicyCardsProps {
   isEditable: boolean;
 }
 
-/** One card per policy, with what it says and the actions of an admin. */
+const initiators: Readonly<Record<InitiatedBy, string>> = {
+  api: 'by API',
+  dashboard: 'in the dashboard',
+  mcp: 'by agents',
+};
+
+/** One card per policy, with what it says in sentences and the actions of an admin. */
 export function PolicyCards(props: PolicyCardsProps) {
   const { policies, isEditable } = props;
   const catchAll = policies.findIndex(({ match }) => Object.keys(match).length === 0);
   return (
-    <ol class="stack">
-      {policies.map((policy, index) => (
-        <li key={policy.name} class="card stack-tight">
-          <div class="spread">
-            <div class="row">
-              <h2>{policy.name}</h2>
-              {catchAll !== -1 && index > catchAll ? <Badge tone="warn">Never applied</Badge> : null}
+    <>
+      {blocksNothing(policies) ? (
+        <Notice tone="warn">
+          <strong>Nothing is blocked by API or in the dashboard.</strong> Refunds that these policies deny are
+          created all the same. {isEditable ? 'Choose Block on a policy to change that.' : null}
+        </Notice>
+      ) : null}
+      <ol class="stack">
+        {policies.map((policy, index) => (
+          <li key={policy.name} class="card stack-tight">
+            <div class="spread">
+              <div class="row">
+                <h2>{policy.name}</h2>
+                {catchAll !== -1 && index > catchAll ? <Badge tone="warn">Never applied</Badge> : null}
+              </div>
+              {isEditable ? <Actions {...props} policy={policy} id={`delete-${index}`} /> : null}
             </div>
-            {isEditable ? <Actions {...props} policy={policy} id={`delete-${index}`} /> : null}
-          </div>
-          {catchAll !== -1 && index > catchAll ? (
-            <p class="small muted">
-              “{policies[catchAll]?.name}” applies to every refund and is checked first.
-            </p>
-          ) : null}
-          <Facts facts={linesOf(policy)} />
-        </li>
-      ))}
-    </ol>
+            {catchAll !== -1 && index > catchAll ? (
+              <p class="small muted">
+                “{policies[catchAll]?.name}” applies to every refund and is checked first.
+              </p>
+            ) : null}
+            <ul>
+              {sentencesOf(policy).map((sentence) => (
+                <li key={sentence}>{sentence}</li>
+              ))}
+            </ul>
+            {isEditable ? <BlockActions {...props} policy={policy} id={`block-${index}`} /> : null}
+          </li>
+        ))}
+      </ol>
+    </>
   );
 }
 
@@ -57,15 +77,11 @@ function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsPr
       {/* The last policy cannot be deleted. */}
       {policies.length === 1 ? null : (
         <Confirm
-          id={id}
-          action="Delete"
-          title={`Delete “${name}”?`}
+          {...{ id, context, action: 'Delete', title: `Delete “${name}”?` }}
           kind="danger"
-          context={context}
           to="/policies/delete"
         >
-          <input type="hidden" name="basedOn" value={basedOn} />
-          <input type="hidden" name="name" value={name} />
+          <Target {...{ basedOn, name }} />
           <p>The other policies decide new refunds in test and live. Existing refunds don't change.</p>
         </Confirm>
       )}
@@ -73,25 +89,69 @@ function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsPr
   );
 }
 
-type Line = [name: string, words: string];
+/** Makes the denials of a policy binding, for each way in which they are not. */
+function BlockActions({ context, basedOn, policy, id }: ActionsProps) {
+  const { name, enforce } = policy;
+  const open = (['api', 'dashboard'] as const satisfies Blockable[]).filter((each) => !enforce[each]);
+  if (open.length === 0 || !canDeny(policy)) return null;
+  return (
+    <div class="row">
+      {open.map((initiator) => (
+        <Confirm
+          key={initiator}
+          {...{ context, id: `${id}-${initiator}`, action: `Block ${initiators[initiator]}` }}
+          title={`Block what “${name}” denies ${initiators[initiator]}?`}
+          kind="primary"
+          to="/policies/block"
+        >
+          <Target {...{ basedOn, name }} />
+          <input type="hidden" name="initiator" value={initiator} />
+          <p>
+            New refunds {initiators[initiator]} that this policy denies are refused, in test and live. To see
+            which ones of the last 90 days it would have blocked, edit the policy and choose Replay.
+          </p>
+        </Confirm>
+      ))}
+    </div>
+  );
+}
 
-/** What a policy says, line by line. */
-function linesOf(policy: Policy): Line[] {
-  const { priority, finalSale, windowDays } = policy;
-  const head: Line[] = [
-    ['Priority', priority.toString()],
-    ['Applies to', matchInWords(policy)],
-  ];
-  if (finalSale) return [...head, ['Refunds', 'none (final sale)'], enforcementOf(policy)];
-  const limits = limitsOf(policy);
-  const approvals = approvalsOf(policy);
+function Target({ basedOn, name }: { basedOn: string; name: string }) {
+  return (
+    <>
+      <input type="hidden" name="basedOn" value={basedOn} />
+      <input type="hidden" name="name" value={name} />
+    </>
+  );
+}
+
+/** What a policy says. */
+function sentencesOf(policy: Policy): string[] {
+  const { priority, finalSale, windowDays, match, approvalAbove, approvalAbovePerRequesterDay } = policy;
+  const { currencies } = match;
+  const matches = `Applies to ${matchInWords(policy)} (priority ${priority}).`;
+  if (finalSale) return [matches, 'Final sale: no refunds.', ...blockingOf(policy)];
+  const window = windowDays === null ? 'at any time' : `within ${countOf(windowDays, 'day')} of the charge`;
+  const limits = joined(limitsOf(policy));
   return [
-    ...head,
-    ['Refunds', windowDays === null ? 'at any time' : `within ${countOf(windowDays, 'day')} of the charge`],
-    ...(limits === '' ? [] : ([['Limits', limits]] satisfies Line[])),
-    ...(approvals === '' ? [] : ([['Requires approval', approvals]] satisfies Line[])),
-    enforcementOf(policy),
+    matches,
+    `Refunds ${window}${limits === '' ? '' : `, at most ${limits}`}.`,
+    ...amountsOf(approvalAbove).map(([initiator, amount]) =>
+      amount === 0n
+        ? `Every refund ${initiators[initiator]} needs an approval.`
+        : `Refunds above ${money(amount, currencies)} ${initiators[initiator]} need an approval.`,
+    ),
+    ...amountsOf(approvalAbovePerRequesterDay).map(
+      ([initiator, amount]) =>
+        `Refunds ${initiators[initiator]} need an approval once those of their requester come to more than ${money(amount, currencies)} in 24 hours.`,
+    ),
+    ...blockingOf(policy),
   ];
+}
+
+function amountsOf(thresholds: Policy['approvalAbovePerRequesterDay'] = {}): [InitiatedBy, bigint][] {
+  const entries = Object.entries(thresholds) as [InitiatedBy, bigint | null | undefined][];
+  return entries.flatMap(([initiator, amount]) => (amount == null ? [] : [[initiator, amount]]));
 }
 
 function matchInWords({ match }: Policy): string {
@@ -104,48 +164,40 @@ function matchInWords({ match }: Policy): string {
     amount?.max === undefined ? undefined : `up to ${money(amount.max, currencies)}`,
     ...Object.entries(metadata ?? {}).map(([key, value]) => `${key} is ${value}`),
   ];
-  return joined(conditions) || 'every refund';
+  const words = joined(conditions);
+  return words === '' ? 'every refund' : `refunds with: ${words}`;
 }
 
-function limitsOf({ match: { currencies }, maxPercent, maxAmount, velocity }: Policy): string {
+function limitsOf({ match: { currencies }, maxPercent, maxAmount, velocity }: Policy) {
   const { perTransaction, perDay, perRequesterDay } = velocity;
-  return joined([
+  const days = [
+    [perDay, 'in 24 hours'],
+    [perRequesterDay, 'per requester in 24 hours'],
+  ] as const;
+  return [
     maxPercent === null ? undefined : `${maxPercent} % of the payment`,
     maxAmount === null ? undefined : `${inMoney(maxAmount.amount, maxAmount.currency)} per payment`,
     perTransaction === undefined ? undefined : `${countOf(perTransaction, 'refund')} per payment`,
-    perDay?.count === undefined ? undefined : `${countOf(perDay.count, 'refund')} in 24 hours`,
-    perDay?.amount === undefined ? undefined : `${money(perDay.amount, currencies)} in 24 hours`,
-    perRequesterDay?.count === undefined
-      ? undefined
-      : `${countOf(perRequesterDay.count, 'refund')} per requester in 24 hours`,
-    perRequesterDay?.amount === undefined
-      ? undefined
-      : `${money(perRequesterDay.amount, currencies)} per requester in 24 hours`,
-  ]);
+    ...days.flatMap(([limit, scope]) => [
+      limit?.count === undefined ? undefined : `${countOf(limit.count, 'refund')} ${scope}`,
+      limit?.amount === undefined ? undefined : `${money(limit.amount, currencies)} ${scope}`,
+    ]),
+  ];
 }
 
-const initiators: Record<InitiatedBy, string> = { api: 'API', dashboard: 'dashboard', mcp: 'agents' };
-
-function approvalsOf({ match, approvalAbove, approvalAbovePerRequesterDay = {} }: Policy): string {
-  const inWords = (thresholds: Policy['approvalAbove'], scope: string) =>
-    (Object.entries(thresholds) as [InitiatedBy, bigint | null | undefined][]).map(([initiator, amount]) =>
-      amount == null
-        ? undefined
-        : `${initiators[initiator]} above ${money(amount, match.currencies)}${scope}`,
-    );
-  return joined([
-    ...inWords(approvalAbove, ''),
-    ...inWords(approvalAbovePerRequesterDay, ' per requester in 24 hours'),
-  ]);
-}
-
-function enforcementOf({ enforce }: Policy): Line {
-  const choosing = ['api', 'dashboard'] as const;
-  const wordsFor = (isEnforced: boolean) =>
-    choosing.filter((each) => enforce[each] === isEnforced).map((each) => initiators[each]);
-  const advisory = wordsFor(false).join(' and ');
-  const enforced = `enforced for ${[...wordsFor(true), initiators.mcp].join(', ')}`;
-  return ['Denials', advisory === '' ? enforced : `${enforced}; advisory for ${advisory}`];
+function blockingOf(policy: Policy): string[] {
+  if (!canDeny(policy)) return [];
+  const { api, dashboard } = policy.enforce;
+  const isBlocked: [InitiatedBy, boolean][] = [
+    ['api', api],
+    ['dashboard', dashboard],
+    ['mcp', true],
+  ];
+  const wordsFor = (wanted: boolean) =>
+    isBlocked.flatMap(([initiator, blocks]) => (blocks === wanted ? [initiators[initiator]] : []));
+  const open = wordsFor(false).join(' and ');
+  const blocked = `What it denies is blocked ${wordsFor(true).join(', ')}`;
+  return [open === '' ? `${blocked}.` : `${blocked}, and not blocked ${open}.`];
 }
 
 function joined(parts: readonly (string | undefined)[]): string {

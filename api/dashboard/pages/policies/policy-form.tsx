@@ -66,11 +66,8 @@ const words: Record<PolicyField, { label: string; hint?: string; answers?: [no: 
   'approvalAbovePerRequesterDay.api': { label: 'API, above' },
   'approvalAbovePerRequesterDay.dashboard': { label: 'Dashboard, above' },
   'approvalAbovePerRequesterDay.mcp': { label: 'Agents, above' },
-  'enforce.api': { label: 'API refunds', answers: ['Advisory: can be created', 'Enforced: blocked'] },
-  'enforce.dashboard': {
-    label: 'Dashboard refunds',
-    answers: ['Advisory: can be created', 'Enforced: blocked'],
-  },
+  'enforce.api': { label: 'By API', answers: ['Not blocked', 'Blocked'] },
+  'enforce.dashboard': { label: 'In the dashboard', answers: ['Not blocked', 'Blocked'] },
 };
 
 export interface PolicyFormProps {
@@ -114,19 +111,19 @@ export function PolicyForm(props: PolicyFormProps) {
       <Limits form={form} />
       <Approvals form={form} />
       <Group
-        legend="When the policy denies a refund"
-        note="Refunds by agents and with agent keys are always blocked."
+        legend="Refunds that the policy denies"
+        note="Not blocked means that they are created all the same. By agents and with agent keys they are always blocked."
       >
         <Fields form={form} names={['enforce.api', 'enforce.dashboard']} />
       </Group>
       <div class="row">
         <Submit kind="primary">Save</Submit>
-        <Submit formAction={`${context.base}/policies/preview#preview`}>Preview</Submit>
+        <Submit formAction={`${context.base}/policies/replay#replay`}>Replay</Submit>
         <ButtonLink to={`${context.base}/policies`}>Cancel</ButtonLink>
       </div>
       <p class="small muted">
-        Saving affects new refunds in test and live at once. Preview shows the effect on the latest{' '}
-        {context.environment} refunds and saves nothing.
+        Saving affects new refunds in test and live at once. Replay shows what the policy would have decided
+        about the {context.environment} refunds of the last 90 days, and saves nothing.
       </p>
     </form>
   );

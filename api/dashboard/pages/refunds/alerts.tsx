@@ -1,3 +1,4 @@
+import { approvalReasons, denialReason, type StoredDecision } from '#shared/policies/decision.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
@@ -9,20 +10,31 @@ interface AlertsProps {
   refund: RefundWithWork;
   /** True when the refund may have moved money although it failed. */
   isUncertain: boolean;
+  /** What was decided when it was created. */
+  decision: StoredDecision;
 }
 
 /** Notices about a refund: awaiting approval, failed, flagged or being cancelled, and what to do. */
-export function Alerts({ refund, isUncertain }: AlertsProps) {
+export function Alerts({ refund, isUncertain, decision }: AlertsProps) {
   const { status, failureCode, failureMessage, work } = refund;
   const flag = flagOf(work);
+  const denial = denialReason(decision);
   const words = flag === null ? null : wordsFor(flag.reason, flag.facts, processorWord(refund.processor));
   return (
     <>
       {status === 'pending' ? (
         <Notice tone="warn">
           <strong>Awaiting approval.</strong> It is sent after approval.
+          {approvalReasons(decision, refund.currency).map((sentence) => (
+            <p key={sentence}>{sentence}</p>
+          ))}
         </Notice>
       ) : null}
+      {denial === null ? null : (
+        <Notice tone="warn">
+          <strong>Denied by policy, not blocked.</strong> {denial}
+        </Notice>
+      )}
       {status === 'failed' ? (
         <Notice tone="bad">
           <strong>Failed: {failureMessage ?? 'the processor gave no reason.'}</strong>

@@ -154,7 +154,7 @@ function PolicyDecision({ verdict }: { verdict: PolicyVerdict }) {
     ? (['good', 'Allowed by policy'] as const)
     : enforced
       ? (['bad', 'Denied by policy'] as const)
-      : (['warn', 'The policy advises against this refund. You can still create it.'] as const);
+      : (['warn', 'Denied by policy, not blocked. You can still create it.'] as const);
   return (
     <Notice tone={tone}>
       <strong>{heading}</strong>

@@ -5,6 +5,7 @@ import { remainingOf } from '#shared/payments/payment.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import type { Payment, RefundEvent } from '#shared/platform/database.ts';
+import { readDecision } from '#shared/policies/decision.ts';
 import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import { openAttempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
@@ -121,7 +122,7 @@ function State({ context, detail, unfinished = null }: DetailProps) {
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts refund={refund} isUncertain={isUncertain} />
+        <Alerts {...{ refund, isUncertain }} decision={readDecision(first?.detail)} />
         <Decisions {...{ context, refund, unfinished, approvalRefusal }} />
         <div class="columns">
           <RefundFacts refund={refund} who={who} />

@@ -137,7 +137,7 @@ test('reads the amount in the decimals of its currency', async () => {
 describe('the review of a refund', () => {
   test.each([
     ['requires approval', { approvalAbove: { dashboard: 1_000 } }, /approval|approve it/],
-    ['is advised against', { finalSale: true }, /The policy advises against this refund\./],
+    ['is denied but not blocked', { finalSale: true }, /Denied by policy, not blocked\./],
   ])('that %s says so, and offers to create it', async (_what, rules, words) => {
     await storePolicies(service, rules);
     const { text } = await review(refundOf(await newPayment(service)));

@@ -59,7 +59,7 @@ async function pendingRefund(): Promise<Refund> {
 
 /** The buttons that open a dialog, by the dialog's id. */
 const offered = (text: string) =>
-  new Set([...text.matchAll(/commandfor="(\w+)"(?! command="close")/g)].map(([, id]) => id));
+  new Set([...text.matchAll(/commandfor="(?!search)(\w+)"(?! command="close")/g)].map(([, id]) => id));
 
 const byPerson = () => ({ actor: `user:${person.userId}` });
 
@@ -69,6 +69,9 @@ describe('a refund that awaits approval', () => {
     const text = await textOf(refund);
     expect(offered(text)).toEqual(new Set(['approve', 'reject']));
     expect(text).toMatch(/Policy:<\/span> Ask</);
+    expect(text).toMatch(
+      /The policy “Ask” requires approval when the refunds of a payment come to more than [\d.]+ USD\. With this one they come to 60\.00 USD\./,
+    );
     await expectDone(refund, 'approve', {}, 'approved');
     const { text: shown } = await person.visitor.get(`${pageOf(refund)}?done=approved`);
     expect(shown).toContain('Refund approved. It is being sent.');
