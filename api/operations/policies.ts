@@ -89,7 +89,7 @@ const outcomeSchema = z.enum(policyOutcomes).meta({
 
 const outcomeCounts = (description: string) =>
   z
-    .record(z.enum(policyOutcomes), z.int())
+    .object({ allowed: z.int(), not_blocked: z.int(), approval_required: z.int(), blocked: z.int() })
     .meta({ description: `How many refunds come to each outcome ${description}.` });
 
 const exampleOutcomes = { allowed: 355, not_blocked: 0, approval_required: 0, blocked: 0 };

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { capitalized } from '../http/forms.ts';
+import type { Choices } from '../words/words.ts';
 import {
   CheckboxesField,
   CheckboxField,
-  type Choices,
   type FormState,
   JsonField,
   SelectField,

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { passwordLength } from '#shared/people/sign-in/passwords.ts';
 import { entered, enteredList, type FormProblems } from '../http/forms.ts';
+import type { Choices } from '../words/words.ts';
 import { ButtonLink, Submit } from './button.tsx';
 
 /** The CSRF token of a form. */
@@ -162,9 +163,6 @@ export function JsonField({ form: { body, problems } = emptyForm, name, label, h
     </Field>
   );
 }
-
-/** Values with their words, in display order. */
-export type Choices = readonly (readonly [value: string, words: string])[];
 
 interface SelectFieldProps extends NamedFieldProps {
   choices: Choices;

@@ -2,8 +2,10 @@ import { parse } from 'bowser';
 import { currencies } from '#shared/money/money.ts';
 import { processorKinds, processorNames } from '#shared/processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '#shared/refunds/model/reasons.ts';
-import type { Choices } from '../components/form.tsx';
 import { capitalized } from '../http/forms.ts';
+
+/** Values with their words, in display order. */
+export type Choices = readonly (readonly [value: string, words: string])[];
 
 /** The labels of refund reasons. */
 export const reasonWords: Record<RefundReason, string> = {

@@ -134,6 +134,7 @@ export function stepsOf(
     'a replay': {
       // 100 refunds, those of the day before them, and the others of their payments.
       rows: 2_000,
+      pages: 3_000,
       run: async () => {
         const current = await listPolicies(db, owner.organizationId);
         await replayPolicies(deps, owner, { current, proposed: current }, 100);

@@ -4,10 +4,11 @@ import { managedRoles, roles } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Fields } from '../../components/fields.tsx';
-import { type Choices, Form, type FormState } from '../../components/form.tsx';
+import { Form, type FormState } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Moment } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
+import type { Choices } from '../../words/words.ts';
 import { ShownOnce } from './settings-frame.tsx';
 
 interface InvitationsProps {

@@ -67,7 +67,7 @@ async function expectSignedOut(visitor: DashboardVisitor): Promise<void> {
 
 /** Reads the QR code of a page as a camera does, at five pixels per module. */
 function textInQrCode(page: string): string {
-  const [, size = '0'] = /viewBox="0 0 (\d+) \d+"/.exec(page) ?? [];
+  const [, size = '0'] = /viewBox="0 0 (\d+) \d+"(?:(?!<svg).)*h1v1h-1z/s.exec(page) ?? [];
   const width = Number(size) * 5;
   const data = new Uint8Array(width * width * 4).fill(255);
   for (const [, x, y] of page.matchAll(/M(\d+) (\d+)h1v1h-1z/g)) {
