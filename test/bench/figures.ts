@@ -5,17 +5,17 @@ import { type Pipeline, registerPayment } from './pipelines.ts';
 import { createRefund } from './requests.ts';
 import { type Figure, percentile } from './results.ts';
 
-/** What each answer of a load costs, until everything that follows is done. @param what was asked for. */
-export function costsOf({ service, naked }: Both<Measured>, what: 'refund' | 'webhook'): Figure[] {
+/** What each refund of a load costs, until everything that follows is done. */
+export function costsOf({ service, naked }: Both<Measured>): Figure[] {
   const cost = (title: string, of: keyof Measured['used'], digits: number): Figure => ({
     title,
     service: service.used[of] / service.answered,
     naked: naked.used[of] / naked.answered,
     digits,
   });
-  const time = `processor time per ${what}`;
+  const time = 'processor time per refund';
   return [
-    cost(`statements per ${what}, under load`, 'statements', 1),
+    cost('statements per refund, under load', 'statements', 1),
     cost(`${time}, API, ms`, 'api', 2),
     cost(`${time}, worker, ms`, 'worker', 2),
     cost(`${time}, PostgreSQL, ms`, 'postgres', 2),

@@ -3,17 +3,17 @@ import { Client, type Dispatcher } from 'undici';
 /** A request of a load. */
 export type LoadRequest = Dispatcher.RequestOptions;
 
-export interface LoadOptions {
+interface LoadOptions {
   /** The server; only its host and port count. */
   url: string;
   connections: number;
   seconds: number;
   next: () => LoadRequest;
   /** Takes the body of each 200. */
-  onBody?: (body: string) => void;
+  onBody: (body: string) => void;
 }
 
-export interface LoadResult {
+interface LoadResult {
   /** Milliseconds from request to answer, one entry per 200. */
   latencies: number[];
   elapsedMs: number;
@@ -47,7 +47,7 @@ async function drive(
       const body = await answer.body.text();
       if (answer.statusCode === 200) {
         latencies.push(performance.now() - sentAt);
-        onBody?.(body);
+        onBody(body);
         continue;
       }
       refusal = String(answer.statusCode);

@@ -9,13 +9,9 @@ import {
   removeCompiled,
 } from '../support/processes/compiled-service.ts';
 import { findRedisServer } from '../support/stores/redis.ts';
-import { measureBacklog } from './backlog.ts';
 import { measureDeliveries } from './deliveries.ts';
 import { costsOf, measureDelay, processFigures } from './figures.ts';
-import { measureGrowing } from './growing.ts';
-import { measureInbound } from './inbound.ts';
 import { measureLoads, runRequests } from './measure.ts';
-import { measureNeighbours } from './neighbours.ts';
 import { parseOptions, type QueueKind, type RowId } from './options.ts';
 import {
   type Pipeline,
@@ -62,7 +58,7 @@ async function measure(
   conditions: Conditions,
   asked: readonly RowId[],
   compiled: CompiledService,
-): Promise<Results | string> {
+): Promise<Results> {
   const { scenario, queue } = conditions;
   const teardown: Place['teardown'] = [];
   try {
@@ -72,12 +68,7 @@ async function measure(
     const stores = await startStores(conditions, teardown);
     const place = { scenario, ...stores, compiled, folder, teardown };
     say(`${scenario.title}, queue on ${queue}`);
-    if (scenario.rows === 'growing') return await measureGrowing(place, conditions, say);
-    const service = await startService(place);
-    if (scenario.rows === 'backlog') return await measureBacklog(service, conditions, say);
-    if (scenario.rows === 'neighbours') return await measureNeighbours(service, conditions, say);
-    const pipelines = { service, naked: await startNaked(place) };
-    if (scenario.rows === 'inbound') return await measureInbound(pipelines, conditions, say);
+    const pipelines = { service: await startService(place), naked: await startNaked(place) };
     const rows = scenario.rows.filter((row) => asked.includes(row));
     return await measureRows(pipelines, rows, conditions);
   } finally {
@@ -98,11 +89,10 @@ async function measureRows(
   }
   const measured = await measureLoads({
     ...{ pipelines, loads: loadsFor(asked), ...conditions, say },
-    run: (name, load, forSeconds) => runRequests(pipelines[name], load, forSeconds),
   });
   const created = measured.get('create');
   const figures = [
-    ...(created === undefined ? [] : costsOf(created, 'refund')),
+    ...(created === undefined ? [] : costsOf(created)),
     ...(asked.includes('delay') ? await measureDelay(pipelines, seconds) : []),
     ...processFigures(pipelines),
   ];

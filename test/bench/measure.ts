@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { query } from '../support/stores/database-client.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { type LoadOptions, runLoad } from './load.ts';
+import { runLoad } from './load.ts';
 import type { Pipeline } from './pipelines.ts';
 import { processorMs, processorMsWithChildren } from './processor-time.ts';
 import { call, drain, type LoadId } from './requests.ts';
@@ -24,38 +24,36 @@ export type Used = Record<'statements' | 'api' | 'worker' | 'postgres' | 'sandbo
 
 export type Both<T> = Record<'service' | 'naked', T>;
 
-export interface MeasureOptions<Load extends string, Name extends string> {
-  pipelines: Record<Name, Pipeline>;
-  loads: readonly Load[];
-  run: (name: Name, load: Load, seconds: number) => Promise<Measured>;
+export interface MeasureOptions {
+  pipelines: Both<Pipeline>;
+  loads: readonly LoadId[];
   /** How long each load lasts. */
   seconds: number;
   rounds: number;
   say: (line: string) => void;
 }
 
+const names = ['service', 'naked'] as const;
+
 /** Runs every load against the pipelines in turn, so that other work of the machine slows down all. */
-export async function measureLoads<Load extends string, Name extends string>({
+export async function measureLoads({
   pipelines,
   loads,
-  run,
   seconds,
   rounds,
   say,
-}: MeasureOptions<Load, Name>): Promise<Map<Load, Record<Name, Measured>>> {
-  const names = Object.keys(pipelines) as Name[];
+}: MeasureOptions): Promise<Map<LoadId, Both<Measured>>> {
   // Lets V8 compile what long-running processes have compiled.
   for (const load of loads) {
-    for (const name of names) await run(name, load, Math.min(2, seconds));
+    for (const name of names) await runRequests(pipelines[name], load, Math.min(2, seconds));
   }
-  const none = Object.fromEntries(names.map((name) => [name, nothing])) as Record<Name, Measured>;
-  const measured = new Map(loads.map((load) => [load, { ...none }]));
+  const measured = new Map(loads.map((load) => [load, { service: nothing, naked: nothing }]));
   for (let round = 0; round < rounds; round += 1) {
     // The order alternates, because the first pipeline leaves work for the machine behind.
     const order = round % 2 === 0 ? names : names.toReversed();
     for (const [load, results] of measured) {
       for (const name of order) {
-        const result = await run(name, load, seconds);
+        const result = await runRequests(pipelines[name], load, seconds);
         results[name] = sum(results[name], result);
         const perSecond = Math.round((result.answered / result.answeredMs) * 1000);
         say(`round ${round + 1}: ${load} ${name} ${perSecond}/s, ${total(result.refusals)} refused`);
@@ -67,32 +65,23 @@ export async function measureLoads<Load extends string, Name extends string>({
 
 /** Creates or reads refunds, and waits until everything that follows is done. */
 export async function runRequests(pipeline: Pipeline, load: LoadId, seconds: number): Promise<Measured> {
-  const { requests } = pipeline;
+  const { requests, url } = pipeline;
   const isReading = load === 'get' || load === 'list';
-  return await runMeasured(pipeline, {
-    seconds,
-    next: () => requests.next(load),
-    onBody: (body) => isReading || requests.remember(body),
-    creates: !isReading,
-  });
-}
-
-export const connections = 64;
-
-/** Runs a load against a pipeline's API. @param options `creates` when refunds have to complete afterwards. */
-export async function runMeasured(
-  pipeline: Pipeline,
-  { creates = false, ...options }: Omit<LoadOptions, 'url' | 'connections'> & { creates?: boolean },
-): Promise<Measured> {
   const before = await readUsed(pipeline);
   const startedAt = performance.now();
-  const { latencies, elapsedMs, refusals } = await runLoad({ ...options, connections, url: pipeline.url });
-  if (creates) await drain(pipeline);
-  const completedMs = creates ? performance.now() - startedAt : 0;
-  if (creates) await untilQuiet(pipeline);
+  const { latencies, elapsedMs, refusals } = await runLoad({
+    ...{ url, connections, seconds },
+    next: () => requests.next(load),
+    onBody: (body) => isReading || requests.remember(body),
+  });
+  if (!isReading) await drain(pipeline);
+  const completedMs = isReading ? 0 : performance.now() - startedAt;
+  if (!isReading) await untilQuiet(pipeline);
   const used = combine(await readUsed(pipeline), before, (now, then) => now - then);
   return { answered: latencies.length, answeredMs: elapsedMs, latencies, refusals, completedMs, used };
 }
+
+export const connections = 64;
 
 const nothing: Measured = {
   ...{ answered: 0, answeredMs: 0, latencies: [], refusals: {}, completedMs: 0 },

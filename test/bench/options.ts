@@ -13,15 +13,15 @@ export type RowId = (typeof rowIds)[number];
 /** In which conditions both pipelines are measured. */
 export interface Scenario {
   title: string;
-  /** Rows of the main table, of which those that were asked for are measured; the others have tables of their own. */
-  rows: readonly RowId[] | 'inbound' | 'backlog' | 'neighbours' | 'growing';
+  /** Of which those that were asked for are measured. */
+  rows: readonly RowId[];
   /** Not in the main tables, and measured with one queue alone. */
   isFurther: boolean;
   /** The processor's, and an endpoint of the service. */
   webhooks: boolean;
   /** How many completed refunds are in the tables before the run. */
   preload: number;
-  /** Without, no table is analyzed, except by a scenario itself. */
+  /** Without, no table is analyzed. */
   hasStatistics: boolean;
   /** Unless the options say otherwise. */
   seconds: number;
@@ -46,20 +46,7 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   lab: { ...production, title: 'Without webhooks', webhooks: false },
   unanalyzed: { ...further, title: 'A new database without statistics', hasStatistics: false },
   million: { ...further, title: '1,000,000 refunds before the run', preload: 1_000_000 },
-  inbound: { ...further, title: 'Webhooks of the processor alone', rows: 'inbound' },
-  backlog: { ...further, title: '50,000 refunds due at once', rows: 'backlog', hasStatistics: false },
-  neighbours: { ...further, title: 'The trouble of another organization', rows: 'neighbours', rounds: 5 },
 };
-
-/** Measures the service with so many refunds beside itself with ten thousand. */
-const growing = (refunds: number): Scenario => ({
-  ...further,
-  title: `${refunds.toLocaleString('en')} refunds beside ${fewRefunds.toLocaleString('en')}`,
-  rows: 'growing',
-  preload: refunds,
-});
-
-export const fewRefunds = 10_000;
 
 const queueKinds: Readonly<Record<string, QueueKind[]>> = {
   both: ['redis', 'postgres'],
@@ -82,7 +69,6 @@ export function parseOptions(args: string[]): BenchOptions {
     args,
     options: {
       scenarios: { type: 'string', default: 'production' },
-      refunds: { type: 'string' },
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       queue: { type: 'string', default: 'both' },
@@ -92,12 +78,8 @@ export function parseOptions(args: string[]): BenchOptions {
   });
   const furtherIds = Object.keys(scenarios).filter((id) => scenarios[id]?.isFurther);
   const asked = (values.lab ? 'lab' : values.scenarios).replace('further', furtherIds.join());
-  const refunds = numberOf('--refunds', values.refunds);
   return {
-    scenarios:
-      refunds === null
-        ? asked.split(',').map((id) => pick('--scenarios', id, scenarios))
-        : [growing(refunds)],
+    scenarios: asked.split(',').map((id) => pick('--scenarios', id, scenarios)),
     seconds: numberOf('--seconds', values.seconds),
     rounds: numberOf('--rounds', values.rounds),
     queues: pick('--queue', values.queue, queueKinds),

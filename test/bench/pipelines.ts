@@ -10,11 +10,10 @@ import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';
 import type { CompiledService } from '../support/processes/compiled-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
-import { createDatabase, query } from '../support/stores/database-client.ts';
+import { fillRefunds } from '../support/refunds/many-refunds.ts';
+import { createDatabase, query, withClient } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../support/stores/redis.ts';
-import { preloadNaked } from './bulk-load.ts';
-import { growDatabase } from './grown-database.ts';
 import type { Scenario } from './options.ts';
 import { call, knownPaymentAmount, knownPayments, Requests } from './requests.ts';
 import type { Conditions } from './results.ts';
@@ -28,8 +27,6 @@ export interface Pipeline {
   requests: Requests;
   api: StartedProcess;
   worker: StartedProcess;
-  /** Starts another one. */
-  startWorker(): StartedProcess;
   postgresPid: number;
   /** The webhook endpoint that accepts every event. */
   endpointId: string | null;
@@ -38,8 +35,6 @@ export interface Pipeline {
 export interface ServicePipeline extends Pipeline {
   organizationId: string;
   encryptionKey: string;
-  /** The organization's API key in `test`. */
-  key: string;
 }
 
 /** What pipelines are started with. */
@@ -56,18 +51,16 @@ export interface Place {
 }
 
 /** Starts the service as in production: compiled, with default settings, without a rate limit. */
-export async function startService(
-  place: Place,
-  { name = 'service', preload = place.scenario.preload } = {},
-): Promise<ServicePipeline> {
-  const { scenario, compiled, teardown } = place;
+export async function startService(place: Place): Promise<ServicePipeline> {
+  const { compiled, teardown } = place;
+  const { preload, webhooks } = place.scenario;
   const encryptionKey = randomBytes(32).toString('base64');
-  const base = await openBase(name, place, migrate);
+  const base = await openBase('service', place, migrate);
   const { databaseUrl, sandbox } = base;
   const { organizationId, keys } = await seed({
     ...{ databaseUrl, encryptionKey, sandboxUrl: sandbox.url, remembered: null },
   });
-  if (preload > 0) await growDatabase(databaseUrl, organizationId, preload);
+  if (preload > 0) await preloadService(databaseUrl, preload);
   const processes = await startProcesses(base, place, {
     api: { entry: compiled.entry('api/main.js'), args: [] },
     worker: { entry: compiled.entry('worker/main.js'), args: [] },
@@ -76,24 +69,34 @@ export async function startService(
       NODE_ENV: 'development',
       ENCRYPTION_KEY: encryptionKey,
       RATE_LIMIT_PER_SECOND: '0',
-      QUEUE_PREFIX: name,
+      QUEUE_PREFIX: 'service',
       // The sandbox does not know what was loaded.
       ...(preload > 0 ? { RECONCILIATION_INTERVAL_MS: '0' } : {}),
       // Counted, and never reached.
       PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
-      // All of the backlog belongs to one account, which may take every place of its eight workers.
-      ...(scenario.rows === 'backlog' ? { PROCESSOR_ACCOUNT_CONCURRENCY: '400' } : {}),
     },
   });
-  const requests = new Requests(name, keys.test);
-  const service = { ...processes, requests, organizationId, encryptionKey, key: keys.test };
-  if (!scenario.webhooks) return service;
+  const requests = new Requests('service', keys.test);
+  const service = { ...processes, requests, organizationId, encryptionKey };
+  if (!webhooks) return service;
   await connectWebhooks({ databaseUrl, organizationId, sandboxUrl: sandbox.url, apiUrl: service.url });
   const receiver = await startReceiver();
   teardown.push(() => receiver.stop(5_000));
   const body = { url: receiver.url };
   const created = await call(service, '/v1/webhook-endpoints', { method: 'POST', body });
   return { ...service, endpointId: (created as { id: string }).id };
+}
+
+/** Fills the tables with refunds of another organization, faster than the service could: without triggers and foreign keys. */
+async function preloadService(databaseUrl: string, count: number): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    await client.query('set session_replication_role = replica; set synchronous_commit = off; set jit = off');
+    await fillRefunds(client, {
+      ...{ organizationId: 'org_many', environment: 'live', count },
+      ...{ now: new Date(), days: 730 },
+    });
+  });
+  await query(databaseUrl, 'vacuum analyze');
 }
 
 /** Starts a process that accepts every webhook. */
@@ -109,7 +112,7 @@ export async function startReceiver(): Promise<StartedProcess & { url: string }>
 export async function startNaked(place: Place): Promise<Pipeline> {
   const base = await openBase('naked', place, (databaseUrl) => query(databaseUrl, nakedTables));
   const { databaseUrl, sandbox } = base;
-  await preloadNaked(databaseUrl, place.scenario.preload);
+  if (place.scenario.preload > 0) await preloadNaked(databaseUrl, place.scenario.preload);
   const entry = 'test/bench/naked.ts';
   const processes = await startProcesses(base, place, {
     api: { entry, args: ['api'] },
@@ -122,6 +125,19 @@ export async function startNaked(place: Place): Promise<Pipeline> {
     await sandbox.control.settings({ webhooks });
   }
   return { ...processes, requests: new Requests('naked', 'none') };
+}
+
+async function preloadNaked(databaseUrl: string, count: number): Promise<void> {
+  const createdAt = `now() - (${count} - n) * interval '730 days' / ${count}`;
+  await query(
+    databaseUrl,
+    `insert into refund (id, organization_id, external_refund_id, transaction_id, amount, currency, reason, status, processor,
+       initiated_by, created_at, updated_at)
+     select 'ref_00' || lpad(n::text, 24, '0'), 'org_naked', 're_' || md5('refund' || n), 'ch_' || md5('payment' || n / 2), 1,
+       'usd', 'product_defective', 'completed', 'stripe', 'api', ${createdAt}, ${createdAt}
+     from generate_series(1, ${count}) as n`,
+  );
+  await query(databaseUrl, 'vacuum analyze');
 }
 
 const nakedTables = `
@@ -183,9 +199,8 @@ async function startProcesses(
   };
   const api = start('api');
   await api.waitForUrl(`${url}/healthz`);
-  const startWorker = () => start('worker');
-  const worker = startWorker();
-  return { ...base, url, api, worker, startWorker, postgresPid: postgres.pid, endpointId: null };
+  const worker = start('worker');
+  return { ...base, url, api, worker, postgresPid: postgres.pid, endpointId: null };
 }
 
 /** Starts PostgreSQL, which counts statements, and Redis for queues on Redis. */
@@ -194,7 +209,6 @@ export async function startStores({ scenario, queue }: Conditions, teardown: Pla
     autovacuum: scenario.hasStatistics ? 'on' : 'off',
     shared_preload_libraries: 'pg_stat_statements',
     'pg_stat_statements.max': '20000',
-    ...(scenario.rows === 'growing' ? { shared_buffers: '2GB', max_wal_size: '4GB' } : {}),
   };
   const postgres = await startPostgres({ durable: true, settings });
   teardown.push(() => postgres.stop());

@@ -62,11 +62,6 @@ export function loadsFor(rows: readonly RowId[]): LoadId[] {
   return [...new Set(rows.flatMap((row) => recipes[row]?.load ?? []))];
 }
 
-/** What a table calls a load. */
-export function titleOf(load: LoadId): string {
-  return recipes[load]?.title ?? load;
-}
-
 export function buildRows(rows: readonly RowId[], measured: Map<LoadId, Both<Measured>>): Row[] {
   return rows.flatMap((row) => {
     const recipe = recipes[row];
@@ -75,7 +70,7 @@ export function buildRows(rows: readonly RowId[], measured: Map<LoadId, Both<Mea
   });
 }
 
-export function buildRow({ service, naked }: Both<Measured>, recipe: Omit<RowRecipe, 'load'>): Row {
+function buildRow({ service, naked }: Both<Measured>, recipe: RowRecipe): Row {
   const rate = (measured: Measured, of: Rate = 'answered') =>
     (measured.answered / measured[`${of}Ms`]) * 1000;
   const isOfAnswers = recipe.service !== 'completed';
@@ -95,8 +90,8 @@ export function percentile(values: readonly number[], share: number): number | n
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
 }
 
-/** What was measured, with its conditions, as Markdown. @param results or a table. */
-export function report({ scenario, queue, seconds, rounds }: Conditions, results: Results | string): string {
+/** What was measured, with its conditions, as Markdown. */
+export function report({ scenario, queue, seconds, rounds }: Conditions, results: Results): string {
   const parts = [
     `### ${scenario.title}, queue on ${queue === 'redis' ? 'Redis' : 'PostgreSQL'}`,
     [
@@ -106,7 +101,7 @@ export function report({ scenario, queue, seconds, rounds }: Conditions, results
         : 'without webhooks in either direction',
       `Node ${process.version}, ${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}).`,
     ].join('; '),
-    ...(typeof results === 'string' ? [results] : tablesOf(results)),
+    ...tablesOf(results),
   ];
   return `${parts.join('\n\n')}\n`;
 }
@@ -143,13 +138,13 @@ function refusalsOf({ title, refusals }: Row): string[] {
   });
 }
 
-export function number(value: number | null, digits = 0): string {
+function number(value: number | null, digits = 0): string {
   if (value === null) return '-';
   return value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 /** The first column is text, the others are numbers. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const rule = head.map((_, column) => (column === 0 ? '---' : '---:'));
   return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }

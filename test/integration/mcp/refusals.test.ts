@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { AgentLimits } from '#shared/policies/agent-limits.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
@@ -16,69 +15,15 @@ beforeEach(async () => {
 const countRefunds = async () => await service.deps.db.refund.count({ where: { transactionId } });
 const creation = () => ({ transactionId, amount: 1_000, reason: 'other' });
 
-describe('guardrails', () => {
-  const currency = 'usd';
-  test.each<[string, AgentLimits, number, RegExp]>([
-    ['per refund', { currency, maxPerRefund: 999n }, 0, /at most 9\.99 USD per refund; 9\.99 USD are left/],
-    ['per day', { currency, maxPerDay: 1_999n }, 1, /at most 19\.99 USD in 24 hours; 9\.99 USD are left/],
-  ])('of a key refuse what exceeds its limit: %s', async (_limit, agentLimits, allowed, message) => {
-    const agent = await agents.connect({ agentLimits });
-    const call = (more = {}) => agent.call('create_refund', { ...creation(), ...more });
-    for (let refund = 0; refund < allowed; refund += 1) {
-      expect((await call({ metadata: { refund } })).content).toMatchObject({ replayed: false });
-    }
-    const dryRun = await call({ dryRun: true });
-    const { isError, content } = await call();
-    expect(isError).toBe(true);
-    expect(content).toEqual({ code: 'policy_denied', message: expect.stringMatching(message) });
-    expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
-    expect(await countRefunds()).toBe(allowed);
-  });
-
-  test('of a key hold back what exceeds its threshold, also in parts', async () => {
-    const agent = await agents.connect({ agentLimits: { currency, approvalAbove: 1_500n } });
-    const statuses: string[] = [];
-    for (const part of [1, 2]) {
-      const args = { ...creation(), metadata: { part } };
-      const dryRun = await agent.call('create_refund', { ...args, dryRun: true });
-      const { content } = await agent.call('create_refund', args);
-      expect(dryRun.content).toMatchObject({ wouldCreate: true, status: content.refund.status, error: null });
-      statuses.push(content.refund.status);
-    }
-    expect(statuses).toEqual(['processing', 'pending']);
-  });
-
-  test('of a key are what check_policy counts with', async () => {
-    const agent = await agents.connect({ agentLimits: { currency, maxPerRefund: 999n } });
-    const { content } = await agent.call('check_policy', { transactionId, amount: 1_000 });
-    expect(content.policy).toMatchObject({ eligible: false, maxAmount: 999 });
-  });
-
-  test('are not passed by calls at once', async () => {
-    const agent = await agents.connect({ agentLimits: { currency, maxPerPayment: 2_000n } });
-    const calls = Array.from({ length: 5 }, (_, part) =>
-      agent.call('create_refund', { ...creation(), metadata: { part } }),
-    );
-    const codes = (await Promise.all(calls)).map(({ content }) => content.code ?? content.refund.status);
-    expect(codes.toSorted()).toEqual([...Array(3).fill('policy_denied'), ...Array(2).fill('processing')]);
-    expect(await countRefunds()).toBe(2);
-  });
-});
-
-test('a dry run changes nothing, and answers the same again', async () => {
-  const agent = await agents.connect();
-  const args = { ...creation(), dryRun: true };
-  const { isError, content } = await agent.call('create_refund', args);
-  expect(isError).toBe(false);
-  expect(content).toMatchObject({ wouldCreate: true, status: 'processing', error: null, maxAmount: 10_000 });
-  expect(content.policy.trace.length).toBeGreaterThan(0);
-  expect(await agent.call('create_refund', args)).toEqual({ isError, content });
+test('a limit of the key refuses what exceeds it, also in a dry run', async () => {
+  const agent = await agents.connect({ agentLimits: { currency: 'usd', maxPerRefund: 999n } });
+  const dryRun = await agent.call('create_refund', { ...creation(), dryRun: true });
+  const { isError, content } = await agent.call('create_refund', creation());
+  expect(isError).toBe(true);
+  const message = expect.stringMatching(/at most 9\.99 USD per refund; 9\.99 USD are left/);
+  expect(content).toEqual({ code: 'policy_denied', message });
+  expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
   expect(await countRefunds()).toBe(0);
-  // The same call for real is not a repetition of the dry run. After it, a dry run says that nothing would be created.
-  const real = await agent.call('create_refund', creation());
-  expect(real.content.replayed).toBe(false);
-  const after = await agent.call('create_refund', args);
-  expect(after.content).toMatchObject({ wouldCreate: false, status: null, error: null });
 });
 
 test('refunds of others get the answer for an unknown id, and are not listed', async () => {

@@ -1,6 +1,5 @@
 import type pg from 'pg';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
-import { chance } from './many-refunds.ts';
 
 export interface LifelikeRefunds extends RefundOwner {
   count: number;
@@ -35,6 +34,11 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   await client.query('commit');
 }
 
+/** A number from 0 below the limit that only depends on the row and what it is for. */
+function chance(row: string, purpose: number, limit: number): string {
+  return `((hashint4extended(${row}::int, ${purpose}) & 9223372036854775807) % ${limit})`;
+}
+
 const columns = `id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
   initiated_by, api_key_id, external_refund_id, failure_code, failure_message, metadata, processor_status, accepted_at,
   created_at, updated_at, completed_at`;
@@ -50,7 +54,7 @@ const failures = `(values
   (4, 'processor_unavailable', 'It could not be sent within three days.')
 ) as failure(number, code, message)`;
 
-const transactionId = `case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 8) end`;
+const transactionId = `case processor when 'stripe' then 'ch_3' || payment_digest else substr(payment_digest, 1, 12) end`;
 
 const drawRefunds = `
   with numbered as (
@@ -90,7 +94,7 @@ const drawRefunds = `
     currency, (enum_range(null::refund_reason))[1 + ${chance('n', 10, 6)}], status, initiated_by,
     case when initiated_by <> 'dashboard' then key_id end,
     case when status = 'completed' or story in ('settling', 'reversed')
-      then case processor when 'stripe' then 're_3' || digest else substr(digest, 1, 8) end end,
+      then case processor when 'stripe' then 're_3' || digest else substr(digest, 1, 12) end end,
     case story when 'declined' then failure.code when 'reversed' then 'reversed' end,
     case story when 'declined' then failure.message when 'reversed' then 'The bank of the customer sent the money back.' end,
     case when n % 3 > 0 then jsonb_build_object('order', 'A-' || 20000 + n, 'channel',

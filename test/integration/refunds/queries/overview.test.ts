@@ -93,7 +93,7 @@ describe('the overview', () => {
     );
 
     // Money, never across currencies, and of each day in the currency with most refunds.
-    expect(overview.money.map(({ currency }) => currency).toSorted()).toEqual(['eur', 'jpy', 'kwd', 'usd']);
+    expect(overview.money.map(({ currency }) => currency).toSorted()).toEqual(['eur', 'usd']);
     for (const { currency, count, amounts: added } of overview.money) {
       expect(added, currency).toEqual(amounts(meant, currency));
       expect(count, currency).toBe(numberWith(meant, 'currency', currency));
@@ -101,7 +101,7 @@ describe('the overview', () => {
     const moneyPerStep = (currency: string) =>
       daysOf(days).map((day) => ({ step: day, amounts: amounts(createdOn(day, meant), currency) }));
     expect(overview).toMatchObject({ currency: 'usd', moneyPerStep: moneyPerStep('usd') });
-    expect(await read(days, 'kwd')).toMatchObject({ currency: 'kwd', moneyPerStep: moneyPerStep('kwd') });
+    expect(await read(days, 'eur')).toMatchObject({ currency: 'eur', moneyPerStep: moneyPerStep('eur') });
 
     const times = meant
       .flatMap(({ createdAt, completedAt }) =>
