@@ -153,7 +153,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
 }
 
 /** Adds an organization whose accounts are at a sandbox. */
-export async function seedOrganization(
+async function seedOrganization(
   deps: Dependencies,
   processors: readonly SandboxProcessor[],
   apiBase: string,

@@ -1,38 +1,18 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
+import { describe, expect, test, vi } from 'vitest';
 import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
-import { openLog } from '#shared/platform/log.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';
-import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { newPerson } from '../../support/people.ts';
-import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
-import { useService } from '../../support/use-service.ts';
+import { outcomeOf, useTwoProcesses } from '../../support/refunds/two-processes.ts';
 
 // Someone who may refund takes many small amounts of many payments, each below what a payment's threshold notices.
-// None of those that read a payment at the same time is to decide without having read it.
-const service = useService({
-  workers: 0,
-  settings: { CREATE_WAIT_MS: 0, TRANSACTION_READ_TIMEOUT_MS: 60_000 },
-});
-let other: Dependencies;
-
-beforeAll(() => {
-  const { settings } = service;
-  other = openDependencies(settings, openLog(settings.LOG_LEVEL, 'other'));
-});
-afterEach(async () => {
-  vi.restoreAllMocks();
-  await service.sandbox.clearFaults();
-  await expectInvariants(service);
-});
-afterAll(() => closeDependencies(other));
+const { service, other } = useTwoProcesses();
 
 const everyone = (amount: number) => ({ api: amount, dashboard: amount, mcp: amount });
 const enforce = { api: true, dashboard: true };
@@ -49,12 +29,12 @@ async function newKey(actor: string, scopes = agentScopes) {
 async function byKey(actor?: string, initiatedBy: InitiatedBy = 'api'): Promise<Ask> {
   const { id } = await newKey(actor ?? (await newUser()));
   const asker = { apiKey: { id, agentLimits: null }, initiatedBy, actor: `key:${id}` };
-  return async (transactionId) => await outcomeOf(refundRequest(service, transactionId, asker));
+  return async (transactionId) => await outcomeOf(service, refundRequest(service, transactionId, asker));
 }
 
 function byPerson(actor: string): Ask {
   const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
-  return async (transactionId) => await outcomeOf(refundRequest(service, transactionId, asker));
+  return async (transactionId) => await outcomeOf(service, refundRequest(service, transactionId, asker));
 }
 
 async function newUser(): Promise<string> {
@@ -128,7 +108,7 @@ describe('a requester', () => {
       const outcomes: string[] = [];
       for (let round = 0; round < 2; round += 1) {
         const payment = await newPayment(service, 'environment' in where ? where : {});
-        outcomes.push(await outcomeOf(refundRequest(service, payment, { ...asker, ...where })));
+        outcomes.push(await outcomeOf(service, refundRequest(service, payment, { ...asker, ...where })));
       }
       expect(outcomes, JSON.stringify(where)).toEqual(['processing', 'pending']);
     }
@@ -163,14 +143,6 @@ describe('a requester', () => {
 
 const limitOf = (amount: number) => ({ perRequesterDay: { amount } });
 
-async function outcomeOf(asked: RefundRequest, deps: Dependencies = service.deps): Promise<string> {
-  try {
-    return (await createRefund(deps, asked)).refund.status;
-  } catch (error) {
-    return (error as { code: string }).code;
-  }
-}
-
 describe('requests of two payments that are decided at the same moment', () => {
   async function requestsOf(actor: string, count: number): Promise<RefundRequest[]> {
     const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
@@ -184,7 +156,7 @@ describe('requests of two payments that are decided at the same moment', () => {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    for (const { statements } of [service.deps, other]) {
+    for (const { statements } of [service.deps, other.deps]) {
       const create = statements.create;
       vi.spyOn(statements, 'create').mockImplementation(async (item) => {
         waiting += 1;
@@ -204,7 +176,7 @@ describe('requests of two payments that are decided at the same moment', () => {
     const requests = await requestsOf(await newUser(), 20);
     recordTogether(20);
     const outcomes = await Promise.all(
-      requests.map((asked, index) => outcomeOf(asked, index % 2 === 0 ? service.deps : other)),
+      requests.map((asked, index) => outcomeOf(index % 2 === 0 ? service : other, asked)),
     );
     expect(outcomes.filter((each) => each === 'processing')).toHaveLength(3);
     expect(outcomes.filter((each) => each === outcome)).toHaveLength(17);
@@ -215,7 +187,7 @@ describe('requests of two payments that are decided at the same moment', () => {
     const people = await Promise.all([newUser(), newUser(), newUser()]);
     const requests = (await Promise.all(people.map((person) => requestsOf(person, 2)))).flat();
     recordTogether(6);
-    const outcomes = await Promise.all(requests.map((asked) => outcomeOf(asked)));
+    const outcomes = await Promise.all(requests.map((asked) => outcomeOf(service, asked)));
     expect(outcomes).toEqual(repeated([6, 'processing']));
   });
 });
