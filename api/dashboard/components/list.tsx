@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { ButtonLink } from './button.tsx';
 
-/** Numbers are right-aligned, `actions` has a hidden title, and `further` is hidden in narrow `lines`. */
-type ColumnKind = 'number' | 'actions' | 'further';
+/** Numbers are right-aligned, and `actions` has a hidden title. */
+type ColumnKind = 'number' | 'actions';
 
 /** A column: its title, and what it shows of an item. The first column names the row; a `row-link` in it makes the row a link. */
 export type Column<Item> = readonly [title: string, of: (item: Item) => ComponentChildren, kind?: ColumnKind];
@@ -14,17 +14,15 @@ export interface ListProps<Item> {
   items: readonly Item[];
   /** The id of an item's row, for links to it. */
   rowId?: (item: Item) => string;
-  /** The layout of a row on a narrow screen: a card with all cells, or two short lines. */
-  narrow?: 'cards' | 'lines';
   /** True inside of a card; otherwise the list is a card of its own. */
   isInCard?: boolean;
 }
 
-/** A table that becomes a list on narrow screens. */
-export function List<Item>({ caption, columns, items, rowId, narrow = 'cards', isInCard }: ListProps<Item>) {
+/** A table whose rows become cards on narrow screens. */
+export function List<Item>({ caption, columns, items, rowId, isInCard }: ListProps<Item>) {
   return (
     <div class={isInCard ? 'table-scroll' : 'card card-flush table-scroll'}>
-      <table data-narrow={narrow}>
+      <table data-narrow>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
@@ -53,11 +51,7 @@ function Cell<Item>({ column, item, isName }: { column: Column<Item>; item: Item
   const [title, of, kind] = column;
   if (isName) return <th scope="row">{of(item)}</th>;
   return (
-    <td
-      class={kind === 'number' ? kind : undefined}
-      data-kind={kind === 'further' ? kind : undefined}
-      data-title={kind === 'actions' ? undefined : title}
-    >
+    <td class={kind === 'number' ? kind : undefined} data-title={kind === 'actions' ? undefined : title}>
       {of(item)}
     </td>
   );

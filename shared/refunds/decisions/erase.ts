@@ -7,7 +7,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { eraseFlagWords } from '../lifecycle/work.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from '../queries/refund-filter.ts';
-import { findFrom, type RefundCursor, type RefundPosition } from '../queries/search-refunds.ts';
+import { findFrom, fromNewest, type RefundPosition } from '../queries/search-refunds.ts';
 
 /** Refunds of one transaction. */
 const batchSize = 100;
@@ -161,17 +161,17 @@ export async function findErasable(
   filter: RefundFilter,
 ): Promise<string[]> {
   const erasable: string[] = [];
-  let cursor: RefundCursor | null = null;
+  let start = fromNewest;
   // A batch at a time, because there may be millions.
   for (;;) {
-    const found: RefundPosition[] = await findFrom(db, owner, filter, cursor, searchedAtOnce);
+    const found: RefundPosition[] = await findFrom(db, owner, filter, start, searchedAtOnce);
     const rows = await db.$queryRaw<{ id: string }[]>`
       SELECT id FROM refund WHERE id = ANY(${found.map(({ id }) => id)}) AND ${hasErasableText}
       ORDER BY created_at DESC, id DESC`;
     erasable.push(...rows.map(({ id }) => id));
     const last = found.at(-1);
     if (last === undefined || found.length < searchedAtOnce) return erasable;
-    cursor = { direction: 'older', position: last };
+    start = { ...fromNewest, position: last };
   }
 }
 

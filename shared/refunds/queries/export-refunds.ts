@@ -5,7 +5,7 @@ import type { Database, Prisma, Refund } from '../../platform/database.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from './refund-filter.ts';
-import { findFrom, loadRefunds, type RefundCursor } from './search-refunds.ts';
+import { findFrom, fromNewest, loadRefunds } from './search-refunds.ts';
 
 /** A request to export refunds. */
 export interface ExportRequest {
@@ -99,7 +99,7 @@ export async function* exportRefunds(
     confirm?: (() => Promise<unknown>) | undefined;
   } = {},
 ): AsyncGenerator<string, void, undefined> {
-  let found = await findFrom(db, owner, filter, null, batchSize);
+  let found = await findFrom(db, owner, filter, fromNewest, batchSize);
   yield lineOf(Object.keys(columns));
   for (let last = found.at(-1); last !== undefined; last = found.at(-1)) {
     await options.confirm?.();
@@ -107,8 +107,7 @@ export async function* exportRefunds(
     options.onRows?.(refunds.length);
     yield refunds.map((refund) => lineOf(Object.values(columns).map((read) => read(refund)))).join('');
     if (found.length < batchSize) return;
-    const cursor: RefundCursor = { direction: 'older', position: last };
-    found = await findFrom(db, owner, filter, cursor, batchSize);
+    found = await findFrom(db, owner, filter, { ...fromNewest, position: last }, batchSize);
   }
 }
 

@@ -62,7 +62,10 @@ export async function readRefund(
 
 /** A page of a list of refunds. All given filters have to hold. */
 export interface RefundListing
-  extends Omit<RefundFilter, 'statuses' | 'amountFrom' | 'amountTo' | 'needsAttention' | 'q'> {
+  extends Omit<
+    RefundFilter,
+    'statuses' | 'amountFrom' | 'amountTo' | 'needsAttention' | 'outcomeUnknown' | 'q'
+  > {
   status?: RefundStatus | undefined;
   /** Minor units, inclusive. */
   amountMin?: number | undefined;

@@ -30,6 +30,8 @@ export interface RefundFilter {
   metadata?: Readonly<Record<string, string>> | undefined;
   /** Only refunds that await approval or are flagged. */
   needsAttention?: boolean | undefined;
+  /** Only refunds that are looked up, because an attempt ended without an answer. */
+  outcomeUnknown?: boolean | undefined;
   /** The id of the refund, any id of the payment, or the id of the refund at the processor; surrounding spaces are ignored. */
   q?: string | undefined;
 }
@@ -42,6 +44,12 @@ function needsAttentionSql(owner: RefundOwner): Prisma.Sql {
     UNION SELECT refund_id FROM refund_work WHERE ${ofOwner} AND flagged_at IS NOT NULL))`;
 }
 
+/** A retry after an unknown outcome is a lookup. Uses the partial index of retries. */
+function outcomeUnknownSql(owner: RefundOwner): Prisma.Sql {
+  return Prisma.sql`id = ANY (ARRAY(SELECT refund_id FROM refund_work
+    WHERE ${ownerSql(owner)} AND retrying_since IS NOT NULL AND unknown_since IS NOT NULL))`;
+}
+
 /**
  * The SQL condition of a filter, which includes the owner.
  * @throws ServiceError validation_error naming the invalid field.
@@ -51,7 +59,7 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
   const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
   const { failureCode, createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
   const q = filter.q?.trim() ?? '';
-  const isByIds = transactionId !== undefined || needsAttention === true || q !== '';
+  const isByIds = transactionId !== undefined || needsAttention || filter.outcomeUnknown || q !== '';
   return Prisma.join(
     [
       isByIds ? comparedOwnerSql(owner) : ownerSql(owner),
@@ -68,6 +76,7 @@ export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sq
       amountTo !== undefined && inOrderSql(Prisma.sql`amount <= ${amountTo}`),
       metadata !== undefined && metadataSql(owner, metadata),
       needsAttention === true && needsAttentionSql(owner),
+      filter.outcomeUnknown === true && outcomeUnknownSql(owner),
       q !== '' && namedSql(owner, q),
     ].filter((condition) => condition !== false),
     ' AND ',

@@ -6,40 +6,50 @@ import { conditionOf, type RefundFilter } from './refund-filter.ts';
 /** The most refunds of a page. */
 const longestPage = 100;
 
-/** A page of refunds, newest first. `next` is the cursor of older ones, `previous` of newer ones; null where there are none. */
+/** A page of refunds in their order. `next` is the cursor of the page after it, `previous` of the one before; null where there are none. */
 export interface RefundPage {
   refunds: RefundWithWork[];
   next: string | null;
   previous: string | null;
 }
 
+export interface PageRequest {
+  /** From an earlier page of the same filter and order; null for the first one. */
+  cursor: string | null;
+  /** From 1 to 100. */
+  limit: number;
+  /** By the time of creation; the newest first by default. */
+  isOldestFirst?: boolean;
+}
+
 /**
  * A page of refunds. It costs the same anywhere in the list.
- * @param page `cursor` from an earlier page of the same filter, null for the first one; `limit` from 1 to 100.
  * @throws ServiceError validation_error for an invalid cursor, limit or filter.
  */
 export async function searchRefunds(
   db: Database,
   owner: RefundOwner,
   filter: RefundFilter,
-  page: { cursor: string | null; limit: number },
+  { cursor, limit, isOldestFirst = false }: PageRequest,
 ): Promise<RefundPage> {
-  const { limit } = page;
   if (!Number.isInteger(limit) || limit < 1 || limit > longestPage) {
     throw new ServiceError('validation_error', `limit: must be a whole number from 1 to ${longestPage}.`);
   }
-  const cursor = page.cursor === null ? null : decodeCursor(page.cursor);
-  const found = await findFrom(db, owner, filter, cursor, limit + 1);
-  const goesOn = found.length > limit;
+  const [onward, backward] = isOldestFirst ? (['newer', 'older'] as const) : (['older', 'newer'] as const);
+  const { direction, position }: RefundStart =
+    cursor === null ? { direction: onward, position: null } : decodeCursor(cursor);
+  const found = await findFrom(db, owner, filter, { direction, position }, limit + 1);
+  const hasMore = found.length > limit;
   const kept = found.slice(0, limit);
-  if (cursor?.direction === 'newer') kept.reverse();
+  const isOnward = direction === onward;
+  if (!isOnward) kept.reverse();
   const [first, last] = [kept.at(0), kept.at(-1)];
-  const hasNewer = cursor?.direction === 'newer' ? goesOn : cursor !== null;
-  const hasOlder = cursor?.direction === 'newer' || goesOn;
+  const cursorAt = (to: RefundCursor['direction'], at: RefundPosition | undefined) =>
+    at === undefined ? null : encodeCursor({ direction: to, position: at });
   return {
     refunds: await loadRefunds(db, kept),
-    next: hasOlder && last !== undefined ? encodeCursor({ direction: 'older', position: last }) : null,
-    previous: hasNewer && first !== undefined ? encodeCursor({ direction: 'newer', position: first }) : null,
+    next: hasMore || !isOnward ? cursorAt(onward, last) : null,
+    previous: (isOnward ? position !== null : hasMore) ? cursorAt(backward, first) : null,
   };
 }
 
@@ -51,59 +61,60 @@ export interface CappedCount {
 }
 
 /**
- * Counts matching refunds and stops at the cap.
+ * Counts the refunds that match, for each of several filters in one statement, and stops at the cap.
  * @throws ServiceError validation_error for an invalid filter.
  */
 export async function countRefunds(
   db: Database,
   owner: RefundOwner,
-  filter: RefundFilter,
+  filters: readonly RefundFilter[],
   cap: number,
-): Promise<CappedCount> {
+): Promise<CappedCount[]> {
   // Without the order of the list, the planner may read the table for a filter that many refunds match.
-  const [row] = await db.$queryRaw<{ count: number }[]>`
-    SELECT count(*)::int AS count FROM (
+  const each = filters.map(
+    (filter) => Prisma.sql`(SELECT count(*)::int FROM (
       SELECT FROM refund WHERE ${conditionOf(owner, filter)}
-      ORDER BY created_at DESC, id DESC LIMIT ${cap + 1}) AS counted`;
-  const counted = row?.count ?? 0;
-  return { count: Math.min(counted, cap), atLeast: counted > cap };
+      ORDER BY created_at DESC, id DESC LIMIT ${cap + 1}) AS counted)`,
+  );
+  const [row] = await db.$queryRaw<{ counts: number[] }[]>`SELECT ARRAY[${Prisma.join(each)}] AS counts`;
+  return (row?.counts ?? []).map((count) => ({ count: Math.min(count, cap), atLeast: count > cap }));
 }
 
-/** The positions of the refunds after a cursor, in its direction; without a cursor, from the newest. `loadRefunds` loads them. */
+/** The positions of the refunds from a start, in its direction. `loadRefunds` loads them. */
 export async function findFrom(
   db: Database,
   owner: RefundOwner,
   filter: RefundFilter,
-  cursor: RefundCursor | null,
+  { direction, position }: RefundStart,
   limit: number,
 ): Promise<RefundPosition[]> {
   const condition = conditionOf(owner, filter);
-  if (cursor?.direction === 'newer') {
+  if (direction === 'newer') {
+    const from = position === null ? Prisma.empty : Prisma.sql`AND (created_at, id) > ${placeSql(position)}`;
     return await db.$queryRaw<RefundPosition[]>`
-      SELECT id, created_at AS "createdAt" FROM refund WHERE ${condition} AND (created_at, id) > ${placeSql(cursor)}
+      SELECT id, created_at AS "createdAt" FROM refund WHERE ${condition} ${from}
       ORDER BY created_at, id LIMIT ${limit}`;
   }
-  const from = cursor === null ? Prisma.empty : Prisma.sql`AND (created_at, id) < ${placeSql(cursor)}`;
+  const from = position === null ? Prisma.empty : Prisma.sql`AND (created_at, id) < ${placeSql(position)}`;
   return await db.$queryRaw<RefundPosition[]>`
     SELECT id, created_at AS "createdAt" FROM refund WHERE ${condition} ${from}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
 }
 
-function placeSql({ position: { createdAt, id } }: RefundCursor): Prisma.Sql {
+function placeSql({ createdAt, id }: RefundPosition): Prisma.Sql {
   return Prisma.sql`(${createdAt}::timestamptz, ${id}::text)`;
 }
 
-/** The refunds at these positions, newest first. */
+/** The refunds at these positions, in their order. */
 export async function loadRefunds(
   db: Database,
   positions: readonly RefundPosition[],
 ): Promise<RefundWithWork[]> {
   if (positions.length === 0) return [];
-  return await db.refund.findMany({
-    where: { id: { in: positions.map(({ id }) => id) } },
-    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    include: { work: true },
-  });
+  const ids = positions.map(({ id }) => id);
+  const found = await db.refund.findMany({ where: { id: { in: ids } }, include: { work: true } });
+  const byId = new Map(found.map((refund) => [refund.id, refund]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The position of a refund in the list. It never changes. */
@@ -114,6 +125,12 @@ export interface RefundCursor {
   direction: 'older' | 'newer';
   position: RefundPosition;
 }
+
+/** The same, also from the newest or the oldest refund: then the position is null. */
+export type RefundStart = Omit<RefundCursor, 'position'> & { position: RefundPosition | null };
+
+/** The start of a list, the newest first. */
+export const fromNewest: RefundStart = { direction: 'older', position: null };
 
 const shape = /^(older|newer)\.(\d{1,14})\.(ref_[a-z0-9]{1,64})$/;
 

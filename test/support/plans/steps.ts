@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
+import { views } from '#api/dashboard/pages/refunds/views.tsx';
 import { readHealth } from '#shared/health/read-health.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
@@ -50,6 +51,7 @@ const filters: readonly RefundFilter[] = [
   { statuses: ['failed'] },
   { statuses: ['failed', 'cancelled'] },
   { needsAttention: true },
+  { outcomeUnknown: true },
 ];
 
 /** Every function of the database and the reads of lists, pages and retention, each as the service runs it. */
@@ -242,11 +244,24 @@ export function stepsOf(
           pages: 3_000,
           run: async () => {
             await searchRefunds(db, owner, filter, { cursor: null, limit: 50 });
-            await countRefunds(db, owner, filter, 100);
+            await countRefunds(db, owner, [filter], 100);
           },
         },
       ]),
     ),
+    'the oldest refunds of a page': () =>
+      searchRefunds(db, owner, {}, { cursor: null, limit: 50, isOldestFirst: true }),
+    'the counts of the views of the list': {
+      rows: 3_000,
+      pages: 3_000,
+      run: () =>
+        countRefunds(
+          db,
+          owner,
+          views.map(({ filter }) => filter),
+          100,
+        ),
+    },
     'a refund by each kind of its ids': async () => {
       for (const q of [id, transactionId, 're_none'])
         await searchRefunds(db, owner, { q }, { cursor: null, limit: 50 });

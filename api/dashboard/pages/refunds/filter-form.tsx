@@ -1,9 +1,10 @@
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { statusWords } from '../../components/badge.tsx';
 import { ButtonLink, Submit } from '../../components/button.tsx';
-import { type FormState, SelectField, TextField } from '../../components/form.tsx';
+import { CheckboxesField, type FormState, SelectField, TextField } from '../../components/form.tsx';
 import { entered } from '../../http/forms.ts';
 import {
+  type Choices,
   currencyChoices,
   failureChoices,
   initiatorChoices,
@@ -16,11 +17,13 @@ interface FilterFormProps {
   /** The URL of the list. */
   to: string;
   filter: EnteredFilter;
+  /** Whether all filters are shown. */
+  isOpen: boolean;
   problems: FormState['problems'];
 }
 
 /** Filters the list by query parameters, so that a filtered list can be bookmarked and shared. */
-export function FilterForm({ to, filter, problems }: FilterFormProps) {
+export function FilterForm({ to, filter, isOpen, problems }: FilterFormProps) {
   return (
     <form method="get" action={to} class="card stack">
       <search class="row">
@@ -40,26 +43,13 @@ export function FilterForm({ to, filter, problems }: FilterFormProps) {
         <Submit kind="primary">Search</Submit>
         {isRestricting(filter) ? <ButtonLink to={to}>Clear</ButtonLink> : null}
       </search>
-      <fieldset class="row choices">
-        <legend class="visually-hidden">Status</legend>
-        {refundStatuses.map((status) => (
-          <label key={status}>
-            <input type="checkbox" name="status" value={status} checked={filter.status.includes(status)} />{' '}
-            {statusWords[status]}
-          </label>
-        ))}
-        {problems.status === undefined ? null : <p class="problem">{problems.status}</p>}
-      </fieldset>
-      <details class="more" open={hasMore(filter)}>
+      {filter.sort === '' ? null : <input type="hidden" name="sort" value={filter.sort} />}
+      <details class="more" open={isOpen}>
         <summary>More filters</summary>
         <MoreFilters form={{ body: filter, problems }} />
       </details>
     </form>
   );
-}
-
-function hasMore({ q: _, status: __, ...further }: EnteredFilter): boolean {
-  return Object.values(further).some((value) => value !== '');
 }
 
 function MoreFilters({ form }: { form: FormState }) {
@@ -75,6 +65,7 @@ function MoreFilters({ form }: { form: FormState }) {
       <TextField form={form} name="to" label="Created to (UTC)" type="date" />
       <TextField form={form} name="amountFrom" label="Minimum amount" {...decimal} />
       <TextField form={form} name="amountTo" label="Maximum amount" {...decimal} />
+      <CheckboxesField form={form} name="status" label="Status" choices={statusChoices} />
       <label>
         <input
           type="checkbox"
@@ -84,8 +75,19 @@ function MoreFilters({ form }: { form: FormState }) {
         />{' '}
         Needs attention
       </label>
+      <label>
+        <input
+          type="checkbox"
+          name="outcomeUnknown"
+          value="true"
+          checked={entered(form.body, 'outcomeUnknown') !== ''}
+        />{' '}
+        Outcome unknown
+      </label>
     </div>
   );
 }
+
+const statusChoices: Choices = refundStatuses.map((status) => [status, statusWords[status]]);
 
 const decimal = { hint: 'For example 10.50.', inputMode: 'decimal' } as const;

@@ -27,7 +27,12 @@ const textFields = [
   'amountFrom',
   'amountTo',
   'needsAttention',
+  'outcomeUnknown',
+  'sort',
 ] as const;
+
+/** The `sort` that begins with the oldest refund; any other begins with the newest. */
+export const oldestFirst = 'oldest';
 
 type FilterField = (typeof textFields)[number];
 
@@ -39,7 +44,8 @@ export interface EnteredFilter extends Record<FilterField, string> {
 /** The filter of a request, whether or not it is valid. */
 export function enteredFilter(query: unknown): EnteredFilter {
   const texts = Object.fromEntries(textFields.map((field) => [field, enteredText(query, field).trim()]));
-  return { ...(texts as Record<FilterField, string>), status: enteredList(query, 'status') };
+  const sort = texts.sort === oldestFirst ? oldestFirst : '';
+  return { ...(texts as Record<FilterField, string>), sort, status: enteredList(query, 'status') };
 }
 
 /** The filter as a query string, with `more` added; empty fields are left out. */
@@ -53,7 +59,7 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
 
 /** True when anything is chosen. */
 export function isRestricting(entered: EnteredFilter): boolean {
-  return filterQuery(entered) !== '';
+  return filterQuery({ ...entered, sort: '' }) !== '';
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -85,6 +91,7 @@ const filterSchema = z.object({
   amountFrom: chosen(z.string()),
   amountTo: chosen(z.string()),
   needsAttention: z.string().transform((text) => text !== ''),
+  outcomeUnknown: z.string().transform((text) => text !== ''),
 });
 
 /** The filter to search with, or what is wrong with it. */

@@ -2,34 +2,38 @@ import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/people/roles.ts';
-import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { type CappedCount, countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
-import { Badge, StatusBadge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
+import { ButtonLink, Switch } from '../../components/button.tsx';
 import { FirstCommand } from '../../components/first-command.tsx';
-import { type Column, List, Pages } from '../../components/list.tsx';
+import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
-import { Amount, Moment } from '../../components/values.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
-import { capitalized, entered, type FormProblems } from '../../http/forms.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { inWhole } from '../../words/numbers.ts';
-import { initiatorWords, processorWord } from '../../words/words.ts';
-import { type EnteredFilter, enteredFilter, filterQuery, isRestricting, readFilter } from './filter.ts';
+import {
+  type EnteredFilter,
+  enteredFilter,
+  filterQuery,
+  isRestricting,
+  oldestFirst,
+  readFilter,
+} from './filter.ts';
 import { FilterForm } from './filter-form.tsx';
+import { type ListedRefund, RefundTable } from './refund-table.tsx';
+import { capped, Views, viewOf, views } from './views.tsx';
 
 const pageLength = 25;
 /** Refunds are counted up to this number. */
 const countCap = 10_000;
 const viewer = { config: { role: 'viewer' as const } };
 
-/** `/refunds`: search and filter, newest first. */
+/** `/refunds`: views, search and filters. */
 export function refundListPages(scope: Api, deps: ApiDependencies): void {
   scope.get('/refunds', viewer, async (request, reply) => {
     const context = contextOf(request);
@@ -43,14 +47,15 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
         </Page>,
       );
     }
-    const [results, count] = await Promise.all([
-      readResults(deps, context, reading.value, entered(request.query, 'cursor')),
-      countRefunds(deps.db, context.owner, reading.value, countCap),
+    const counted = [reading.value, ...views.map((view) => view.filter)];
+    const [results, [count, ...counts]] = await Promise.all([
+      readResults(deps, context, filter, reading.value, entered(request.query, 'cursor')),
+      countRefunds(deps.db, context.owner, counted, countCap),
     ]);
     return sendPage(
       reply,
-      <Page context={context} filter={filter} problems={{}}>
-        {count.count === 0 ? (
+      <Page context={context} filter={filter} counts={counts} problems={{}}>
+        {count === undefined || count.count === 0 ? (
           <NoRefunds context={context} filter={filter} origin={originOf(request)} />
         ) : (
           <>
@@ -68,14 +73,9 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     const reading = readFilter(filter);
     // The page requests it with the filter that it was rendered with.
     const valid = reading.kind === 'valid' ? reading.value : {};
-    const results = await readResults(deps, context, valid, entered(request.query, 'cursor'));
+    const results = await readResults(deps, context, filter, valid, entered(request.query, 'cursor'));
     return sendPart(reply, <ResultsPart context={context} filter={filter} results={results} />);
   });
-}
-
-interface ListedRefund {
-  refund: RefundWithWork;
-  requester: string | null;
 }
 
 /** A page of the list; cursors are null where there is no such page. */
@@ -90,11 +90,13 @@ interface Results {
 async function readResults(
   { db }: ApiDependencies,
   { owner }: Context,
+  { sort }: EnteredFilter,
   filter: RefundFilter,
   enteredCursor: string,
 ): Promise<Results> {
   const cursor = enteredCursor === '' ? null : enteredCursor;
-  const { refunds, next, previous } = await searchRefunds(db, owner, filter, { cursor, limit: pageLength });
+  const page = { cursor, limit: pageLength, isOldestFirst: sort === oldestFirst };
+  const { refunds, next, previous } = await searchRefunds(db, owner, filter, page);
   const names = await nameRequesters(db, owner.organizationId, refunds);
   const listed = refunds.map((refund) => ({ refund, requester: names.get(refund.id) ?? null }));
   return { refunds: listed, cursor, next, previous };
@@ -106,15 +108,23 @@ interface PageProps {
 }
 
 interface WholePageProps extends PageProps {
+  /** Of the views; none for an invalid filter. */
+  counts?: readonly CappedCount[];
   problems: FormProblems;
   children: ComponentChildren;
 }
 
-function Page({ context, filter, problems, children }: WholePageProps) {
+function Page({ context, filter, counts, problems, children }: WholePageProps) {
   const create = mayAct(context.role, 'operator') ? <CreateLink context={context} /> : undefined;
   return (
     <Frame context={context} {...sectionOf(filter)} actions={create}>
-      <FilterForm to={`${context.base}/refunds`} filter={filter} problems={problems} />
+      {counts === undefined ? null : <Views context={context} filter={filter} counts={counts} />}
+      <FilterForm
+        to={`${context.base}/refunds`}
+        filter={filter}
+        isOpen={isRestricting({ ...filter, q: '' }) && viewOf(filter) === undefined}
+        problems={problems}
+      />
       {children}
     </Frame>
   );
@@ -135,16 +145,29 @@ function CreateLink({ context }: { context: Context }) {
   );
 }
 
-/** The number of refunds, and a link to export them. */
-function CountAndExport({ context, filter, count: { count, atLeast } }: PageProps & { count: CappedCount }) {
-  const number = inWhole(count);
-  const words = `${atLeast ? `more than ${number}` : number} ${count === 1 ? 'refund' : 'refunds'}`;
+/** The number of refunds, their order, and a link to export them. */
+function CountAndExport({ context, filter, count }: PageProps & { count: CappedCount }) {
+  const words = `${capped(count)} ${count.count === 1 ? 'refund' : 'refunds'}`;
+  const orders = [
+    ['', 'Newest first'],
+    [oldestFirst, 'Oldest first'],
+  ] as const;
   return (
     <div class="spread">
-      <p class="muted">{capitalized(words)}</p>
-      <ButtonLink id="export" to={`${context.base}/refunds/export${filterQuery(filter)}`}>
-        Export {words} as CSV
-      </ButtonLink>
+      <p class="muted">{words}</p>
+      <div class="row">
+        <Switch
+          label="Order"
+          links={orders.map(([sort, text]) => ({
+            to: `${context.base}/refunds${filterQuery({ ...filter, sort })}`,
+            text,
+            isCurrent: filter.sort === sort,
+          }))}
+        />
+        <ButtonLink id="export" to={`${context.base}/refunds/export${filterQuery({ ...filter, sort: '' })}`}>
+          Export {words} as CSV
+        </ButtonLink>
+      </div>
     </div>
   );
 }
@@ -178,71 +201,22 @@ function ResultsPart({ context, filter, results }: PageProps & { results: Result
   const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
   const at = cursor === null ? {} : { cursor };
   const list = `${context.base}/refunds`;
+  const pageAt = (to: string | null) => to && `${list}${filterQuery(filter, { cursor: to })}`;
+  const isOldestFirst = filter.sort === oldestFirst;
   return (
     <Live id="results" from={`${list}/results${filterQuery(filter, at)}`} everySeconds={isOpen ? 4 : null}>
       <div class="stack">
-        <List
-          caption="Refunds, newest first"
-          narrow="lines"
-          items={refunds}
-          rowId={({ refund }) => `row-${refund.id}`}
-          columns={columnsOf(list)}
+        <RefundTable
+          caption={`Refunds, ${isOldestFirst ? 'oldest' : 'newest'} first`}
+          refunds={refunds}
+          list={list}
         />
         <Pages
-          newest={cursor === null ? null : `${list}${filterQuery(filter)}`}
-          newer={previous && `${list}${filterQuery(filter, { cursor: previous })}`}
-          older={next && `${list}${filterQuery(filter, { cursor: next })}`}
+          newest={isOldestFirst || cursor === null ? null : `${list}${filterQuery(filter)}`}
+          newer={pageAt(isOldestFirst ? next : previous)}
+          older={pageAt(isOldestFirst ? previous : next)}
         />
       </div>
     </Live>
   );
-}
-
-function columnsOf(list: string): readonly Column<ListedRefund>[] {
-  return [
-    [
-      'Refund',
-      ({ refund: { id } }) => (
-        <a class="row-link" href={`${list}/${id}`}>
-          <code class="clipped" title={id}>
-            {id}
-          </code>
-        </a>
-      ),
-    ],
-    ['Created', ({ refund }) => <Moment at={refund.createdAt} />],
-    ['Amount', ({ refund }) => <Amount amount={refund.amount} currency={refund.currency} />, 'number'],
-    [
-      'Status',
-      ({ refund: { status, work } }) => (
-        <span class="row">
-          <StatusBadge status={status} />
-          {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
-        </span>
-      ),
-    ],
-    [
-      'Transaction',
-      ({ refund: { transactionId } }) => (
-        <code class="clipped" title={transactionId}>
-          {transactionId}
-        </code>
-      ),
-    ],
-    ['Processor', ({ refund }) => processorWord(refund.processor), 'further'],
-    [
-      'Requested by',
-      (listed) => (
-        <span class="clipped" title={requestedBy(listed)}>
-          {requestedBy(listed)}
-        </span>
-      ),
-      'further',
-    ],
-  ];
-}
-
-function requestedBy({ refund, requester }: ListedRefund): string {
-  const source = initiatorWords[refund.initiatedBy];
-  return requester === null ? source : `${source}, ${requester}`;
 }

@@ -80,6 +80,7 @@ describe('the list', () => {
       [`${own}&currency=usd&amountTo=${less}`, []],
       [`${own}&needsAttention=true`, [refund.id]],
       [`q=${other.id}&needsAttention=true`, []],
+      [`${own}&outcomeUnknown=true`, []],
     ] as const) {
       expect(listed((await get(`?${query}`)).text), query).toEqual(expected);
     }
@@ -87,11 +88,51 @@ describe('the list', () => {
 
   test('opens further filters in use and offers to clear filters without a result', async () => {
     const isOpen = /<details class="more" open/;
-    expect((await get('?needsAttention=true')).text).toMatch(isOpen);
+    expect((await get('?reason=other')).text).toMatch(isOpen);
+    expect((await get('?status=failed')).text).not.toMatch(isOpen);
     const { text } = await get('?q=nothing');
     expect(text).not.toMatch(isOpen);
     expect(text).toContain('No matching refunds');
     expect(text).toContain('Clear filters');
+  });
+
+  test('counts each view, and shows order and customer of the metadata', async () => {
+    const { id: organizationId, keys } = await service.addOrganization('Counted');
+    const { visitor } = await signInMember(service, 'viewer', organizationId);
+    const transactionId = await newPayment(service);
+    const made: string[] = [];
+    for (const metadata of [{ order_id: hostile }, { customer: 4711 }, null]) {
+      const { body } = await service.call('POST', '/v1/refunds', {
+        key: keys.test.plaintext,
+        body: { transactionId, amount: 10, reason: 'other', ...(metadata === null ? {} : { metadata }) },
+        headers: { prefer: 'respond-async' },
+      });
+      made.push(body.data.id);
+    }
+    const [unknown = '', failed = ''] = made;
+    await service.deps.db.refundWork.update({
+      where: { refundId: unknown },
+      data: { retryingSince: new Date(), unknownSince: new Date() },
+    });
+    await end(failed, 'failed');
+    const { text } = await visitor.get(`/dashboard/${organizationId}/test/refunds?outcomeUnknown=true`);
+    expect(listed(text)).toEqual([unknown]);
+    const [, views = ''] = /aria-label="Views">(.*?)<\/nav>/s.exec(text) ?? [];
+    expect(
+      views
+        .replace(/<[^>]*>/g, '|')
+        .split('|')
+        .filter((each) => each.trim() !== '')
+        .map((each) => each.trim()),
+    ).toEqual([
+      ...['All', '3', 'Needs attention', '0', 'Awaiting approval', '0', 'Processing', '2'],
+      ...['Outcome unknown', '1', 'Completed', '0', 'Failed', '1', 'Cancelled', '0'],
+    ]);
+    expect(text).toContain('data-title="Order"');
+    expect(text).not.toContain('data-title="Customer"');
+    expect(text).not.toMatch(/<script>alert/);
+    const all = await visitor.get(`/dashboard/${organizationId}/test/refunds`);
+    expect(all.text).toMatch(/data-title="Customer"><span[^>]*>4711/);
   });
 
   test.each([
@@ -133,6 +174,10 @@ describe('the list', () => {
     expect(listed(second.text)).toEqual(made.slice(25));
     expect(linkTo(second.text, 'Older')).toBe('');
     expect(listed((await visitor.get(linkTo(second.text, 'Newer'))).text)).toEqual(made.slice(0, 25));
+    const oldest = await visitor.get(linkTo(first.text, 'Oldest first'));
+    expect(listed(oldest.text)).toEqual(made.toReversed().slice(0, 25));
+    expect(linkTo(oldest.text, 'Older')).toBe('');
+    expect(listed((await visitor.get(linkTo(oldest.text, 'Newer'))).text)).toEqual(made.slice(0, 1));
   });
 });
 

@@ -1,0 +1,53 @@
+import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
+import type { CappedCount } from '#shared/refunds/queries/search-refunds.ts';
+import type { Context } from '../../http/access.ts';
+import { inWhole } from '../../words/numbers.ts';
+import { type EnteredFilter, filterQuery } from './filter.ts';
+
+/** What is chosen most often from the list, each as its query and the same for the database. */
+export const views = [
+  { title: 'All', query: '', filter: {} },
+  { title: 'Needs attention', query: '?needsAttention=true', filter: { needsAttention: true } },
+  { title: 'Awaiting approval', query: '?status=pending', filter: { statuses: ['pending'] } },
+  { title: 'Processing', query: '?status=processing', filter: { statuses: ['processing'] } },
+  { title: 'Outcome unknown', query: '?outcomeUnknown=true', filter: { outcomeUnknown: true } },
+  { title: 'Completed', query: '?status=completed', filter: { statuses: ['completed'] } },
+  { title: 'Failed', query: '?status=failed', filter: { statuses: ['failed'] } },
+  { title: 'Cancelled', query: '?status=cancelled', filter: { statuses: ['cancelled'] } },
+] as const satisfies readonly { title: string; query: string; filter: RefundFilter }[];
+
+/** The view that a filter is, whatever its order; undefined for any other filter. */
+export function viewOf(filter: EnteredFilter) {
+  const query = filterQuery({ ...filter, sort: '' });
+  return views.find((view) => view.query === query);
+}
+
+interface ViewsProps {
+  context: Context;
+  filter: EnteredFilter;
+  /** Of each view. */
+  counts: readonly CappedCount[];
+}
+
+/** Links to the views, with the number of refunds in each. */
+export function Views({ context, filter, counts }: ViewsProps) {
+  const current = viewOf(filter);
+  return (
+    <nav class="chips" aria-label="Views">
+      {views.map((view, index) => (
+        <a
+          key={view.title}
+          href={`${context.base}/refunds${view.query}`}
+          aria-current={view === current ? 'true' : undefined}
+        >
+          {view.title} <span class="number muted">{capped(counts[index])}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** A count in words: 10,000+. */
+export function capped({ count, atLeast }: CappedCount = { count: 0, atLeast: false }): string {
+  return `${inWhole(count)}${atLeast ? '+' : ''}`;
+}
