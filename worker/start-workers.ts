@@ -5,6 +5,7 @@ import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from
 import { processorNames } from '#shared/processors/registry.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { openRefundWork } from './advance/advance-refund.ts';
+import { advanceBatches } from './batches/advance-batches.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import type { DueWork } from './schedule/due-work.ts';
@@ -12,6 +13,7 @@ import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
+  expireBatches,
   expireInvitations,
   expireProcessorEvents,
   expireReconciliations,
@@ -27,6 +29,9 @@ const longestReconciliationCheckMs = 60_000;
 
 /** How often new events are looked for while there are none. */
 const deliveryCreationMs = 200;
+
+/** How often batches that are due are looked for while there are none. */
+const batchMs = 250;
 
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
@@ -94,6 +99,7 @@ function scheduledTasks(
     { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
   ];
   const retention = {
+    expireBatches,
     expireProcessorEvents,
     expireInvitations,
     expireSessions,
@@ -115,6 +121,7 @@ function scheduledTasks(
       intervalMs: deliveryCreationMs,
       run: (closing) => createDeliveries(deps, sender, closing),
     },
+    { name: 'advanceBatches', intervalMs: batchMs, run: (closing) => advanceBatches(deps, closing) },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },
     ...Object.entries(retention).map(([name, expire]) => ({

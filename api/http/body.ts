@@ -76,14 +76,25 @@ export const jsonBody = fp(
   { name: 'json-body' },
 );
 
-function parseJson(body: Buffer, { headers }: FastifyRequest): unknown {
+/** Also accepts CSV, which `read` turns into what JSON would have been. */
+export const csvBody = fp<{ read: (text: string) => Promise<unknown> }>(
+  async (app, { read }) => parseBodies(app, 'text/csv', (body, request) => read(textOf(body, request))),
+  { name: 'csv-body' },
+);
+
+/** @throws ServiceError for bytes that are no plain UTF-8. */
+function textOf(body: Buffer, { headers }: FastifyRequest): string {
   const { 'content-encoding': contentEncoding = 'identity' } = headers;
   if (contentEncoding.toLowerCase() !== 'identity') {
     throw new ServiceError('unsupported_media_type', 'Send the body without Content-Encoding.');
   }
   if (!isUtf8(body)) throw new ServiceError('validation_error', 'body: not valid UTF-8.');
   // Some programs put a byte order mark before the text.
-  const text = body.toString().replace(/^\uFEFF/, '');
+  return body.toString().replace(/^\uFEFF/, '');
+}
+
+function parseJson(body: Buffer, request: FastifyRequest): unknown {
+  const text = textOf(body, request);
   if (text.trim() === '') return undefined;
   const reading = readStrictJson(text);
   if (reading.kind === 'invalid') throw new ServiceError('validation_error', `body: ${reading.problem}.`);

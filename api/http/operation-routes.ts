@@ -7,7 +7,8 @@ import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
 import type { Call, Operation } from '../operations/operation.ts';
-import { ignoredBody, optionalJsonBody } from './body.ts';
+import { csvBody, ignoredBody, optionalJsonBody } from './body.ts';
+import { fewAtOnce } from './room.ts';
 import { type Api, jsonResponse, responsesOf, routePlugin } from './route.ts';
 
 /** A route for each operation. */
@@ -34,27 +35,37 @@ function renameLists(query: Record<string, unknown>): void {
 
 /** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
 async function addRoute(app: Api, operation: Operation): Promise<void> {
-  const { id, method, path, tag, params, query, summary, description } = operation;
+  const { id, method, path, tag, params, query, summary, description, bodyLimitBytes, readCsv, csv } =
+    operation;
   const body = typeof operation.body === 'function' ? operation.body(app.deps) : operation.body;
   const headers = headersOf(operation);
   const scopes = scopesOf(operation);
   for (const scope of scopes) checkScope(app, scope);
   if (body === undefined && method !== 'GET') await app.register(ignoredBody);
   if (body?.isOptional()) await app.register(optionalJsonBody);
+  if (readCsv !== undefined) await app.register(csvBody, { read: readCsv });
+  if (bodyLimitBytes !== undefined || csv !== undefined) await app.register(fewAtOnce);
   app.route({
     method,
     url: path,
+    ...(bodyLimitBytes === undefined ? {} : { bodyLimit: bodyLimitBytes }),
     schema: {
       ...{ operationId: id, summary, description, tags: [tag], security: [{ apiKey: scopes }] },
       // A part that is present but undefined would get a warning.
       ...(headers && { headers }),
       ...(params && { params }),
       ...(body && { body }),
+      ...(readCsv && { consumes: ['application/json', 'text/csv'] }),
       querystring: onlyDeclared(query),
       response: { 200: responseOf(operation), ...responsesOf(errorsOf(operation)) },
     },
     async handler(request, reply) {
-      const answer = await operation.run(request.deps, callOf(operation, request, reply));
+      const call = callOf(operation, request, reply);
+      if (csv !== undefined && /^text\/csv\b/.test(request.headers.accept ?? '')) {
+        reply.type('text/csv; charset=utf-8');
+        return await csv(request.deps, call);
+      }
+      const answer = await operation.run(request.deps, call);
       return operation.hasData ? answer : { data: answer };
     },
   });
@@ -119,10 +130,12 @@ function onlyDeclared(query: z.ZodType = z.object({})): z.ZodType {
   return query instanceof z.ZodObject ? query.strict() : query;
 }
 
-function responseOf({ output, answer, examples = {}, hasData }: Operation) {
+function responseOf({ output, answer, examples = {}, hasData, csv }: Operation) {
   const schema = hasData ? output : z.object({ data: output });
   const named = Object.entries(examples).map(([name, data]) => [name, { value: hasData ? data : { data } }]);
-  return jsonResponse(answer, schema, named.length === 0 ? undefined : Object.fromEntries(named));
+  const response = jsonResponse(answer, schema, named.length === 0 ? undefined : Object.fromEntries(named));
+  if (csv === undefined) return response;
+  return { ...response, content: { ...response.content, 'text/csv': { schema: z.string() } } };
 }
 
 /** Its own errors, then those that it may send because of what it takes, then those of every operation. */

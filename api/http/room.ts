@@ -135,6 +135,30 @@ export interface LimitOptions {
   ownerOf?: (request: FastifyRequest) => string;
 }
 
+/** Lets few requests of this instance be handled at once, because each takes much memory. Register it within `limitInProgress`. */
+export const fewAtOnce = fp(
+  async (app) => {
+    const room = new Room(mostLarge);
+    const owners = new WeakMap<FastifyRequest, string>();
+    app.addHook('preParsing', (request, _reply, payload, done) => {
+      const { organizationId: owner } = request.apiKey;
+      if (!room.admits(owner)) return done(tooMany(), payload);
+      room.enter(owner);
+      owners.set(request, owner);
+      done(null, payload);
+    });
+    app.addHook('onSend', (request, _reply, payload, done) => {
+      const owner = owners.get(request);
+      if (owner !== undefined) room.leave(owner);
+      owners.delete(request);
+      done(null, payload);
+    });
+  },
+  { name: 'few-at-once', dependencies: ['limit-in-progress'] },
+);
+
+const mostLarge = 4;
+
 /** Gives each request of this instance a place while its body is read, and one while it is worked on, or refuses it. */
 export const limitInProgress = fp<LimitOptions>(
   async (app, { classOf, ownerOf = ({ ip }) => networkOf(ip) }) => {

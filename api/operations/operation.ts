@@ -31,7 +31,7 @@ export interface Operation<
   scope: ApiKeyScope;
   /** A second one that it needs, because of what the operation gives access to. */
   alsoNeeds?: ApiKeyScope;
-  tag: 'Refunds' | 'Payments' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
+  tag: 'Refunds' | 'Refund batches' | 'Payments' | 'Events' | 'Policies' | 'Agent keys' | 'Webhooks';
   summary: string;
   description: string;
   /** True when a caller may name the request with an idempotency key. */
@@ -41,6 +41,10 @@ export interface Operation<
   params?: Params;
   /** Other parameters are refused. */
   query?: Query;
+  /** For a body that is larger than others; few such requests are handled at once. */
+  bodyLimitBytes?: number;
+  /** Reads a body of the media type text/csv, which is then validated as one in JSON. @throws ServiceError validation_error */
+  readCsv?(text: string): Promise<z.input<Body>>;
   /** Without a schema a body is ignored. A body that its schema lets be undefined may be left out. */
   body?: Body | ((deps: OperationDependencies) => Body);
   output: Output;
@@ -52,6 +56,8 @@ export interface Operation<
   hasData?: true;
   /** Besides those that follow from the rest of the definition. */
   errors?: readonly ErrorCode[];
+  /** The same answer for a caller that prefers text/csv; without parameters, all of it. Few such requests are handled at once. */
+  csv?(deps: OperationDependencies, call: Call<z.output<Params>, z.output<Query>>): Promise<string>;
   /** @throws ServiceError for what is refused. */
   run(
     deps: OperationDependencies,

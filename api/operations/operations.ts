@@ -4,6 +4,7 @@ import { listEvents, listRefundEvents } from './events.ts';
 import type { Operation } from './operation.ts';
 import { getPayment } from './payments.ts';
 import { checkPolicy, replayPolicies } from './policies.ts';
+import { batchOperations } from './refund-batches.ts';
 import {
   approveRefund,
   cancelRefund,
@@ -25,6 +26,7 @@ export const operations: readonly Operation[] = [
   approveRefund,
   rejectRefund,
   listRefundEvents,
+  ...batchOperations,
   getPayment,
   listEvents,
   checkPolicy,

@@ -52,7 +52,8 @@ export const refundParamsSchema = z.object({
   id: z.string().meta({ description: 'The id of the refund, ref_...', examples: [exampleRefund.id] }),
 });
 
-export const createRefundSchema = jsonObject({
+/** The fields of a request for a refund. */
+export const creationShape = {
   transactionId: transactionIdSchema,
   amount: amountSchema.optional(),
   remaining: z
@@ -86,30 +87,41 @@ export const createRefundSchema = jsonObject({
         `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
       examples: [{ ticket: 'T-1001' }],
     }),
-  dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
-    description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
+};
+
+export const createRefundSchema = withAmount(
+  jsonObject({
+    ...creationShape,
+    dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
+      description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
+    }),
   }),
-})
-  // Checked beside other invalid fields.
-  .refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
-    ...{ path: ['amount'], error: 'is required, unless remaining is true' },
-    when: ({ value }) => isObject(value),
-  })
-  .refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
-    ...{ path: ['remaining'], error: 'cannot be combined with amount' },
-    when: ({ value }) => isObject(value),
-  })
-  .meta({
-    examples: [
-      {
-        transactionId: 'ch_3QfX2eLkdIwHu7ix',
-        amount: 1500,
-        reason: 'product_defective',
-        metadata: { ticket: 'T-1001' },
-      },
-      { transactionId: 'ch_3QfX2eLkdIwHu7ix', remaining: true, reason: 'wrong_product' },
-    ],
-  });
+).meta({
+  examples: [
+    {
+      transactionId: 'ch_3QfX2eLkdIwHu7ix',
+      amount: 1500,
+      reason: 'product_defective',
+      metadata: { ticket: 'T-1001' },
+    },
+    { transactionId: 'ch_3QfX2eLkdIwHu7ix', remaining: true, reason: 'wrong_product' },
+  ],
+});
+
+/** Requires either an amount or all that is left. It is checked beside other invalid fields. */
+export function withAmount<
+  Schema extends z.ZodType<{ amount?: number | undefined; remaining?: true | undefined }>,
+>(schema: Schema): Schema {
+  return schema
+    .refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
+      ...{ path: ['amount'], error: 'is required, unless remaining is true' },
+      when: ({ value }) => isObject(value),
+    })
+    .refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
+      ...{ path: ['remaining'], error: 'cannot be combined with amount' },
+      when: ({ value }) => isObject(value),
+    });
+}
 
 function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null;

@@ -79,6 +79,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       servers: [{ url: '/' }],
       tags: [
         { name: 'Refunds', description: 'Create, follow and cancel refunds.' },
+        { name: 'Refund batches', description: 'Create up to 10,000 refunds with one request.' },
         { name: 'Payments', description: 'See what a payment is and what is left to refund.' },
         { name: 'Events', description: 'Follow what happens to all refunds, in order.' },
         {
@@ -144,7 +145,11 @@ function withOwnMessages(
   );
 }
 
-const resources = { '/v1/agent-keys': 'API key', '/v1/webhook-endpoints': 'Webhook endpoint' };
+const resources = {
+  '/v1/refund-batches': 'Refund batch',
+  '/v1/agent-keys': 'API key',
+  '/v1/webhook-endpoints': 'Webhook endpoint',
+};
 
 function resourceAt(url: string): string {
   return Object.entries(resources).find(([prefix]) => url.startsWith(prefix))?.[1] ?? 'Refund';
@@ -221,6 +226,9 @@ function finishOperation({ parameters = [], requestBody, responses = {}, securit
   const alternatives = requestBody?.content['application/json']?.schema.anyOf ?? [];
   if (requestBody !== undefined && alternatives.some(({ type }) => type === 'null'))
     requestBody.required = false;
+  // The generator describes every media type with the schema of the body.
+  const csv = requestBody?.content['text/csv'];
+  if (csv !== undefined) Object.assign(csv, { schema: { type: 'string' } });
   for (const parameter of parameters) {
     // The generator leaves these in the schema, where they mean nothing.
     const { style, explode, ...schema } = parameter.schema ?? {};

@@ -14,6 +14,7 @@ export type {
   ReconciliationFinding,
   ReconciliationRun,
   Refund,
+  RefundBatch,
   RefundEvent,
   RefundWork,
   Role,

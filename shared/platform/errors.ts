@@ -58,7 +58,7 @@ export const errorCatalogue = {
     status: 404,
     retryable: false,
     meaning:
-      'The refund, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it.',
+      'The refund, refund batch, API key, webhook endpoint, delivery, processor account or route does not exist, or the key has no access to it.',
     action: 'Check the ID, and that the key belongs to the same organization and environment.',
     example: 'Refund not found.',
   },
@@ -105,15 +105,16 @@ export const errorCatalogue = {
   payload_too_large: {
     status: 413,
     retryable: false,
-    meaning: 'The body is larger than 64 KiB (256 KiB for processor webhooks).',
-    action: 'Send less metadata.',
+    meaning: 'The body is larger than 64 KiB (256 KiB for processor webhooks, 4 MiB for refund batches).',
+    action: 'Send less metadata, or fewer rows.',
     example: 'body: must be at most 64 KiB.',
   },
   unsupported_media_type: {
     status: 415,
     retryable: false,
     meaning: 'The media type or encoding of the body is not supported.',
-    action: 'Send `Content-Type: application/json` without `Content-Encoding`.',
+    action:
+      'Send `Content-Type: application/json` without `Content-Encoding`. Refund batches may also be `text/csv`.',
     example: 'Send the body as application/json.',
   },
   idempotency_key_reused: {

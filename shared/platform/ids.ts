@@ -16,11 +16,12 @@ const prefixes = [
   'we',
   'del',
   'wrk',
+  'bat',
 ] as const;
 
 /**
  * Organization, user, API key, processor account, refund, event, policy, audit log entry, processor event, reconciliation run,
- * reconciliation finding, session, invitation, webhook endpoint, webhook delivery, worker.
+ * reconciliation finding, session, invitation, webhook endpoint, webhook delivery, worker, refund batch.
  */
 export type IdPrefix = (typeof prefixes)[number];
 

@@ -15,6 +15,9 @@ const invitationKeptMs = maxFourEyesDays * dayMs;
 /** Long enough to audit a year in the month after it. */
 const reconciliationKeptMs = 400 * dayMs;
 
+/** Long enough to clear up a batch. Its refunds are kept. */
+const batchKeptMs = 90 * dayMs;
+
 /**
  * Rows that one statement deletes, so that none takes long. The statements choose them in an array, which is computed once; a
  * subquery may be computed again for each row.
@@ -83,6 +86,26 @@ export async function expireReconciliations(deps: RetentionDependencies): Promis
         SELECT ctid FROM reconciliation_run AS run
         WHERE id = ANY (ARRAY(${expired} LIMIT ${batchSize}))
           AND NOT EXISTS (SELECT FROM reconciliation_finding WHERE run_id = run.id)
+        FOR UPDATE SKIP LOCKED))`,
+  );
+}
+
+/** Deletes batches that have not changed for long, unless they are worked on. The idempotency keys of their rows are kept with the refunds. */
+export async function expireBatches(deps: RetentionDependencies): Promise<void> {
+  const { db } = deps;
+  const expired = Prisma.sql`SELECT id FROM refund_batch WHERE updated_at < ${ago(deps, batchKeptMs)} AND status <> 'processing'`;
+  await inBatches(
+    () => db.$executeRaw`
+      DELETE FROM refund_batch_row WHERE ctid = ANY (ARRAY(
+        SELECT row.ctid FROM (${expired}) AS batch
+        CROSS JOIN LATERAL (SELECT ctid FROM refund_batch_row WHERE batch_id = batch.id FOR UPDATE SKIP LOCKED) AS row
+        LIMIT ${batchSize}))`,
+  );
+  await inBatches(
+    () => db.$executeRaw`
+      DELETE FROM refund_batch WHERE id = ANY (ARRAY(
+        SELECT id FROM refund_batch AS batch WHERE id = ANY (ARRAY(${expired} LIMIT ${batchSize}))
+          AND NOT EXISTS (SELECT FROM refund_batch_row WHERE batch_id = batch.id)
         FOR UPDATE SKIP LOCKED))`,
   );
 }

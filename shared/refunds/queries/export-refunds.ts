@@ -1,6 +1,7 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { toDecimal } from '../../money/money.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
+import { csvLine } from '../../platform/csv.ts';
 import type { Database, Prisma, Refund } from '../../platform/database.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundOwner } from '../model/refund.ts';
@@ -100,34 +101,13 @@ export async function* exportRefunds(
   } = {},
 ): AsyncGenerator<string, void, undefined> {
   let found = await findFrom(db, owner, filter, fromNewest, batchSize);
-  yield lineOf(Object.keys(columns));
+  yield csvLine(Object.keys(columns));
   for (let last = found.at(-1); last !== undefined; last = found.at(-1)) {
     await options.confirm?.();
     const refunds = await loadRefunds(db, found);
     options.onRows?.(refunds.length);
-    yield refunds.map((refund) => lineOf(Object.values(columns).map((read) => read(refund)))).join('');
+    yield refunds.map((refund) => csvLine(Object.values(columns).map((read) => read(refund)))).join('');
     if (found.length < batchSize) return;
     found = await findFrom(db, owner, filter, { ...fromNewest, position: last }, batchSize);
   }
 }
-
-function lineOf(fields: readonly (string | null)[]): string {
-  return `${fields.map((field) => quote(disarm(field ?? ''))).join(',')}\r\n`;
-}
-
-function quote(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field;
-}
-
-/**
- * Spreadsheets run a cell that starts like a formula. An apostrophe before it prevents that, also within a field, because a
- * spreadsheet may be set to other separators and quotes than this file has.
- */
-function disarm(field: string): string {
-  const inner = field.replace(innerFormula, "$&'");
-  return /^[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]/.test(inner) ? `'${inner}` : inner;
-}
-
-/** A possible end of a cell before the start of a formula. A negative number alone is none, so that lists in JSON stay valid. */
-const innerFormula =
-  /[,;|\t\r\n"'] *(?=[=+\-@\uff1d\uff0b\uff0d\uff20])(?!-\d+(?:\.\d+)?(?:e[+-]?\d+)?(?:[,;|\]}"'\s]|$))/g;

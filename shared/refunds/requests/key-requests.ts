@@ -49,7 +49,7 @@ export type RefundContent = Pick<RefundRequest, 'transactionId' | 'currency' | '
 
 /** The request of an API key for a refund. */
 export function refundRequestedBy(
-  apiKey: ApiKey,
+  apiKey: Pick<ApiKey, 'id' | 'organizationId' | 'environment' | 'agentLimits'>,
   initiatedBy: InitiatedBy,
   content: RefundContent,
   given: GivenKey | null,
@@ -187,7 +187,7 @@ export async function cancelByKey(
 }
 
 /** False for an agent key that did not request the refund. */
-function isOwn({ id, agentLimits }: RequestingKey, { apiKeyId }: Pick<Refund, 'apiKeyId'>): boolean {
+export function isOwn({ id, agentLimits }: RequestingKey, { apiKeyId }: Pick<Refund, 'apiKeyId'>): boolean {
   return agentLimits === null || apiKeyId === id;
 }
 

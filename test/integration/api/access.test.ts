@@ -132,6 +132,20 @@ const resources: Record<string, Resource> = {
     },
     stored: async (id) => await service.deps.db.refund.findUniqueOrThrow({ where: { id } }),
   },
+  '/v1/refund-batches': {
+    unknownId: newId('bat'),
+    async make(environment) {
+      const rows = [{ transactionId: 'ch_any', remaining: true, reason: 'other' }];
+      const { status, body } = await service.call('POST', '/v1/refund-batches', {
+        key: own.keys[environment].plaintext,
+        body: { rows },
+      });
+      expect(status).toBe(200);
+      return body.data.id;
+    },
+    stored: async (id) =>
+      await service.deps.db.refundBatch.findUniqueOrThrow({ where: { id }, include: { rows: true } }),
+  },
   '/v1/webhook-endpoints': {
     unknownId: newId('we'),
     make: async (environment) => (await newEndpoint(service, { key: own.keys[environment].plaintext })).id,

@@ -19,6 +19,7 @@ import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refu
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { countWithoutHash, verifyTimelines } from '#shared/timeline/verify.ts';
 import { replayMissing } from '#shared/webhooks/replay-missing.ts';
+import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import type { WebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
@@ -131,6 +132,13 @@ export function stepsOf(
     'a policy check': {
       rows: 2_000,
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
+    },
+    'a batch': async () => {
+      const rows = [{ transactionId, amount: 1, reason: 'other' }];
+      const { body } = await service.call('POST', '/v1/refund-batches', { body: { rows } });
+      await advanceOneBatch(deps);
+      for (const of of ['', `/${body.data.id}`, `/${body.data.id}/results`])
+        await get(`/v1/refund-batches${of}`)();
     },
     'a payment with its refunds': get('/v1/payments/:payment'),
     'a replay': {

@@ -61,6 +61,7 @@ export const sealedColumns = [
   'public.lockout.subject',
   'public.processor_account.encrypted_credentials',
   'public.refund.fingerprint',
+  'public.refund_batch.fingerprint',
   'public.refund_event.hash',
   'public.refund_event.words_digest',
   'public.refund_event.words_salt',

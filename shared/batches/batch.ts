@@ -1,0 +1,130 @@
+import { type Database, Prisma, type RefundBatch } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { isId } from '../platform/ids.ts';
+import type { RefundOwner } from '../refunds/model/refund.ts';
+import { type RefundStatus, refundStatuses } from '../refunds/model/states.ts';
+import type { RefundContent } from '../refunds/requests/key-requests.ts';
+
+/** `strict`: an invalid row refuses the whole batch. `partial`: it is rejected, and the others go on. */
+export const batchModes = ['strict', 'partial'] as const;
+export type BatchMode = (typeof batchModes)[number];
+
+export const batchStatuses = ['processing', 'paused', 'completed'] as const;
+export type BatchStatus = (typeof batchStatuses)[number];
+
+/** Why it is paused: on request, or because its requester may not create refunds any more. */
+export const pauseReasons = ['requested', 'requester_ended'] as const;
+export type PauseReason = (typeof pauseReasons)[number];
+
+export const rowStates = ['waiting', 'created', 'rejected'] as const;
+export type RowState = (typeof rowStates)[number];
+
+/** The most rows of a batch. */
+export const maxRows = 10_000;
+
+/** A valid row, as it is kept while it waits. */
+export type RowContent = RefundContent & { idempotencyKey?: string | undefined };
+
+/** A batch as clients see it. */
+export interface PublicBatch {
+  id: string;
+  status: BatchStatus;
+  pauseReason: PauseReason | null;
+  mode: BatchMode;
+  /** Rows by state, and all of them. */
+  rows: Record<RowState | 'total', number>;
+  createdAt: string;
+  completedAt: string | null;
+}
+
+export function toPublicBatch(batch: RefundBatch): PublicBatch {
+  const { id, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
+  return {
+    id,
+    status: batch.status as BatchStatus,
+    pauseReason: batch.pauseReason as PauseReason | null,
+    mode: batch.mode as BatchMode,
+    rows: {
+      total: rowCount,
+      waiting: waitingCount,
+      created: rowCount - waitingCount - rejectedCount,
+      rejected: rejectedCount,
+    },
+    createdAt: createdAt.toISOString(),
+    completedAt: completedAt?.toISOString() ?? null,
+  };
+}
+
+/**
+ * Reads a batch.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's.
+ */
+export async function findBatch(
+  db: Pick<Database, 'refundBatch'>,
+  { organizationId, environment }: RefundOwner,
+  id: string,
+): Promise<RefundBatch> {
+  const batch = isId('bat', id) ? await db.refundBatch.findUnique({ where: { id } }) : null;
+  if (batch?.organizationId === organizationId && batch.environment === environment) return batch;
+  throw new ServiceError('not_found', 'Refund batch not found.');
+}
+
+/** A page of an owner's batches, the newest first, and whether more follow. */
+export async function listBatches(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+  { limit, offset }: { limit: number; offset: number },
+): Promise<{ batches: RefundBatch[]; hasMore: boolean }> {
+  const found = await db.refundBatch.findMany({
+    where: { organizationId, environment },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    take: limit + 1,
+    skip: offset,
+  });
+  return { batches: found.slice(0, limit), hasMore: found.length > limit };
+}
+
+/** How many refunds of a batch have each status. */
+export async function countRefundsOf(db: Database, batchId: string): Promise<Record<RefundStatus, number>> {
+  const counts = await db.$queryRaw<{ status: RefundStatus; count: number }[]>`
+    SELECT r.status::text, count(*)::int AS count
+    FROM refund_batch_row AS row JOIN refund AS r ON r.id = row.refund_id
+    WHERE row.batch_id = ${batchId} GROUP BY r.status`;
+  const none = Object.fromEntries(refundStatuses.map((status) => [status, 0])) as Record<
+    RefundStatus,
+    number
+  >;
+  return { ...none, ...Object.fromEntries(counts.map(({ status, count }) => [status, count])) };
+}
+
+/** A row with what came of it, and its refund as it is now. */
+export interface RowResult {
+  row: number;
+  state: RowState;
+  transactionId: string | null;
+  refundId: string | null;
+  /** Minor units. */
+  amount: number | null;
+  currency: string | null;
+  refundStatus: RefundStatus | null;
+  /** Why it has no refund or not yet, or why its refund failed. */
+  errorCode: string | null;
+  errorMessage: string | null;
+}
+
+/** Rows after a number, up to `limit`, in their order. */
+export async function readResults(
+  db: Database,
+  batchId: string,
+  { after, limit, state }: { after: number; limit: number; state?: RowState | undefined },
+): Promise<RowResult[]> {
+  const rows = await db.$queryRaw<(Omit<RowResult, 'amount'> & { amount: bigint | null })[]>`
+    SELECT row.number AS "row", row.state, coalesce(r.transaction_id, row.transaction_id) AS "transactionId", r.id AS "refundId",
+      r.amount, r.currency, r.status::text AS "refundStatus",
+      coalesce(r.failure_code, row.error_code) AS "errorCode", coalesce(r.failure_message, row.error_message) AS "errorMessage"
+    FROM refund_batch_row AS row LEFT JOIN refund AS r ON r.id = row.refund_id
+    WHERE row.batch_id = ${batchId} AND row.number > ${after}
+      AND ${state === undefined ? Prisma.sql`true` : Prisma.sql`row.state = ${state}`}
+    ORDER BY row.number LIMIT ${limit}`;
+  return rows.map((row) => ({ ...row, amount: row.amount === null ? null : Number(row.amount) }));
+}

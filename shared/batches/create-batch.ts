@@ -1,0 +1,139 @@
+import type { Dependencies } from '../dependencies.ts';
+import { writeAudit } from '../platform/audit-log.ts';
+import { type DatabaseTransaction, type RefundBatch, serviceTime } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { fingerprintOf } from '../platform/json.ts';
+import { redact } from '../platform/log.ts';
+import { requestDigestOf } from '../platform/request-digest.ts';
+import { keyReused } from '../refunds/model/refusals.ts';
+import type { BatchMode, RowContent } from './batch.ts';
+
+/** A row of a request: a valid one, or what is wrong with it. */
+export type RequestedRow = { content: RowContent } | { problem: string };
+
+export interface BatchRequest {
+  organizationId: string;
+  environment: Environment;
+  /** Who requests its refunds: `key:<id>` or `user:<id>`. */
+  actor: string;
+  mode: BatchMode;
+  rows: readonly RequestedRow[];
+  /** As the requester owns it; null for none. */
+  idempotencyKey: string | null;
+}
+
+/** The most batches of an owner that are not completed, so that their rows stay few. */
+const maxUnfinished = 20;
+
+/** The most rows and the most text that a refusal lists. */
+const mostListed = { rows: 20, characters: 2_000 };
+
+/**
+ * Stores a batch, which a worker then works off.
+ * @returns the batch; as it is now when an earlier request with the same key created it.
+ * @throws ServiceError validation_error that lists invalid rows of a strict batch; idempotency_key_reused; rate_limited while too many
+ * batches are not completed.
+ */
+export async function createBatch(
+  { db }: Pick<Dependencies, 'db'>,
+  request: BatchRequest,
+): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
+  const { organizationId, environment, actor, mode, rows, idempotencyKey } = request;
+  if (mode === 'strict') refuseInvalid(rows);
+  const fingerprint = fingerprintOf('POST /v1/refund-batches', { mode, rows });
+  const key = idempotencyKey === null ? null : requestDigestOf(request, idempotencyKey);
+  const rejectedCount = rows.filter((row) => 'problem' in row).length;
+  const waitingCount = rows.length - rejectedCount;
+  const isOver = waitingCount === 0;
+  return await db.$transaction(async (tx) => {
+    const earlier = key === null ? null : await findByKey(tx, request, key);
+    if (earlier !== null) return replayed(earlier, fingerprint);
+    await refuseTooMany(tx, request);
+    const now = await serviceTime(tx);
+    const batch: RefundBatch = {
+      ...{ id: newId('bat'), organizationId, environment, actor, mode, pauseReason: null },
+      ...{ idempotencyKey: key, fingerprint, rowCount: rows.length, waitingCount, rejectedCount },
+      ...{ status: isOver ? 'completed' : 'processing', dueAt: isOver ? null : now },
+      ...{ createdAt: now, updatedAt: now, completedAt: isOver ? now : null },
+    };
+    // Waits for a request with the same key that is under way.
+    const { count } = await tx.refundBatch.createMany({ data: [batch], skipDuplicates: true });
+    if (count === 0) {
+      const other = await findByKey(tx, request, key ?? '');
+      if (other === null) throw new Error('A batch was neither stored nor found.');
+      return replayed(other, fingerprint);
+    }
+    await insertRows(tx, batch.id, rows);
+    const detail = { environment, mode, rows: rows.length };
+    await writeAudit(
+      tx,
+      { organizationId, actor, action: 'refund_batch.created', target: batch.id, detail },
+      now,
+    );
+    return { batch, isReplayed: false };
+  });
+}
+
+function refuseInvalid(rows: readonly RequestedRow[]): void {
+  const problems = rows.flatMap((row, index) =>
+    'problem' in row ? [`row ${index + 1}: ${row.problem}`] : [],
+  );
+  if (problems.length === 0) return;
+  const listed: string[] = [];
+  let characters = 0;
+  for (const problem of problems.slice(0, mostListed.rows)) {
+    characters += problem.length;
+    if (characters > mostListed.characters && listed.length > 0) break;
+    listed.push(problem);
+  }
+  const more = problems.length - listed.length;
+  const rest = more === 0 ? '' : ` | and ${more} more rows`;
+  throw new ServiceError('validation_error', `No refund was created. ${listed.join(' | ')}${rest}`);
+}
+
+async function findByKey(
+  tx: DatabaseTransaction,
+  { organizationId, environment }: BatchRequest,
+  idempotencyKey: string,
+): Promise<RefundBatch | null> {
+  const key = { organizationId, environment, idempotencyKey };
+  return await tx.refundBatch.findUnique({ where: { organizationId_environment_idempotencyKey: key } });
+}
+
+function replayed(batch: RefundBatch, fingerprint: Uint8Array): { batch: RefundBatch; isReplayed: true } {
+  if (Buffer.compare(batch.fingerprint, fingerprint) !== 0) throw keyReused();
+  return { batch, isReplayed: true };
+}
+
+async function refuseTooMany(
+  tx: DatabaseTransaction,
+  { organizationId, environment }: BatchRequest,
+): Promise<void> {
+  const unfinished = { organizationId, environment, completedAt: null };
+  if ((await tx.refundBatch.count({ where: unfinished, take: maxUnfinished })) < maxUnfinished) return;
+  throw new ServiceError(
+    'rate_limited',
+    `At most ${maxUnfinished} batches can be open at a time. Wait until one is completed, then send this one again.`,
+    { retryAfterSeconds: 60 },
+  );
+}
+
+/** In one statement: a batch may have thousands. */
+async function insertRows(
+  tx: DatabaseTransaction,
+  batchId: string,
+  rows: readonly RequestedRow[],
+): Promise<void> {
+  const items = rows.map((row, index) =>
+    'content' in row
+      ? { n: index + 1, transactionId: row.content.transactionId, content: row.content }
+      : { n: index + 1, problem: redact(row.problem) },
+  );
+  await tx.$executeRaw`
+    INSERT INTO refund_batch_row (batch_id, number, state, transaction_id, content, error_code, error_message)
+    SELECT ${batchId}, n, CASE WHEN problem IS NULL THEN 'waiting' ELSE 'rejected' END, "transactionId", content,
+      CASE WHEN problem IS NOT NULL THEN 'validation_error' END, problem
+    FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS item(n int, "transactionId" text, content jsonb, problem text)`;
+}

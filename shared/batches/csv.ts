@@ -1,0 +1,85 @@
+import { csvLine } from '../platform/csv.ts';
+import type { Database } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { type RowResult, readResults } from './batch.ts';
+
+const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];
+const metadataPrefix = 'metadata.';
+
+/**
+ * Reads the rows of a CSV file (RFC 4180, UTF-8, with or without a byte order mark), which are not validated yet. The first line names
+ * the columns. An empty cell is left out; an empty amount is all that is left.
+ * @throws ServiceError validation_error for what is no CSV, and for unknown, repeated or missing columns.
+ */
+export async function readCsvRows(text: string): Promise<Record<string, unknown>[]> {
+  const { parse } = await import('csv-parse/sync');
+  let lines: string[][];
+  try {
+    lines = parse(text, { bom: true, skip_empty_lines: true });
+  } catch (cause) {
+    const { lines: line } = cause as { lines?: number };
+    throw invalid(`not valid CSV${line === undefined ? '' : ` in line ${line}`}; separate cells by commas`);
+  }
+  const [header = [], ...rest] = lines;
+  const names = header.map((name) => name.trim());
+  checkColumns(names);
+  return rest.map((cells) => rowOf(names, cells));
+}
+
+function checkColumns(names: readonly string[]): void {
+  const unknown = names.find(
+    (name) => !columns.includes(name) && !(name.startsWith(metadataPrefix) && name !== metadataPrefix),
+  );
+  if (unknown !== undefined) {
+    const known = [...columns, `${metadataPrefix}<key>`].join(', ');
+    throw invalid(`unknown column ${JSON.stringify(unknown.slice(0, 40))}; the columns are ${known}`);
+  }
+  const repeated = names.find((name, index) => names.indexOf(name) !== index);
+  if (repeated !== undefined)
+    throw invalid(`the column ${JSON.stringify(repeated.slice(0, 40))} is repeated`);
+  // Without this, a file whose amounts were left out would refund everything.
+  const missing = ['transactionId', 'amount', 'reason'].find((name) => !names.includes(name));
+  if (missing === undefined) return;
+  const instead = missing === 'amount' ? '; leave a cell empty to refund all that is left' : '';
+  throw invalid(`the column ${missing} is missing${instead}`);
+}
+
+function rowOf(names: readonly string[], cells: readonly string[]): Record<string, unknown> {
+  const row: Record<string, unknown> = {};
+  const metadata = new Map<string, string>();
+  for (const [index, name] of names.entries()) {
+    const cell = cells[index]?.trim() ?? '';
+    if (name === 'amount') {
+      if (cell === '') row.remaining = true;
+      // Anything else is refused like any amount that is no number.
+      else row.amount = /^\d{1,15}$/.test(cell) ? Number(cell) : cell;
+    } else if (cell !== '') {
+      if (name.startsWith(metadataPrefix)) metadata.set(name.slice(metadataPrefix.length), cell);
+      else row[name] = cell;
+    }
+  }
+  return metadata.size === 0 ? row : { ...row, metadata: Object.fromEntries(metadata) };
+}
+
+function invalid(problem: string): ServiceError {
+  return new ServiceError('validation_error', `body: ${problem}.`);
+}
+
+const resultColumns = [
+  ...['row', 'state', 'transactionId', 'refundId', 'amount', 'currency', 'refundStatus'],
+  ...['errorCode', 'errorMessage'],
+] as const satisfies readonly (keyof RowResult)[];
+
+/** Rows of one statement. */
+const pageSize = 1_000;
+
+/** The results of a batch as CSV, of which there is at most that of `maxRows`. */
+export async function resultsInCsv(db: Database, batchId: string): Promise<string> {
+  const lines = [csvLine(resultColumns)];
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const rows: RowResult[] = await readResults(db, batchId, { after, limit: pageSize });
+    for (const row of rows) lines.push(csvLine(resultColumns.map((name) => row[name]?.toString() ?? null)));
+    after = rows.at(-1)?.row;
+  }
+  return lines.join('');
+}

@@ -1,0 +1,132 @@
+import pLimit from 'p-limit';
+import type { RowContent, RowState } from '#shared/batches/batch.ts';
+import { type Requester, readRequester, requestOfRow } from '#shared/batches/requester.ts';
+import type { Dependencies } from '#shared/dependencies.ts';
+import type { Database, RefundBatch } from '#shared/platform/database.ts';
+import { errorCatalogue, ServiceError } from '#shared/platform/errors.ts';
+import { redact } from '#shared/platform/log.ts';
+import { processorNames } from '#shared/processors/registry.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+
+/**
+ * Rows that are taken at a time, and how many of them at once. While as many refunds of the owner are due to be sent, a batch waits, so
+ * that other refunds never stand behind more than these.
+ */
+const slice = { rows: 50, atOnce: 8 };
+
+/** Rows of a slice that are not begun within this time are left to the next one, well before the lease ends. */
+const sliceMs = 5_000;
+const leaseMs = 60_000;
+
+/** After a slice in which no row ended, because a processor or the database is down. */
+const pauseMs = 10_000;
+
+/** What came of a row: a row that may succeed later waits. */
+interface RowOutcome {
+  number: number;
+  state: RowState;
+  refundId?: string;
+  errorCode?: string;
+  errorMessage?: string;
+}
+
+/** Works off the batches that are due, one slice of one batch at a time. */
+export async function advanceBatches(deps: Dependencies, closing: AbortSignal): Promise<void> {
+  while (!closing.aborted && (await advanceOneBatch(deps))) {}
+}
+
+/**
+ * Takes the batch that has been due for longest and creates the refunds of its next rows. A row that was begun by a worker that died is
+ * begun again: its idempotency key finds the refund.
+ * @returns false when no batch is due.
+ */
+export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
+  const batchId = await leaseBatch(deps.db);
+  if (batchId === undefined) return false;
+  const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
+  const requester = await readRequester(deps, batch);
+  if (requester === null) {
+    await stopBatch(deps.db, batchId);
+    return true;
+  }
+  const rows = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
+    SELECT number, content FROM refund_batch_row WHERE batch_id = ${batchId} AND state = 'waiting'
+    ORDER BY attempts, number LIMIT ${slice.rows}`;
+  const endsAt = performance.now() + sliceMs;
+  const limit = pLimit(slice.atOnce);
+  const outcomes = await limit.map(rows, async ({ number, content }) =>
+    performance.now() > endsAt ? [] : [await createRow(deps, batch, requester, number, content)],
+  );
+  await recordSlice(deps.db, batchId, outcomes.flat());
+  return true;
+}
+
+/** @returns the id of a batch that is due and now leased. */
+async function leaseBatch(db: Database): Promise<string | undefined> {
+  const [leased] = await db.$queryRaw<{ id: string }[]>`
+    UPDATE refund_batch SET due_at = service_time() + ${leaseMs} * interval '1 millisecond'
+    WHERE id = (
+      SELECT id FROM refund_batch AS batch
+      WHERE due_at <= service_time() AND ${slice.rows} > (
+        SELECT count(*) FROM unnest(${processorNames}::text[]) AS named(processor) CROSS JOIN LATERAL (
+          SELECT FROM refund_work AS w
+          WHERE w.processor = named.processor AND w.organization_id = batch.organization_id
+            AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due)
+      ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id`;
+  return leased?.id;
+}
+
+/** Pauses a batch whose requester may not create refunds any more. */
+async function stopBatch(db: Database, id: string): Promise<void> {
+  await db.$executeRaw`
+    UPDATE refund_batch SET status = 'paused', pause_reason = 'requester_ended', due_at = NULL, updated_at = service_time()
+    WHERE id = ${id} AND status = 'processing'`;
+}
+
+async function createRow(
+  deps: Dependencies,
+  batch: RefundBatch,
+  requester: Requester,
+  number: number,
+  content: RowContent,
+): Promise<RowOutcome> {
+  try {
+    const { refund } = await createRefund(deps, requestOfRow(batch, requester, number, content));
+    return { number, state: 'created', refundId: refund.id };
+  } catch (error) {
+    const isKnown = error instanceof ServiceError;
+    if (!isKnown) deps.log.error({ err: error, batchId: batch.id, row: number }, 'a row of a batch failed');
+    const { code, message } = isKnown
+      ? error
+      : { code: 'internal_error' as const, message: 'An unexpected error occurred. The row is tried again.' };
+    const state = errorCatalogue[code].retryable ? 'waiting' : 'rejected';
+    return { number, state, errorCode: code, errorMessage: redact(message) };
+  }
+}
+
+/** Records what came of rows, the counts and when the batch is due again. Rows that another worker has recorded stay as they are. */
+async function recordSlice(db: Database, batchId: string, outcomes: readonly RowOutcome[]): Promise<void> {
+  await db.$executeRaw`
+    WITH outcome AS (
+      SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb)
+        AS o(number int, state text, "refundId" text, "errorCode" text, "errorMessage" text)
+    ), recorded AS (
+      UPDATE refund_batch_row AS row SET
+        state = outcome.state, refund_id = outcome."refundId", error_code = outcome."errorCode",
+        error_message = outcome."errorMessage", attempts = row.attempts + 1,
+        -- What a refund has is kept with the refund alone.
+        content = CASE WHEN outcome.state = 'waiting' THEN row.content END
+      FROM outcome WHERE row.batch_id = ${batchId} AND row.number = outcome.number AND row.state = 'waiting'
+      RETURNING row.state
+    ), ended AS (
+      SELECT count(*)::int AS rows, count(*) FILTER (WHERE state = 'rejected')::int AS rejected FROM recorded WHERE state <> 'waiting')
+    UPDATE refund_batch SET
+      waiting_count = waiting_count - ended.rows, rejected_count = rejected_count + ended.rejected, updated_at = service_time(),
+      status = CASE WHEN waiting_count = ended.rows THEN 'completed' ELSE status END,
+      pause_reason = CASE WHEN waiting_count > ended.rows THEN pause_reason END,
+      completed_at = CASE WHEN waiting_count = ended.rows THEN service_time() END,
+      due_at = CASE WHEN status = 'processing' AND waiting_count > ended.rows
+        THEN service_time() + CASE WHEN ended.rows = 0 THEN ${pauseMs} ELSE 0 END * interval '1 millisecond' END
+    FROM ended WHERE id = ${batchId}`;
+}
