@@ -35,7 +35,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     return page;
   }
 
-  const status = (page: Page, words: string) => page.locator('dd .badge', { hasText: words }).waitFor();
+  const status = (page: Page, words: string) => page.locator('#status .badge', { hasText: words }).waitFor();
   const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click();
   const confirm = (page: Page, name: string) =>
     page.getByRole('dialog').getByRole('button', { name, exact: true }).click();

@@ -19,9 +19,14 @@ function timeAgo(moment) {
   return words.format(Math.round(count), 'year');
 }
 
+const exactTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
+
+/** Shows times in the zone of the browser; without this script they are in UTC. */
 function refreshTimes() {
-  for (const time of document.querySelectorAll('time[data-relative]')) {
-    time.textContent = timeAgo(new Date(time.dateTime).getTime());
+  for (const time of document.querySelectorAll('time')) {
+    const moment = new Date(time.dateTime);
+    time.title = time.title === '' ? '' : exactTime.format(moment);
+    time.textContent = 'relative' in time.dataset ? timeAgo(moment.getTime()) : exactTime.format(moment);
   }
 }
 

@@ -5,9 +5,9 @@ export function Amount({ amount, currency }: { amount: bigint; currency: string 
   return <span class="nowrap">{inMoney(amount, currency)}</span>;
 }
 
-/** A point in time, shown relative to now by the page's script; the exact time shows on hover. */
+/** A point in time. The page's script shows it relative to now, and on hover exactly, in the zone of the browser. */
 export function Moment({ at }: { at: Date }) {
-  const exact = `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+  const exact = inUtc(at);
   return (
     <time class="nowrap" dateTime={at.toISOString()} title={exact} data-relative>
       {exact}
@@ -15,21 +15,24 @@ export function Moment({ at }: { at: Date }) {
   );
 }
 
+/** A point in time to the second. The page's script shows it in the zone of the browser. */
+export function ExactTime({ at }: { at: Date }) {
+  return (
+    <time class="nowrap" dateTime={at.toISOString()}>
+      {inUtc(at)}
+    </time>
+  );
+}
+
+function inUtc(at: Date): string {
+  return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}
+
 /** A message of the service, with its ISO timestamps formatted. */
 export function Sentence({ text }: { text: string }) {
   const parts = text.split(/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)/);
   return (
-    <>
-      {parts.map((part, index) =>
-        index % 2 === 0 ? (
-          part
-        ) : (
-          <time key={part} class="nowrap" dateTime={part}>
-            {part.slice(0, 16).replace('T', ' ')} UTC
-          </time>
-        ),
-      )}
-    </>
+    <>{parts.map((part, index) => (index % 2 === 0 ? part : <ExactTime key={part} at={new Date(part)} />))}</>
   );
 }
 

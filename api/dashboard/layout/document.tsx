@@ -20,8 +20,11 @@ export function Document({ title, environment, children }: DocumentProps) {
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <meta name="robots" content="noindex" />
-        {/* Automatic updates do not replace an open dialog. */}
-        <meta name="htmx-config" content={JSON.stringify({ morphSkip: 'dialog[open]' })} />
+        {/* Automatic updates do not replace an open dialog, and keep what is unfolded. */}
+        <meta
+          name="htmx-config"
+          content={JSON.stringify({ morphSkip: 'dialog[open]', morphIgnore: ['data-htmx-powered', 'open'] })}
+        />
         <title>{`${title} · Refunds`}</title>
         <link rel="icon" href={assetUrl('favicon.svg')} type="image/svg+xml" />
         <link

@@ -64,3 +64,8 @@ export function inTime(ms: number): string {
     ? `${count} ${unit.name}`
     : `${count} ${unit.name} ${rest} ${below.name}`;
 }
+
+/** A day: 3 December 2026. @param day `YYYY-MM-DD`. */
+export function inDay(day: string): string {
+  return new Date(day).toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+}

@@ -322,6 +322,8 @@ export interface ProcessorKind<Credentials> {
    * @throws InvalidCredentialsError naming the field, never its value.
    */
   parseCredentials(input: unknown, environment: Environment): Credentials;
+  /** The address of a payment's page at the processor, for people, where it needs nothing but the id. */
+  paymentPage?(transactionId: string, environment: Environment): string;
   /** Why the processor cannot take the amount, for the caller; null when it can. */
   amountProblem(amount: bigint, currency: string): string | null;
   /** False when the processor no longer cancels the refund, judged by its last known status. */

@@ -76,6 +76,8 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     };
   },
   amountProblem,
+  paymentPage: (transactionId, environment) =>
+    `https://dashboard.stripe.com/${environment === 'test' ? 'test/' : ''}payments/${encodeURIComponent(transactionId)}`,
   // A refund on its way to the bank cannot be cancelled.
   mayCancel: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
   // Stripe lists a refund as soon as it exists. The delay covers a request that timed out and that Stripe is still working on;

@@ -1,10 +1,10 @@
 import { approvalReasons, denialReason, type StoredDecision } from '#shared/policies/decision.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
-import { flagOf } from '#shared/refunds/model/flags.ts';
+import { flagOf, isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
-import { isTerminal } from '#shared/refunds/model/states.ts';
 import { Notice } from '../../components/notice.tsx';
 import { processorWord } from '../../words/words.ts';
+import { nextStep } from './next-step.ts';
 
 interface AlertsProps {
   refund: RefundWithWork;
@@ -12,19 +12,25 @@ interface AlertsProps {
   isUncertain: boolean;
   /** What was decided when it was created. */
   decision: StoredDecision;
+  /** Why the user may not approve it; null when they may. */
+  approvalRefusal: string | null;
+  now: Date;
 }
 
-/** Notices about a refund: awaiting approval, failed, flagged or being cancelled, and what to do. */
-export function Alerts({ refund, isUncertain, decision }: AlertsProps) {
+/** What happens next to a refund, and notices: awaiting approval, failed or flagged, and what to do. */
+export function Alerts({ refund, isUncertain, decision, approvalRefusal, now }: AlertsProps) {
   const { status, failureCode, failureMessage, work } = refund;
   const flag = flagOf(work);
   const denial = denialReason(decision);
   const words = flag === null ? null : wordsFor(flag.reason, flag.facts, processorWord(refund.processor));
+  const next = nextStep(refund, isUncertain, now);
   return (
     <>
+      {next === null ? null : <p>{next}</p>}
       {status === 'pending' ? (
         <Notice tone="warn">
-          <strong>Awaiting approval.</strong> It is sent after approval.
+          <strong>Awaiting approval by an operator who did not request it.</strong> Nothing is sent before.{' '}
+          {isFlaggedForExtra(work) ? 'Resolve the flag before you approve this refund.' : approvalRefusal}
           {approvalReasons(decision, refund.currency).map((sentence) => (
             <p key={sentence}>{sentence}</p>
           ))}
@@ -49,9 +55,6 @@ export function Alerts({ refund, isUncertain, decision }: AlertsProps) {
           </strong>
           {words.advice}
         </Notice>
-      )}
-      {work?.cancelRequestedAt == null || isTerminal(status) ? null : (
-        <Notice tone="wait">Cancellation requested. The processor has not confirmed it yet.</Notice>
       )}
     </>
   );

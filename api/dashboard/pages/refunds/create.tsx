@@ -2,17 +2,26 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { formatAmount } from '#shared/money/money.ts';
+import { formatAmount, toDecimal } from '#shared/money/money.ts';
 import { remainingOf } from '#shared/payments/payment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { fingerprintOf } from '#shared/platform/json.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/decide.ts';
+import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
+import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { contextOf } from '../../http/access.ts';
 import { capitalized, entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
+import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { enteredRefund, entryFields, type RefundEntry, readEntry } from './create-entry.ts';
+import {
+  type EnteredRefund,
+  enteredRefund,
+  entryFields,
+  type RefundEntry,
+  readEntry,
+} from './create-entry.ts';
 import { CreateForm, type CreateFormProps, CreateReview } from './create-form.tsx';
 
 const operator = { config: { role: 'operator' as const } };
@@ -20,9 +29,11 @@ const operator = { config: { role: 'operator' as const } };
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createRefundPages(scope: Api, deps: ApiDependencies): void {
   scope.get('/refunds/new', operator, async (request, reply) => {
-    // Other pages link here with known fields as query parameters.
-    const entered = enteredRefund(request.query);
-    return showForm(reply, { context: contextOf(request), entered, formKey: randomUUID() }, {});
+    const context = contextOf(request);
+    const again = enteredText(request.query, 'again');
+    // Other pages link here with known fields, or with a refund to repeat.
+    const entered = again === '' ? enteredRefund(request.query) : await entryLike(deps, context.owner, again);
+    return showForm(reply, { context, entered, formKey: randomUUID() }, {});
   });
 
   scope.post('/refunds/new', operator, async (request, reply) => {
@@ -39,6 +50,24 @@ export function createRefundPages(scope: Api, deps: ApiDependencies): void {
       ? await create(deps, reply, form, reading.value)
       : await review(deps, reply, form, reading.value);
   });
+}
+
+/** The entry that repeats a refund, without an amount that no longer fits its payment. */
+async function entryLike(
+  { db }: Pick<ApiDependencies, 'db'>,
+  owner: RefundOwner,
+  id: string,
+): Promise<EnteredRefund> {
+  if (!isRefundId(id)) throw pageNotFound();
+  const refund = await findOwnRefund(db, owner, id);
+  const payment = await db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } });
+  const { transactionId, currency, reason, processor, amount, metadata } = refund;
+  const fits = amount <= (remainingOf(payment) ?? amount);
+  return {
+    ...{ transactionId, currency, reason, processor },
+    amount: fits ? toDecimal(amount, currency) : '',
+    metadata: metadata === null ? '' : JSON.stringify(metadata, null, 2),
+  };
 }
 
 function readFormKey(body: unknown): string {

@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import { mayAct } from '#shared/people/roles.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
@@ -28,24 +27,24 @@ interface DecisionsProps {
   approvalRefusal: string | null;
 }
 
-/** The decisions that are possible in the refund's state; nothing for viewers. */
+/** The decisions that are possible in the refund's state; viewers have none. */
 export function Decisions({ context, refund, unfinished, approvalRefusal }: DecisionsProps) {
-  if (!mayAct(context.role, 'operator')) return null;
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
   const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
-  if (!isPending && !isCancellable && !isFlagged) return null;
   const props = { context, refund };
   const formOf = (dialog: UnfinishedDecision['dialog']) =>
     unfinished?.dialog === dialog ? unfinished : undefined;
   return (
-    <div class="row" id="decisions">
-      {isPending ? <Approve {...props} refusal={approvalRefusal} /> : null}
+    <>
+      {isPending && approvalRefusal === null && !isFlaggedForExtra(refund.work) ? (
+        <Approve {...props} />
+      ) : null}
       {isPending ? <Reject {...props} submitted={formOf('reject')} /> : null}
       {isCancellable ? <Cancel {...props} /> : null}
       {isFlagged && !isPending ? <Recheck {...props} /> : null}
       {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
-    </div>
+    </>
   );
 }
 
@@ -61,9 +60,7 @@ function Dialog({ refund, id, ...confirm }: { refund: RefundWithWork } & Omit<Co
   return <Confirm {...confirm} id={id} to={`/refunds/${refund.id}/${id}`} />;
 }
 
-function Approve({ context, refund, refusal }: DialogProps & { refusal: string | null }) {
-  if (refusal !== null) return <p>{refusal}</p>;
-  if (isFlaggedForExtra(refund.work)) return <p>Resolve the flag before you approve this refund.</p>;
+function Approve({ context, refund }: DialogProps) {
   return (
     <Dialog
       {...{ context, refund }}

@@ -4,14 +4,16 @@ import type { Api } from '#api/http/route.ts';
 import { remainingOf } from '#shared/payments/payment.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
-import type { Payment, RefundEvent } from '#shared/platform/database.ts';
+import type { Payment, Refund, RefundEvent } from '#shared/platform/database.ts';
 import { readDecision } from '#shared/policies/decision.ts';
 import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import { openAttempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
-import { isTerminal } from '#shared/refunds/model/states.ts';
+import { holdsReservation, isTerminal } from '#shared/refunds/model/states.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
+import { StatusBadge } from '../../components/badge.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { Live } from '../../components/live.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { idInPath } from '../../http/paths.ts';
@@ -21,7 +23,7 @@ import { inMoney } from '../../words/numbers.ts';
 import { processorWord } from '../../words/words.ts';
 import { Alerts } from './alerts.tsx';
 import { Decisions, type UnfinishedDecision } from './decision-dialogs.tsx';
-import { Metadata, PaymentFacts, RefundFacts } from './facts.tsx';
+import { Metadata, OtherRefunds, PaymentFacts, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
 const viewer = { config: { role: 'viewer' as const } };
@@ -37,7 +39,14 @@ export function refundPages(scope: Api, deps: ApiDependencies): void {
   scope.get('/refunds/:id/state', viewer, async (request, reply) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-    return sendPart(reply, <State context={context} detail={detail} />);
+    return sendPart(
+      reply,
+      <>
+        <State context={context} detail={detail} />
+        <Status refund={detail.refund} />
+        <Actions context={context} detail={detail} />
+      </>,
+    );
   });
 }
 
@@ -45,13 +54,19 @@ export function refundPages(scope: Api, deps: ApiDependencies): void {
 interface RefundDetail {
   refund: RefundWithWork;
   payment: Payment;
+  /** The newest other refunds of the payment, newest first. */
+  others: readonly Refund[];
   /** Oldest first. */
   events: readonly RefundEvent[];
   /** The display names of the events' actors. */
   names: ReadonlyMap<string, string>;
   /** Why the user may not approve it; null when they may, or when it does not await approval. */
   approvalRefusal: string | null;
+  now: Date;
 }
+
+/** The other refunds of the payment that are shown. */
+const othersShown = 5;
 
 /** @throws ServiceError not_found for a refund of another organization or environment. */
 export async function readDetail(
@@ -61,8 +76,14 @@ export async function readDetail(
 ): Promise<RefundDetail> {
   const { db } = deps;
   const refund = await findOwnRefund(db, context.owner, id);
-  const [payment, events] = await Promise.all([
-    db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } }),
+  const { paymentId } = refund;
+  const [payment, others, events] = await Promise.all([
+    db.payment.findUniqueOrThrow({ where: { id: paymentId } }),
+    db.refund.findMany({
+      where: { paymentId, id: { not: id } },
+      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      take: othersShown,
+    }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
   const { organizationId } = context.owner;
@@ -72,11 +93,12 @@ export async function readDetail(
     events.map(({ actor }) => actor),
   );
   const [requested] = events;
-  const isPending = refund.status === 'pending' && requested !== undefined;
-  const approvalRefusal = isPending
-    ? await readApprovalRefusal(deps, refund, requested.actor, context.actor)
-    : null;
-  return { refund, payment, events, names, approvalRefusal };
+  const mayDecide = refund.status === 'pending' && mayAct(context.role, 'operator');
+  const approvalRefusal =
+    mayDecide && requested !== undefined
+      ? await readApprovalRefusal(deps, refund, requested.actor, context.actor)
+      : null;
+  return { refund, payment, others, events, names, approvalRefusal, now: deps.clock.now() };
 }
 
 interface DetailProps {
@@ -91,10 +113,49 @@ interface DetailProps {
 export function Detail({ context, detail, notice, unfinished }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
-    <Frame context={context} title={`Refund of ${inMoney(amount, currency)}`} section="refunds">
+    <Frame
+      context={context}
+      title={`Refund of ${inMoney(amount, currency)}`}
+      section="refunds"
+      beside={<Status refund={detail.refund} />}
+      actions={<Actions context={context} detail={detail} unfinished={unfinished} />}
+    >
       {notice}
-      <State context={context} detail={detail} unfinished={unfinished} />
+      <State context={context} detail={detail} />
     </Frame>
+  );
+}
+
+/** Parts of the page's head are updated together with the state below it. */
+const updated = { 'hx-swap-oob': 'outerMorph' };
+
+function Status({ refund: { status } }: Pick<RefundDetail, 'refund'>) {
+  return (
+    <span id="status" aria-live="polite" {...updated}>
+      <StatusBadge status={status} />
+    </span>
+  );
+}
+
+function Actions({ context, detail, unfinished = null }: DetailProps) {
+  const { refund, payment, approvalRefusal } = detail;
+  const left = remainingOf(payment);
+  // The remaining amount is unknown while the outcome is uncertain.
+  const mayRefundMore = left !== null && left > 0n && !isUncertain(detail);
+  const again = `${context.base}/refunds/new?again=${refund.id}`;
+  return (
+    <div id="actions" class="row" {...updated}>
+      {mayAct(context.role, 'operator') ? (
+        <>
+          {mayRefundMore ? (
+            <ButtonLink to={again}>
+              {holdsReservation(refund.status) ? 'Refund more' : 'Try again'}
+            </ButtonLink>
+          ) : null}
+          <Decisions {...{ context, refund, unfinished, approvalRefusal }} />
+        </>
+      ) : null}
+    </div>
   );
 }
 
@@ -105,30 +166,32 @@ const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'reconciliation.flagged',
 ]);
 
-/** @param events in their order. */
-function isUncertainAfter(events: RefundDetail['events']): boolean {
+function isUncertain({ refund, events }: Pick<RefundDetail, 'refund' | 'events'>): boolean {
+  if (refund.work?.flaggedAt != null) return true;
   const agreement: RefundEventType = 'review.agreed';
   const agreedAt = events.findLastIndex(({ type }) => type === agreement);
   return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
 }
 
-function State({ context, detail, unfinished = null }: DetailProps) {
-  const { refund, payment, events, names, approvalRefusal } = detail;
+function State({ context, detail }: DetailProps) {
+  const { refund, payment, others, events, names, approvalRefusal, now } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isUncertain = refund.work?.flaggedAt != null || isUncertainAfter(events);
+  const doubt = isUncertain(detail);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts {...{ refund, isUncertain }} decision={readDecision(first?.detail)} />
-        <Decisions {...{ context, refund, unfinished, approvalRefusal }} />
+        <Alerts
+          {...{ refund, approvalRefusal, now }}
+          isUncertain={doubt}
+          decision={readDecision(first?.detail)}
+        />
         <div class="columns">
-          <RefundFacts refund={refund} who={who} />
+          <RefundFacts refund={refund} who={who} isUncertain={doubt} />
           <PaymentFacts payment={payment} transactionId={refund.transactionId}>
-            {/* The remaining amount is unknown while the outcome is uncertain. */}
-            {isUncertain ? null : <RefundMore context={context} detail={detail} />}
+            <OtherRefunds context={context} refunds={others} />
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />
@@ -140,17 +203,5 @@ function State({ context, detail, unfinished = null }: DetailProps) {
         />
       </div>
     </Live>
-  );
-}
-
-function RefundMore({ context, detail: { refund, payment } }: Pick<DetailProps, 'context' | 'detail'>) {
-  const left = remainingOf(payment);
-  if (left === null || left <= 0n || !mayAct(context.role, 'operator')) return null;
-  const { transactionId, processor } = refund;
-  const known = new URLSearchParams({ transactionId, processor, currency: payment.currency ?? '' });
-  return (
-    <p>
-      <a href={`${context.base}/refunds/new?${known}`}>Refund more</a>
-    </p>
   );
 }

@@ -1,3 +1,4 @@
+import type { VNode } from 'preact';
 import type { RefundEvent } from '#shared/platform/database.ts';
 import type { Attempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
@@ -5,8 +6,8 @@ import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, Flag } from '#shared/refunds/model/flags.ts';
 import { statusWords, type Tone } from '../../components/badge.tsx';
 import { Card } from '../../components/card.tsx';
-import { Moment } from '../../components/values.tsx';
-import { inMoney } from '../../words/numbers.ts';
+import { ExactTime } from '../../components/values.tsx';
+import { inMoney, inTime } from '../../words/numbers.ts';
 
 export interface TimelineProps {
   events: readonly RefundEvent[];
@@ -20,6 +21,15 @@ export interface TimelineProps {
 
 /** A refund's events, the newest first. */
 export function Timeline({ events, open, names, processor }: TimelineProps) {
+  const entryOf = (event: RefundEvent) => (
+    <Entry
+      key={event.id}
+      event={event}
+      previous={events[events.indexOf(event) - 1]}
+      who={names.get(event.actor) ?? event.actor}
+      processor={processor}
+    />
+  );
   return (
     <Card id="timeline" title="Timeline">
       <ol class="timeline" reversed>
@@ -27,31 +37,100 @@ export function Timeline({ events, open, names, processor }: TimelineProps) {
           <li data-tone="wait">
             <h3>Sent, outcome unknown</h3>
             <p class="small muted">
-              <Moment at={new Date(open.startedAt)} />, attempt {open.number}
+              <ExactTime at={new Date(open.startedAt)} />, attempt {open.number}
             </p>
           </li>
         )}
-        {events.toReversed().map((event) => (
-          <Entry
-            key={event.id}
-            event={event}
-            who={names.get(event.actor) ?? event.actor}
-            processor={processor}
-          />
-        ))}
+        {foldUnanswered(events)
+          .toReversed()
+          .map((run) =>
+            run.length < foldedFrom ? (
+              run.toReversed().map(entryOf)
+            ) : (
+              <Folded key={run[0]?.id} run={run} entryOf={entryOf} />
+            ),
+          )}
       </ol>
     </Card>
   );
 }
 
-function Entry({ event, who, processor }: { event: RefundEvent; who: string; processor: string }) {
+/** Events without an answer in a row are folded from this many. */
+const foldedFrom = 3;
+
+const attemptTypes: readonly string[] = [
+  'attempt.unavailable',
+  'attempt.unknown',
+] satisfies RefundEventType[];
+const unansweredTypes: ReadonlySet<string> = new Set<string>([
+  ...attemptTypes,
+  ...([
+    'lookup.absent',
+    'lookup.inconclusive',
+    'lookup.unanswered',
+    'cancel.unanswered',
+  ] satisfies RefundEventType[]),
+]);
+
+/** Splits events into runs: those without an answer that follow each other, and each of the others alone. */
+function foldUnanswered(events: readonly RefundEvent[]): RefundEvent[][] {
+  const runs: RefundEvent[][] = [];
+  for (const event of events) {
+    const last = runs.at(-1);
+    const isSame = unansweredTypes.has(event.type) && unansweredTypes.has(last?.[0]?.type ?? '');
+    if (isSame) last?.push(event);
+    else runs.push([event]);
+  }
+  return runs;
+}
+
+interface FoldedProps {
+  run: readonly RefundEvent[];
+  entryOf: (event: RefundEvent) => VNode;
+}
+
+/** "17 attempts, no answer, 10:02 to 10:41", which unfolds to them. */
+function Folded({ run, entryOf }: FoldedProps) {
+  const [first, last] = [run[0], run.at(-1)];
+  if (first === undefined || last === undefined) return null;
+  const what = run.every(({ type }) => attemptTypes.includes(type)) ? 'attempts' : 'attempts and lookups';
+  return (
+    <li data-tone="warn">
+      <details id={`from-${first.id}`}>
+        <summary>
+          <h3>
+            {run.length} {what}, no answer
+          </h3>
+        </summary>
+        <ol class="timeline" reversed>
+          {run.toReversed().map(entryOf)}
+        </ol>
+      </details>
+      <p class="small muted">
+        <ExactTime at={first.createdAt} /> to <ExactTime at={last.createdAt} />
+      </p>
+    </li>
+  );
+}
+
+interface EntryProps {
+  event: RefundEvent;
+  /** The event before it. */
+  previous: RefundEvent | undefined;
+  who: string;
+  processor: string;
+}
+
+function Entry({ event, previous, who, processor }: EntryProps) {
   const { title, tone } = eventWords(event);
   const { previousStatus, status, createdAt, id } = event;
+  const sinceMs = previous === undefined ? 0 : createdAt.getTime() - previous.createdAt.getTime();
   return (
     <li id={id} data-tone={tone}>
       <h3>{title}</h3>
       <p class="small muted">
-        <Moment at={createdAt} />, {who}
+        <ExactTime at={createdAt} />
+        {sinceMs < 1_000 ? '' : `, ${inTime(sinceMs)} later`}, {who}
         {previousStatus === null ? null : `, ${statusWords[previousStatus]} → ${statusWords[status]}`}
       </p>
       {eventFacts(event, processor).map(({ label, value }) => (

@@ -75,6 +75,26 @@ test('creates a refund in two steps, of which the first changes nothing', async 
   expect(text).toContain(`Dashboard, ${operator.email}`);
 });
 
+test.each([
+  [4_000, '40.00'],
+  [6_000, ''],
+])('repeats a refund of %d with all its fields, and its amount while that fits', async (amount, shown) => {
+  const transactionId = await newPayment(service);
+  const metadata = { ticket: 'T-7', seats: [3] };
+  const body = { transactionId, amount, reason: 'wrong_product', metadata };
+  const { body: made } = await service.call('POST', '/v1/refunds', {
+    ...{ body, headers: { prefer: 'respond-async' } },
+  });
+  const page = await operator.visitor.get(`${base}/refunds/${made.data.id}`);
+  expect(page.text).toContain(`/refunds/new?again=${made.data.id}"`);
+  const { text } = await operator.visitor.get(`${url}?again=${made.data.id}`);
+  const field = (name: string) => new RegExp(`id="${name}"[^>]* value(?:="([^"]*)")?`).exec(text)?.[1] ?? '';
+  expect([field('transactionId'), field('amount')]).toEqual([transactionId, shown]);
+  expect(text).toMatch(/<option value="wrong_product" selected|<option selected value="wrong_product"/);
+  const [, written = ''] = /<textarea[^>]*>([^<]*)/.exec(text) ?? [];
+  expect(JSON.parse(written.replaceAll('&quot;', '"'))).toEqual(metadata);
+});
+
 describe('a form', () => {
   test('creates one refund however often it is submitted', async () => {
     const transactionId = await newPayment(service);

@@ -257,6 +257,6 @@ test.each(['approve', 'reject', 'cancel', 'recheck', 'resolve'])(
 
 test('no decision is offered to a viewer', async () => {
   const text = await textOf(await pendingRefund(), viewer);
-  expect(text).toContain('Awaiting approval.');
+  expect(text).toContain('Awaiting approval by an operator');
   expect(offered(text)).toEqual(new Set());
 });

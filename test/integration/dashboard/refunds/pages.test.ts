@@ -19,6 +19,13 @@ beforeAll(async () => {
 });
 
 const get = async (path: string) => await viewer.visitor.get(`${base}/refunds${path}`);
+const addEvent = (refundId: string, seq: number, type: string, status: 'failed' | 'processing' = 'failed') =>
+  service.deps.db.refundEvent.create({
+    data: {
+      ...{ id: `evt_${seq}_${refundId}`, refundId, seq, type, actor: 'worker' },
+      ...{ status, detail: {}, createdAt: new Date(Date.UTC(2026, 10, 20, 10, seq)) },
+    },
+  });
 const part = async (url: string) => await viewer.visitor.get(url, { 'hx-request': 'true' });
 
 /** The ids of the refunds that a page lists, in their order. */
@@ -234,23 +241,16 @@ describe('the page of a refund', () => {
       const { id } = await createdRefund(service, 'stripe');
       const operator = await signInMember(service, 'operator');
       const page = async () => (await operator.visitor.get(`${base}/refunds/${id}`)).text;
-      const addEvent = (seq: number, type: string) =>
-        service.deps.db.refundEvent.create({
-          data: {
-            ...{ id: `evt_${seq}_${id}`, refundId: id, seq, type, actor: 'test' },
-            ...{ status: 'failed', detail: {}, createdAt: new Date() },
-          },
-        });
       await end(id, 'failed', 'reversed');
-      expect(await page()).toContain('Refund more');
-      await addEvent(97, type);
+      expect(await page()).toContain('Try again');
+      await addEvent(id, 97, type);
       const flagged = await page();
       expect(flagged).toMatch(/do not refund it again/i);
-      expect(flagged).not.toContain('Refund more');
-      await addEvent(98, 'review.agreed');
+      expect(flagged).not.toContain('Try again');
+      await addEvent(id, 98, 'review.agreed');
       const agreed = await page();
       expect(agreed).toContain('Pay the customer');
-      expect(agreed).toContain('Refund more');
+      expect(agreed).toContain('Try again');
     },
   );
 });
@@ -274,9 +274,26 @@ test.each(['', '/state'])(
   },
 );
 
+test('folds attempts without an answer into one line, and no other event', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  for (const seq of [10, 11, 12]) await addEvent(id, seq, 'attempt.unavailable', 'processing');
+  await addEvent(id, 13, 'attempt.accepted', 'processing');
+  for (const seq of [14, 15]) await addEvent(id, seq, 'cancel.unanswered', 'processing');
+  const { text } = await get(`/${id}`);
+  const [, folded = '', unfolded = ''] = /(<details id="from.*<\/details>)(.*)/s.exec(text) ?? [];
+  expect(folded).toContain('3 attempts, no answer');
+  expect(folded.match(/Not sent: the processor is unavailable/g)).toHaveLength(3);
+  expect(folded).toContain('1 min later');
+  expect(unfolded).toContain('2026-11-20 10:10:00 UTC');
+  expect(text.match(/<details id="from/g)).toHaveLength(1);
+  expect(text.match(/Cancellation not answered/g)).toHaveLength(2);
+});
+
 test('the page of a refund shows an attempt whose outcome is not known', async () => {
   const { id } = await createdRefund(service, 'stripe');
   expect((await get(`/${id}`)).text).not.toContain('Sent, outcome unknown');
   expect((await claimRefund(service.deps, id))?.step).toBe('send');
-  expect((await get(`/${id}`)).text).toMatch(/Sent, outcome unknown.*attempt 1/s);
+  const { text } = await get(`/${id}`);
+  expect(text).toMatch(/Sent, outcome unknown.*attempt 1/s);
+  expect(text).not.toContain('Not sent yet');
 });
