@@ -13,8 +13,10 @@ rmSync(folder, { recursive: true, force: true });
 const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const args = ['-p', 'tsconfig.build.json', '--outDir', folder, ...options];
 execFileSync(process.execPath, [compiler, ...args], { cwd: root, stdio: 'inherit' });
-const assets = join('api', 'dashboard', 'assets');
-cpSync(join(root, assets), join(folder, assets), { recursive: true });
+for (const part of ['dashboard', 'reference']) {
+  const assets = join('api', part, 'assets');
+  cpSync(join(root, assets), join(folder, assets), { recursive: true });
+}
 
 // Node looks for what starts with # in the nearest package.json. In this one it finds the compiled files.
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));

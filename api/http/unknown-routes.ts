@@ -6,8 +6,8 @@ const answerable: readonly HTTPMethods[] = [
   ...(['OPTIONS', 'TRACE', 'QUERY'] as const),
 ];
 
-/** The API reference and the queue board have overlapping routes of their own. */
-const overlapping = ['/docs', '/dashboard/queues'];
+/** The queue board has overlapping routes of its own. */
+const overlapping = '/dashboard/queues';
 
 /** Sends a refusal, or throws it to have it sent like any other error. */
 type Refuse = (request: FastifyRequest, reply: FastifyReply, refusal: ServiceError) => FastifyReply;
@@ -31,7 +31,7 @@ export async function withOtherMethodsRefused(
 ): Promise<void> {
   const methodsByPath = new Map<string, Set<string>>();
   app.addHook('onRoute', ({ url, method }) => {
-    if (overlapping.some((prefix) => url.startsWith(prefix))) return;
+    if (url.startsWith(overlapping)) return;
     const methods = methodsByPath.get(url) ?? new Set<string>();
     for (const one of [method].flat()) methods.add(one.toUpperCase());
     methodsByPath.set(url, methods);

@@ -15,8 +15,10 @@ import { version } from '#shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
+import { introduction } from './introduction.ts';
 import { type JsonSchema, openOutput } from './open-outputs.ts';
 import { referencePage } from './page.ts';
+import { typescriptSamples } from './samples.ts';
 import { describeWebhooks } from './webhooks.ts';
 
 /** The parts of an OpenAPI document that are changed here. */
@@ -40,7 +42,6 @@ interface Operation {
 export const openApi = fp<{ routes: readonly DescribedRoute[] }>(
   async (app, { routes }) => {
     const document = await documentOf(routes);
-    await app.register(swagger, { mode: 'static', specification: { document: document as never } });
     await app.register(referencePage);
     app.get('/openapi.json', async (_request, reply) =>
       reply
@@ -51,16 +52,6 @@ export const openApi = fp<{ routes: readonly DescribedRoute[] }>(
   },
   { name: 'openapi' },
 );
-
-const description = `
-Refunds of payments that are held at a payment processor. Money moves at most once per refund, and no refund is lost.
-
-Amounts are whole numbers in the smallest unit of the currency (1050 is 10.50 USD, 1050 JPY is 1050 yen).
-Send an \`Idempotency-Key\` with every creation, so that a repeated request is carried out once.
-
-Every response carries an \`x-request-id\`; quote it in support requests. Errors have one shape, \`{"error": {"message", "code"}}\`.
-The schema \`Error\` lists all codes; each operation lists its own.
-`.trim();
 
 /** The generator reads the routes of the application that it is registered on, so it gets one of its own. */
 async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDocument> {
@@ -73,7 +64,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
       info: {
         title: 'Refund service',
         version,
-        description,
+        description: introduction,
         license: { name: 'MIT', identifier: 'MIT' },
       },
       servers: [{ url: '/' }],
@@ -114,7 +105,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
 
 type Responses = Record<string, Partial<JsonResponse<z.ZodType>>>;
 
-/** The generator drops the examples of responses. */
+/** The generator drops the examples of responses, and has no samples. */
 const transformWithExamples: typeof jsonSchemaTransform = (input) => {
   const transformed = jsonSchemaTransform(input);
   const described = (input.schema?.response ?? {}) as Responses;
@@ -124,8 +115,14 @@ const transformWithExamples: typeof jsonSchemaTransform = (input) => {
     const { schema, examples = namedExamples(schema) } = content;
     response.content['application/json'].examples = withOwnMessages(examples, input);
   }
-  return transformed;
+  return { ...transformed, schema: { ...transformed.schema, ...samplesOf(input) } };
 };
+
+function samplesOf({ schema, url }: { schema?: FastifySchema; url: string }): object {
+  const { operationId, body } = schema ?? {};
+  if (operationId === undefined || !url.startsWith('/v1/')) return {};
+  return { 'x-codeSamples': typescriptSamples(url, operationId, body as z.ZodType | undefined) };
+}
 
 /** The examples of errors whose messages depend on the route, with the messages of this route. */
 function withOwnMessages(

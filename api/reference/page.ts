@@ -1,64 +1,60 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import swaggerUi from '@fastify/swagger-ui';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
-/** Without it, phones show the page at the width of a desktop. The generator of the page has no option for it. */
-const viewport = '<meta name="viewport" content="width=device-width, initial-scale=1">';
+const assets = join(import.meta.dirname, 'assets');
+const { resolve } = createRequire(import.meta.url);
+const library = join(dirname(resolve('@scalar/fastify-api-reference')), 'js', 'standalone.js');
 
-const favicon = readFileSync(join(import.meta.dirname, '..', 'dashboard', 'assets', 'favicon.svg'));
+/** The files of the page, by name: media type and place. All are of this service. */
+const files = {
+  'reference.js': ['text/javascript; charset=utf-8', library],
+  'start.js': ['text/javascript; charset=utf-8', join(assets, 'start.js')],
+  'reference.css': ['text/css; charset=utf-8', join(assets, 'reference.css')],
+  'favicon.svg': ['image/svg+xml', join(assets, '..', '..', 'dashboard', 'assets', 'favicon.svg')],
+} as const;
 
-/** Wide content scrolls within its own box, and on phones the columns of a table are stacked. */
-const css = `
-.swagger-ui .opblock-body pre, .swagger-ui .renderedMarkdown pre { overflow-x: auto; }
-.swagger-ui .renderedMarkdown table { display: block; overflow-x: auto; }
-.swagger-ui .info .title small { vertical-align: middle; }
-@media (max-width: 720px) {
-  .swagger-ui .wrapper { padding: 0 12px; }
-  .swagger-ui .renderedMarkdown table :is(tbody, tr, td) { display: block; padding: 2px 0; }
-  .swagger-ui .renderedMarkdown table thead { display: none; }
-  .swagger-ui .renderedMarkdown table tr { padding-bottom: 16px; }
-  .swagger-ui .info { margin: 24px 0; }
-  .swagger-ui .info .title { font-size: 28px; }
-  .swagger-ui .scheme-container { padding: 16px 0; }
-  .swagger-ui .opblock .opblock-summary { flex-wrap: wrap; }
-  .swagger-ui .opblock .opblock-summary-path { max-width: none; overflow-wrap: anywhere; }
-  .swagger-ui .opblock .opblock-summary-description { flex-basis: 100%; overflow-wrap: anywhere; }
-  .swagger-ui .opblock .opblock-section-header { flex-wrap: wrap; padding: 8px 12px; }
-  .swagger-ui .opblock-description-wrapper { padding: 12px; overflow-wrap: anywhere; }
-  .swagger-ui .table-container, .swagger-ui .responses-inner { padding: 12px; }
-  .swagger-ui table.parameters, .swagger-ui table.responses-table,
-  .swagger-ui table.parameters > tbody, .swagger-ui table.responses-table > tbody,
-  .swagger-ui table.parameters > tbody > tr, .swagger-ui table.responses-table > tbody > tr,
-  .swagger-ui table.parameters > tbody > tr > td, .swagger-ui table.responses-table > tbody > tr > td {
-    display: block; min-width: 0; max-width: 100%; width: auto; padding: 4px 0;
-  }
-  .swagger-ui table.parameters > thead, .swagger-ui table.responses-table > thead { display: none; }
-  .swagger-ui .parameters-col_description input, .swagger-ui .parameters-col_description select,
-  .swagger-ui .parameters-col_description textarea { max-width: 100%; box-sizing: border-box; }
-  .swagger-ui section.models, .swagger-ui .model-box { overflow-x: auto; max-width: 100%; box-sizing: border-box; }
-  .swagger-ui .dialog-ux .modal-ux { min-width: 0; width: calc(100% - 24px); }
-}
+const page = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Refund service API</title>
+<link rel="icon" href="/docs/favicon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="/docs/reference.css">
+</head>
+<body>
+<div id="reference"></div>
+<noscript>This page needs JavaScript. <a href="/openapi.json">/openapi.json</a> has the same content.</noscript>
+<script src="/docs/reference.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
 `;
 
-/** Serves `/docs`, the reference for people, from the document of the instance. */
+/** The library inserts its styles into the page. No script may be inline, and nothing comes from elsewhere. */
+const contentPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Serves `/docs`, the reference for people, which shows `/openapi.json`. */
 export async function referencePage(app: FastifyInstance): Promise<void> {
-  app.addHook('onSend', async (_request, reply, payload) => {
-    const isPage =
-      typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html');
-    return isPage ? payload.replace('<head>', `<head>${viewport}`) : payload;
-  });
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    // Without the bar that carries a logo, which would be the framework's by default.
-    uiConfig: { layout: 'BaseLayout', tryItOutEnabled: true },
-    logo: { type: 'image/svg+xml', content: favicon },
-    theme: {
-      title: 'Refund service API',
-      css: [{ filename: 'reference.css', content: css }],
-      favicon: [
-        { filename: 'favicon.svg', rel: 'icon', sizes: 'any', type: 'image/svg+xml', content: favicon },
-      ],
-    },
-  });
+  app.get('/docs', async (_request, reply) =>
+    reply.header('content-security-policy', contentPolicy).type('text/html; charset=utf-8').send(page),
+  );
+  for (const [name, [mediaType, path]] of Object.entries(files)) {
+    const content = readFileSync(path);
+    app.get(`/docs/${name}`, async (_request, reply) =>
+      reply.header('cache-control', 'public, max-age=3600').type(mediaType).send(content),
+    );
+  }
 }

@@ -79,7 +79,7 @@ describe('before the browser part is loaded', () => {
   });
 
   test('a waiting request is answered when the process closes', async () => {
-    const answer = app.inject('/docs/json');
+    const answer = app.inject('/openapi.json');
     const closed = app.close();
     expect((await answer).statusCode).toBe(200);
     await closed;

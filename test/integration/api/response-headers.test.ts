@@ -48,7 +48,7 @@ describe('a refusal before any route has the same headers', () => {
     ['GET', '/v1/nothing', 404],
     ['GET', '/dashboard/nothing', 404],
     ['GET', '/dashboard/queues/nothing', 303],
-    ['GET', '/docs/static/nothing', 404],
+    ['GET', '/docs/nothing', 404],
     ['PUT', '/v1/refunds', 405],
     ['GET', '/v1/%zz', 400],
     ['GET', '/dashboard/%zz', 400],

