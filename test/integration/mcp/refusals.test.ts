@@ -15,15 +15,29 @@ beforeEach(async () => {
 const countRefunds = async () => await service.deps.db.refund.count({ where: { transactionId } });
 const creation = () => ({ transactionId, amount: 1_000, reason: 'other' });
 
-test('a limit of the key refuses what exceeds it, also in a dry run', async () => {
-  const agent = await agents.connect({ agentLimits: { currency: 'usd', maxPerRefund: 999n } });
-  const dryRun = await agent.call('create_refund', { ...creation(), dryRun: true });
-  const { isError, content } = await agent.call('create_refund', creation());
-  expect(isError).toBe(true);
-  const message = expect.stringMatching(/at most 9\.99 USD per refund; 9\.99 USD are left/);
-  expect(content).toEqual({ code: 'policy_denied', message });
-  expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
-  expect(await countRefunds()).toBe(0);
+describe('limits of a key', () => {
+  const currency = 'usd';
+
+  test('refuse what exceeds them, also in a dry run', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, maxPerRefund: 999n } });
+    const dryRun = await agent.call('create_refund', { ...creation(), dryRun: true });
+    const { isError, content } = await agent.call('create_refund', creation());
+    expect(isError).toBe(true);
+    const message = expect.stringMatching(/at most 9\.99 USD per refund; 9\.99 USD are left/);
+    expect(content).toEqual({ code: 'policy_denied', message });
+    expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
+    expect(await countRefunds()).toBe(0);
+  });
+
+  test('are not passed by calls at once', async () => {
+    const agent = await agents.connect({ agentLimits: { currency, maxPerPayment: 2_000n } });
+    const calls = Array.from({ length: 5 }, (_, part) =>
+      agent.call('create_refund', { ...creation(), metadata: { part } }),
+    );
+    const codes = (await Promise.all(calls)).map(({ content }) => content.code ?? content.refund.status);
+    expect(codes.toSorted()).toEqual([...Array(3).fill('policy_denied'), ...Array(2).fill('processing')]);
+    expect(await countRefunds()).toBe(2);
+  });
 });
 
 test('refunds of others get the answer for an unknown id, and are not listed', async () => {
