@@ -7,6 +7,8 @@ export interface LifelikeRefunds extends RefundOwner {
   now: Date;
   /** Over how many days before that they were created. */
   days: number;
+  /** What lies between two times of creation, so that several have the same; a millisecond by default. */
+  createdEvery?: string;
 }
 
 /**
@@ -15,14 +17,14 @@ export interface LifelikeRefunds extends RefundOwner {
  * lately. Once per environment only.
  */
 export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRefunds): Promise<void> {
-  const { organizationId, environment, count, now, days } = refunds;
+  const { organizationId, environment, count, now, days, createdEvery = '1 millisecond' } = refunds;
   await client.query('begin');
   await client.query(
     `create temp table drawn (like refund including defaults, n int, story text, decider text,
        took interval, paid bigint, attempt_count int, due_at timestamptz,
        unknown_since timestamptz, flagged_at timestamptz, flag_reason text, flag_facts jsonb) on commit drop`,
   );
-  await client.query(drawRefunds, [organizationId, environment, count, now, days]);
+  await client.query(drawRefunds, [organizationId, environment, count, now, days, createdEvery]);
   await client.query(insertPayments);
   await client.query(`select setval('payment_id_seq', max(id)) from payment`);
   await client.query(insertNames);
@@ -77,7 +79,7 @@ const drawRefunds = `
       end as story
     from numbered
   ), timed as (
-    select *, $4::timestamptz - age as created_at,
+    select *, date_bin($6::interval, $4::timestamptz - age, timestamptz 'epoch') as created_at,
       least(age * 0.9, case processor when 'stripe' then (2 + ${chance('n', 8, 90)}) * interval '1 minute'
         else (4 + ${chance('n', 8, 40)}) * interval '1 hour' end) as took,
       (case story when 'waiting' then 'pending' when 'settling' then 'processing' when 'unknown' then 'processing'

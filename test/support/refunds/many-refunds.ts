@@ -18,10 +18,5 @@ export async function fillRefunds(client: pg.Client, refunds: LifelikeRefunds): 
      from unnest(array['stripe', 'braintree']) as name`,
     [organizationId, environment, now],
   );
-  await fillLifelikeRefunds(client, refunds);
-  await client.query(
-    `update refund set created_at = date_bin('6 hours', created_at, timestamptz 'epoch')
-     where organization_id = $1 and environment = $2::environment`,
-    [organizationId, environment],
-  );
+  await fillLifelikeRefunds(client, { ...refunds, createdEvery: '6 hours' });
 }
