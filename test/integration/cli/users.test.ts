@@ -132,15 +132,6 @@ describe('the user commands', () => {
     );
   });
 
-  test('remove a member', async () => {
-    const email = newEmail();
-    await add(email, 'admin');
-    expect(await user('remove', email)).toMatchObject({ code: 0, stdout: '' });
-    const again = await user('remove', email);
-    expect(again.code).toBe(1);
-    expect(onlyLine(again.stderr)).toBe('Member not found.');
-  });
-
   test('reject an unknown role or option', async () => {
     expect((await add(newEmail(), 'king')).code).toBe(2);
     expect((await user('add', newEmail(), '--role', 'viewer', '--password', 'secret')).code).toBe(2);
