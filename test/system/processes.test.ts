@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '../sandbox/processors.ts';
-import { accept, refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
+import { refundOfNewPayment, untilAtProcessor, untilCompleted } from '../support/faults/refunds.ts';
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { expectInvariants } from '../support/refunds/invariants.ts';
+import { newRefund } from '../support/refunds/new-refund.ts';
 import { rowOf } from '../support/refunds/refund-records.ts';
 import { releaseTest, testedBackends } from '../support/release.ts';
 import { query } from '../support/stores/database-client.ts';
@@ -32,7 +33,9 @@ describe.each(testedBackends)('processes, queues on $name', (backend) => {
       for (const processor of PROCESSORS) {
         await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 3_000 });
       }
-      const ids = await Promise.all(PROCESSORS.map((processor) => accept(service, processor)));
+      const ids = await Promise.all(
+        PROCESSORS.map(async (processor) => (await newRefund(service, { processor })).id),
+      );
       await untilAtProcessor(service, ids);
       expect(await worker.stop()).toEqual({ code: 0, signal: null });
       for (const id of ids) {

@@ -17,7 +17,7 @@ import type { ProcessorName } from '../../sandbox/processors.ts';
 import { exampleBodyOf } from '../../support/http/example-requests.ts';
 import { expectDeclared, readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
@@ -119,13 +119,8 @@ const resources: Record<string, Resource> = {
   '/v1/refunds': {
     unknownId: unknownRefundId,
     async make(environment) {
-      const transactionId = await newPayment(service, { environment });
-      const { status, body } = await service.call('POST', '/v1/refunds', {
-        key: own.keys[environment].plaintext,
-        body: { transactionId, amount: 1_000, reason: 'other' },
-      });
-      expect(status).toBe(200);
-      return body.data.id;
+      const sent = { key: own.keys[environment].plaintext, payment: { environment } };
+      return (await newRefund(service, {}, sent)).id;
     },
     stored: async (id) => await service.deps.db.refund.findUniqueOrThrow({ where: { id } }),
   },

@@ -1,17 +1,12 @@
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, expect, test } from 'vitest';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
 beforeAll(async () => {
-  const transactionId = await newPayment(service);
   const metadata = { note: 'x'.repeat(2_000) };
-  for (let count = 0; count < 4; count += 1) {
-    await service.call('POST', '/v1/refunds', {
-      body: { transactionId, amount: 1, reason: 'other', metadata },
-    });
-  }
+  for (let count = 0; count < 4; count += 1) await newRefund(service, { metadata });
 });
 
 async function ask(url: string, acceptEncoding?: string) {

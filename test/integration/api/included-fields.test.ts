@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -12,15 +12,8 @@ const get = async (id: string, query = '', headers: Record<string, string> = {})
   await service.call('GET', `/v1/refunds/${id}${query}`, { headers });
 const cancel = async (id: string) => await service.call('POST', `/v1/refunds/${id}/cancel`);
 
-async function create(options: Record<string, unknown> = {}, amount = 1_000): Promise<string> {
-  const transactionId = await newPayment(service, options);
-  const { status, body } = await service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount, reason: 'other' },
-    headers: { prefer: 'respond-async' },
-  });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body.data.id;
-}
+const create = async (payment: Record<string, unknown> = {}): Promise<string> =>
+  (await newRefund(service, {}, { payment })).id;
 
 async function accepted(options: Record<string, unknown> = {}): Promise<string> {
   const id = await create(options);

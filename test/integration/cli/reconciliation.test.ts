@@ -1,12 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';
-import {
-  completedRefund,
-  leftToRefund,
-  letFail,
-  settle,
-  workWhatIsDue,
-} from '../../support/processors/reconciliation.ts';
+import { leftToRefund, letFail, settle, workWhatIsDue } from '../../support/processors/reconciliation.ts';
+import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
@@ -16,13 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => expectInvariants(service));
 
-async function createRefund(amount: number): Promise<string> {
-  const transactionId = await newPayment(service);
-  const body = { transactionId, amount, reason: 'other', metadata: { order: '4711' } };
-  const answer = await service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  return answer.body.data.id;
-}
+const createRefund = async (amount: number): Promise<string> =>
+  (await newRefund(service, { amount, metadata: { order: '4711' } })).id;
 
 test('lists, rejects and approves refunds that await approval', async () => {
   const [rejected, approved] = [await createRefund(2_500), await createRefund(2_500)];

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { fillWithRefunds } from '../../support/dashboard/dashboard-stage.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
@@ -59,20 +60,16 @@ test('shows numbers, money and what needs attention of one organization and envi
 
 describe('an organization whose refunds are all older', () => {
   test('is not shown as a new one, and has no completion rate while all are in progress', async () => {
-    const transactionId = await newPayment(service, { processor: 'stripe' });
     const { id: organizationId, keys } = await service.addOrganization('Quiet');
     const asking = { name: 'Ask', priority: 1, approvalAbove: { api: 0 } };
     await setPolicies(service.deps, { organizationId, file: { policies: [asking] }, actor: 'test' });
-    const { body } = await service.call('POST', '/v1/refunds', {
-      key: keys.test.plaintext,
-      body: { transactionId, amount: 1_000, reason: 'other', processor: 'stripe' },
-    });
-    expect(body.data.status).toBe('pending');
+    const refund = await newRefund(service, {}, { key: keys.test.plaintext });
+    expect(refund.status).toBe('pending');
     const visitor = await signedIn(organizationId);
     const url = `/dashboard/${organizationId}/test?days=7`;
     expect((await visitor.get(url)).text).toMatch(/>Completed<\/span><span class="tile-value">-</);
     const createdAt = new Date(Date.now() - 20 * 86_400_000);
-    await service.deps.db.refund.update({ where: { id: body.data.id }, data: { createdAt } });
+    await service.deps.db.refund.update({ where: { id: refund.id }, data: { createdAt } });
     const { text } = await visitor.get(url);
     expect(text).toContain('No test refunds in the last 7 days');
     expect(text).not.toContain('Bearer svc_test_');
@@ -111,10 +108,8 @@ test('lists webhook endpoints that the service disabled, until a client has deal
 test('compares with the period before, shows a first day by hours, and leads to the refunds behind a number', async () => {
   const { id: organizationId, keys } = await service.addOrganization('Compared');
   const transactionId = await newPayment(service, { processor: 'stripe', amount: 50_000 });
-  const ask = async (amount: number) => {
-    const body = { transactionId, amount, reason: 'other', processor: 'stripe' };
-    return (await service.call('POST', '/v1/refunds', { key: keys.test.plaintext, body })).body.data.id;
-  };
+  const ask = async (amount: number): Promise<string> =>
+    (await newRefund(service, { transactionId, amount }, { key: keys.test.plaintext })).id;
   const [earlier, failed] = [await ask(1_000), await ask(2_000), await ask(3_000)];
   const where = (id: string) => ({ where: { id } });
   await service.deps.db.refund.update({

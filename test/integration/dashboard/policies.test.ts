@@ -5,7 +5,7 @@ import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor, Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -69,17 +69,6 @@ const without = (form: SentField[], names: string[]) => form.filter(([name]) => 
 
 const send = (path: '' | '/replay' | '/delete' | '/block', form: SentField[]): Promise<Page> =>
   admin.post(`${base}/policies${path}`, form);
-
-async function createRefund(): Promise<string> {
-  const body = {
-    transactionId: await newPayment(service, { processor: 'stripe' }),
-    amount: 1_500,
-    reason: 'other',
-  };
-  const created = await service.call('POST', '/v1/refunds', { body });
-  expect(created.status).toBe(200);
-  return created.body.data.id;
-}
 
 describe('the cards', () => {
   test('show the policies in their order, to viewers without actions', async () => {
@@ -368,7 +357,7 @@ describe('a replay', () => {
     [blocked, { windowDays: '5' }, ['Blocked']],
   ])('of %j edited to %j shows the outcomes %j and saves nothing', async (rules, edited, outcomes) => {
     await store(empty);
-    const id = await createRefund();
+    const { id } = await newRefund(service, { amount: 1_500 });
     const current = { ...empty, ...rules };
     await store(current);
     const page = await send('/replay', await opened(empty.name, edited));

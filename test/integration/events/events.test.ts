@@ -8,7 +8,7 @@ import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { moveRefund } from '#shared/refunds/lifecycle/move.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { rowOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
@@ -36,14 +36,8 @@ const read = async (query = '', options = {}) => {
 /** Creates a refund and answers it as the response has it. */
 async function create(options: { key?: string; environment?: Environment; amount?: number } = {}) {
   const { key = owner.keys.test.plaintext, environment = 'test', amount = 1_000 } = options;
-  const transactionId = await newPayment(service, { environment });
-  const { status, body } = await service.call('POST', '/v1/refunds', {
-    key,
-    body: { transactionId, amount, reason: 'other', metadata: { ticket: 'T-1' } },
-    headers: { prefer: 'respond-async' },
-  });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body.data;
+  const body = { amount, metadata: { ticket: 'T-1' } };
+  return await newRefund(service, body, { key, payment: { environment } });
 }
 
 const cancel = async (id: string, key = owner.keys.test.plaintext) =>

@@ -4,7 +4,7 @@ import { findAccountsInTrouble } from '#shared/health/trouble.ts';
 import { renderMetrics, serveMetrics } from '#shared/metrics/serve-metrics.ts';
 import type { QueueWorker } from '#shared/platform/queues.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -14,15 +14,7 @@ const service = useService({ workers: 0, settings: { RETRY_BASE_MS: 600_000, RET
 
 const minuteMs = 60_000;
 const ready = async () => (await service.call('GET', '/readyz')).body;
-const refund = async (processor = 'stripe') => {
-  const transactionId = await newPayment(service, { processor });
-  const body = { transactionId, amount: 1_000, reason: 'other' };
-  const { body: answer } = await service.call('POST', '/v1/refunds', {
-    body,
-    headers: { prefer: 'respond-async' },
-  });
-  return answer.data.id as string;
-};
+const refund = async (processor = 'stripe'): Promise<string> => (await newRefund(service, { processor })).id;
 
 /** The value of one line of the metrics; null when it is missing. */
 async function metric(line: string): Promise<number | null> {

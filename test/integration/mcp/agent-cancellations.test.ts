@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { NewApiKey } from '#shared/organizations/api-keys.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
@@ -14,10 +14,7 @@ const refusal = {
     'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
 };
 
-async function refundOf(key: string): Promise<string> {
-  const body = { transactionId: await newPayment(service), amount: 500, reason: 'other' };
-  return (await service.call('POST', '/v1/refunds', { body, key })).body.data.id;
-}
+const refundOf = async (key: string): Promise<string> => (await newRefund(service, {}, { key })).id;
 
 const statusOf = async (id: string) => (await service.call('GET', `/v1/refunds/${id}`)).body.data.status;
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { useAgents } from '../../support/agents/use-agents.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -74,8 +74,7 @@ describe('requests outside of the protocol', () => {
   test('metadata is announced as data from outside, and shown in the order that it has', async () => {
     const agent = await agents.connect();
     const metadata = { note: 'ref\u202eder\u2066und\u2069 \u05e9\u05dc\u05d5\u05dd' };
-    const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other', metadata };
-    const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+    const { id } = await newRefund(service, { metadata });
     const { content } = await agent.call('get_refund', { refundId: id });
     expect(content.refund.metadata).toEqual({ note: 'refderund \u05e9\u05dc\u05d5\u05dd' });
     const { tools } = await agent.client.listTools();

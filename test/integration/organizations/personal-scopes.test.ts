@@ -4,7 +4,7 @@ import { disableUser } from '#shared/people/members/disable-user.ts';
 import { changeRole, removeMember } from '#shared/people/members/members.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPerson, type TestPerson } from '../../support/people.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -34,10 +34,9 @@ const post = async (path: string, body: object | undefined, by = key) =>
 
 /** A refund that the backend's key of another person requested. */
 async function pendingRefund(by = service.organization.keys.test.plaintext): Promise<string> {
-  const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
-  const { status, body: answer } = await post('/v1/refunds', body, by);
-  expect([status, answer.data?.status]).toEqual([200, 'pending']);
-  return answer.data.id;
+  const { id, status } = await newRefund(service, {}, { key: by });
+  expect(status).toBe('pending');
+  return id;
 }
 
 /** The statuses of what the key does as its person: approve, make a key, make a webhook endpoint. */

@@ -4,7 +4,7 @@ import type { ProcessorName } from '../../sandbox/processors.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { lastEventOf, makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -25,9 +25,7 @@ afterEach(async () => {
 });
 
 async function accepted(processor: ProcessorName): Promise<RefundRecord> {
-  const body = { transactionId: await newPayment(service, { processor }), amount: 1_000, reason: 'other' };
-  const headers = { prefer: 'respond-async' };
-  const { id } = (await service.call('POST', '/v1/refunds', { body, headers })).body.data;
+  const { id } = await newRefund(service, { processor });
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }

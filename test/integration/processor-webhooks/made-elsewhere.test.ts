@@ -5,6 +5,7 @@ import { signStripe, stripeEvent, webhookAbout } from '../../support/processors/
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
@@ -20,11 +21,7 @@ afterEach(() => service.sandbox.clearFaults());
 async function refundedPayment(named: 'charge' | 'intent') {
   const charge = await newPayment(service);
   const ids = { charge, intent: `pi_${charge.slice(3)}` };
-  const { status } = await service.call('POST', '/v1/refunds', {
-    body: { transactionId: ids[named], amount: 2_500, reason: 'other' },
-    headers: { prefer: 'respond-async' },
-  });
-  expect(status).toBe(200);
+  await newRefund(service, { transactionId: ids[named], amount: 2_500 });
   const isStale = async () => {
     const where = { names: { some: { name: { in: Object.values(ids) } } } };
     const payments = await service.deps.db.payment.findMany({ where });

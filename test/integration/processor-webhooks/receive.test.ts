@@ -3,6 +3,7 @@ import type { ProcessorName } from '../../sandbox/processors.ts';
 import { type ReportedRefund, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { type RefundRecord, rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
@@ -30,12 +31,10 @@ afterEach(async () => {
   await expectInvariants(service);
 });
 
+/** Waits for the answer of the processor. */
 async function createdRefund(transactionId: string): Promise<string> {
-  const { status, body } = await service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount: 2_500, reason: 'other' },
-  });
-  expect(status).toBe(200);
-  return body.data.id;
+  const headers = { prefer: 'wait=20' };
+  return (await newRefund(service, { transactionId, amount: 2_500 }, { headers })).id;
 }
 
 async function completedRefund(

@@ -14,7 +14,7 @@ import {
   webhookAbout,
 } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { wholeDatabase } from '../../support/stores/database-content.ts';
@@ -46,12 +46,9 @@ async function completedRefund(
   { keys }: TestOrganization,
   environment: 'test' | 'live',
 ): Promise<Refund> {
-  const transactionId = await newPayment(service, { processor, environment });
-  const { body } = await service.call('POST', '/v1/refunds', {
-    key: keys[environment].plaintext,
-    body: { transactionId, amount: 2_500, reason: 'other' },
-  });
-  return await untilStatus(service, body.data.id, 'completed');
+  const sent = { key: keys[environment].plaintext, payment: { environment } };
+  const { id } = await newRefund(service, { processor }, sent);
+  return await untilStatus(service, id, 'completed');
 }
 
 async function setStripe({ id }: TestOrganization, changes: Record<string, unknown>): Promise<void> {

@@ -5,8 +5,6 @@ import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
-  completedRefund,
-  createRefund,
   findingsAbout,
   leftToRefund,
   letFail,
@@ -15,6 +13,7 @@ import {
   workWhatIsDue,
 } from '../../support/processors/reconciliation.ts';
 import { useSandbox } from '../../support/processors/use-sandbox.ts';
+import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { type RefundRecord, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
@@ -122,7 +121,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
 describe.each(['stripe', 'braintree'] as const)('an extra refund at %s', (processor) => {
   /** A refund that the processor has accepted, and an extra one there under the same refund id; both are open. */
   async function withExtra() {
-    const accepted = await work(service, await createRefund(service, processor));
+    const accepted = await work(service, await createdRefund(service, processor));
     const { id: refundId, transactionId } = accepted;
     const extra = await refundDirectly(service, { processor, transactionId, amount: 1_000, refundId });
     // A list may lack what has just been made, at the edge of a second.

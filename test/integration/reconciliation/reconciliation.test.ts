@@ -3,8 +3,6 @@ import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import {
-  completedRefund,
-  createRefund,
   findingsAbout,
   leftToRefund,
   letFail,
@@ -12,7 +10,9 @@ import {
   work,
   workWhatIsDue,
 } from '../../support/processors/reconciliation.ts';
+import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
@@ -80,7 +80,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
   });
 
   test('looks up a refund that counts as not sent but is at the processor, and never sends it', async () => {
-    const refund = await createRefund(service, processor);
+    const refund = await createdRefund(service, processor);
     await refundDirectly(service, {
       processor,
       transactionId: refund.transactionId,
@@ -162,7 +162,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
 
 test('matches a voided payment with the refund of unknown outcome', async () => {
   const whole = { status: 'submitted_for_settlement', amount: 2_500 };
-  const refund = await createRefund(service, 'braintree', whole);
+  const refund = await newRefund(service, { amount: 2_500, processor: 'braintree' }, { payment: whole });
   await service.sandbox.fault({
     processor: 'braintree',
     operation: 'refund.create',

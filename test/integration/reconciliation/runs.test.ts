@@ -6,11 +6,11 @@ import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import {
   accountOf,
-  completedRefund,
   findingsAbout,
   leftToRefund,
   reconcile,
 } from '../../support/processors/reconciliation.ts';
+import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { useService } from '../../support/use-service.ts';

@@ -12,6 +12,7 @@ import { findCanaries, newCanary } from '../../support/http/canaries.ts';
 import { parseCsv, wholeText } from '../../support/http/csv.ts';
 import { adminCliOf, onlyLine, ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
@@ -278,11 +279,9 @@ test('erases a refund by its id, and asks for a filter or a known id', async () 
 
 test("keeps refunds of another organization with the same customer and payment's id", async () => {
   const elsewhere = await service.addOrganization('Elsewhere');
-  const transactionId = await newPayment(service);
-  const body = { transactionId, amount: 100, reason: 'other', metadata: { customer: customer.text } };
-  const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
-  const key = elsewhere.keys.test.plaintext;
-  const theirs = (await service.call('POST', '/v1/refunds', { body, key })).body.data;
+  const body = { transactionId: await newPayment(service), metadata: { customer: customer.text } };
+  const { id } = await newRefund(service, body);
+  const theirs = await newRefund(service, body, { key: elsewhere.keys.test.plaintext });
   await matching('--metadata', `customer=${customer.text}`, '--confirm');
   const { db } = service.deps;
   expect((await db.refund.findUniqueOrThrow({ where: { id } })).metadata).toBeNull();

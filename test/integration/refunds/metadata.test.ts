@@ -5,7 +5,7 @@ import { type TimelineProblem, verifyTimelines } from '#shared/timeline/verify.t
 import { newCanary } from '../../support/http/canaries.ts';
 import { ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { agentKey } from '../../support/refunds/refund-requests.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
@@ -18,8 +18,7 @@ beforeAll(() => service.sandbox.settings({ autoSettleMs: 0 }));
 afterEach(() => expectInvariants(service));
 
 async function completed(metadata?: object): Promise<string> {
-  const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other', metadata };
-  const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+  const { id } = await newRefund(service, { metadata });
   await untilStatus(service, id, 'completed');
   return id;
 }
@@ -72,8 +71,7 @@ test.each<[string, Record<string, unknown>, RegExp]>([
 
 test('keeps every one of many changes at once, also while a worker writes to the timeline', async () => {
   await service.sandbox.settings({ autoSettleMs: 50 });
-  const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
-  const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+  const { id } = await newRefund(service);
   const keys = Array.from({ length: 20 }, (_, number) => `key${number}`);
   const answers = await Promise.all(keys.map((key) => patch(id, { [key]: key })));
   expect(answers.map(({ status }) => status)).toEqual(keys.map(() => 200));
@@ -84,8 +82,7 @@ test('keeps every one of many changes at once, also while a worker writes to the
 
 test('an agent key changes only refunds that it requested', async () => {
   const { plaintext: key } = await agentKey(service, {});
-  const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
-  const { id } = (await service.call('POST', '/v1/refunds', { body, key })).body.data;
+  const { id } = await newRefund(service, {}, { key });
   expect((await patch(id, { a: 1 }, { key })).status).toBe(200);
   const refused = await patch(await completed(), { a: 1 }, { key });
   expect([refused.status, refused.body.error.code]).toEqual([403, 'insufficient_scope']);

@@ -10,6 +10,7 @@ import type { ProcessorName } from '../../sandbox/processors.ts';
 import { type SignedWebhook, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
 import { agentKey } from '../../support/refunds/refund-requests.ts';
@@ -78,17 +79,10 @@ async function create(
   { processor, transactionId }: { processor: string; transactionId: string },
   headers: Record<string, string> = {},
 ): Promise<string> {
-  const { status, body } = await service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount: 1_000, reason: 'other', processor },
-    headers: { prefer: 'respond-async', ...headers },
-  });
-  expect(status, JSON.stringify(body)).toBe(200);
-  return body.data.id;
+  return (await newRefund(service, { processor, transactionId }, { headers })).id;
 }
 
-async function created(processor: string): Promise<string> {
-  return await create({ processor, transactionId: await newPayment(service, { processor }) });
-}
+const created = async (processor: string): Promise<string> => (await newRefund(service, { processor })).id;
 
 /** One that the processor has accepted and not settled. */
 async function accepted(processor: string): Promise<RefundRecord> {
@@ -138,12 +132,8 @@ describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
       const headers = { 'idempotency-key': `known-${id}` };
       expectAtMost(await recording.during(() => create(body, headers)), 4);
     }
-    const all = { transactionId, remaining: true, reason: 'other', processor };
-    const createAll = async () => {
-      const sent = { body: all, headers: { prefer: 'respond-async' } };
-      expect((await service.call('POST', '/v1/refunds', sent)).status).toBe(200);
-    };
-    expectAtMost(await recording.during(createAll), 4);
+    const all = { transactionId, amount: undefined, remaining: true, processor };
+    expectAtMost(await recording.during(() => newRefund(service, all)), 4);
     expect(calls).toEqual([]);
   });
 

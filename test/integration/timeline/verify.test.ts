@@ -7,7 +7,7 @@ import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { type TimelineProblem, type Verification, verifyTimelines } from '#shared/timeline/verify.ts';
 import { HeldTime } from '../../support/clocks.ts';
 import { adminCliOf, ownerCliOf } from '../../support/processes/admin-cli.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -20,13 +20,7 @@ const publish = () => publishRoots(service.deps, new AbortController().signal);
 /** A completed refund, with two events, and one that a person rejected with words, with three. */
 const ids = { paid: '', rejected: '' };
 
-async function create(amount: number): Promise<string> {
-  const body = { transactionId: await newPayment(service), amount, reason: 'other' };
-  const headers = { prefer: 'respond-async' };
-  const { status, body: answer } = await service.call('POST', '/v1/refunds', { body, headers });
-  expect(status, JSON.stringify(answer)).toBe(200);
-  return answer.data.id;
-}
+const create = async (amount: number): Promise<string> => (await newRefund(service, { amount })).id;
 
 beforeAll(async () => {
   const { deps, organization } = service;

@@ -30,14 +30,6 @@ export async function create(
   return await timed(service.call('POST', '/v1/refunds', { body, headers }));
 }
 
-/** Creates a refund of a new payment without waiting for its outcome, and returns its id. */
-export async function accept(service: TestService, processor: string): Promise<string> {
-  const transactionId = await newPayment(service, { processor });
-  const { status, body } = await create(service, transactionId, { prefer: 'respond-async' });
-  if (status !== 200) throw new Error(`The refund was not accepted: ${JSON.stringify(body)}`);
-  return body.data.id;
-}
-
 /** Waits until the refunds have met the faults that were armed for them, and their outcome is unknown. */
 export async function untilAtProcessor(service: TestService, ids: readonly string[]): Promise<void> {
   await waitFor('the refunds to be at their processors', async () => {

@@ -7,8 +7,6 @@ import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '#shared/reconciliation/runs.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
-import { createdRefund } from '../refunds/flagged-refunds.ts';
-import { newPayment } from '../refunds/payments.ts';
 import { type RefundRecord, rowOf } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
 
@@ -62,16 +60,6 @@ async function findingsOf({ deps }: TestService, runId: string): Promise<Reconci
   return await deps.db.reconciliationFinding.findMany({ where: { runId }, orderBy: { id: 'asc' } });
 }
 
-/** Creates a refund of 25.00 of a new payment of 100.00 USD, before any worker takes it up. */
-export async function createRefund(
-  service: TestService,
-  processor: ProcessorName,
-  payment: Record<string, unknown> = {},
-): Promise<RefundRecord> {
-  const transactionId = await newPayment(service, { processor, ...payment });
-  return await createdRefund(service, processor, { transactionId });
-}
-
 /** Makes the refund due, and takes every step that is due. */
 export async function work(service: TestService, { id }: Pick<RefundRecord, 'id'>): Promise<RefundRecord> {
   await service.deps.db.refundWork.updateMany({
@@ -93,15 +81,6 @@ export async function workWhatIsDue(
 
 const settledStatus = { stripe: 'succeeded', braintree: 'settled' } as const;
 const failedStatus = { stripe: 'failed', braintree: 'settlement_declined' } as const;
-
-/** A refund that has completed. */
-export async function completedRefund(service: TestService, processor: ProcessorName): Promise<RefundRecord> {
-  const accepted = await work(service, await createRefund(service, processor));
-  await settle(service, accepted);
-  const completed = await work(service, accepted);
-  expect(completed.status).toBe('completed');
-  return completed;
-}
 
 /** Lets the processor carry a refund out. */
 export async function settle(

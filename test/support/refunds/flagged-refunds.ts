@@ -5,7 +5,7 @@ import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';
 import { advanceRefund } from './advance-refund.ts';
-import { newPayment } from './payments.ts';
+import { newRefund } from './new-refund.ts';
 import { type RefundRecord, rowOf } from './refund-records.ts';
 
 const hourMs = 3_600_000;
@@ -35,13 +35,8 @@ export async function createdRefund(
   processor: string,
   body: { transactionId?: string; amount?: number } = {},
 ): Promise<RefundRecord> {
-  const transactionId = body.transactionId ?? (await newPayment(service, { processor }));
-  const answer = await service.call('POST', '/v1/refunds', {
-    body: { amount: 2_500, reason: 'other', processor, ...body, transactionId },
-    headers: { prefer: 'respond-async' },
-  });
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  return await rowOf(service, answer.body.data.id);
+  const { id } = await newRefund(service, { amount: 2_500, processor, ...body });
+  return await rowOf(service, id);
 }
 
 /** One whose only attempt got no answer; flagged, because the retry deadline of the service is over at once. */

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { useDelayedCommits } from '#test/support/faults/use-delayed-commits.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { askForRefund } from '#test/support/refunds/new-refund.ts';
 import { lockPaymentByName, newPayment } from '#test/support/refunds/payments.ts';
 import type { ApiAnswer } from '#test/support/service.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
@@ -11,10 +12,7 @@ const { databaseUrl, proxy, service } = useDelayedCommits();
 
 const refundsOf = (transactionId: string) => service.deps.db.refund.findMany({ where: { transactionId } });
 const create = (transactionId: string, key: string | null = null) =>
-  service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount: 1_000, reason: 'other' },
-    headers: { prefer: 'respond-async', ...(key === null ? {} : { 'idempotency-key': key }) },
-  });
+  askForRefund(service, { transactionId }, { headers: key === null ? {} : { 'idempotency-key': key } });
 const statementEnd = () => waitFor('the statement to end', () => proxy.underWay === 0);
 
 function expectUnknown({ status, body: { error } }: ApiAnswer): void {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { useExposedService } from '#test/support/http/exposed-service.ts';
 import { type RawAnswer, rawRequest } from '#test/support/http/raw-http.ts';
 import { expectRefusal } from '#test/support/http/refusal.ts';
-import { newPayment } from '#test/support/refunds/payments.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 
 const exposed = useExposedService();
 
@@ -12,13 +12,7 @@ const form = 'Content-Type: application/x-www-form-urlencoded';
 const json = 'Content-Type: application/json';
 const text = 'Content-Type: text/plain';
 
-async function created(): Promise<string> {
-  const transactionId = await newPayment(exposed.service);
-  const { body } = await exposed.service.call('POST', '/v1/refunds', {
-    body: { transactionId, amount: 1_000, reason: 'other' },
-  });
-  return body.data.id;
-}
+const created = async (): Promise<string> => (await newRefund(exposed.service)).id;
 
 async function statusOf(id: string): Promise<string> {
   return (await exposed.service.call('GET', `/v1/refunds/${id}`)).body.data.status;

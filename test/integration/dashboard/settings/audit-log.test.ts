@@ -3,7 +3,7 @@ import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { type AuditAction, readAuditLog, writeAudit } from '#shared/platform/audit-log.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
-import { newPayment } from '#test/support/refunds/payments.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
 import { plansOf } from '#test/support/stores/statements.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -60,14 +60,11 @@ describe('the audit log', () => {
   test('links to keys and refunds in their own environment', async () => {
     const organizationId = service.organization.id;
     const key = await createApiKey(service.deps, { organizationId, environment: 'live', actor: 'cli:ada' });
-    const transactionId = await newPayment(service);
-    const created = await service.call('POST', '/v1/refunds', {
-      body: { transactionId, amount: 100, reason: 'other' },
-    });
-    await note({ action: 'refund.rechecked', target: created.body.data.id });
+    const refund = await newRefund(service);
+    await note({ action: 'refund.rechecked', target: refund.id });
     const { text } = await admin.visitor.get(auditLog.replace('/test/', '/live/'));
     expect(text).toContain(`/dashboard/${organizationId}/live/settings/api-keys#${key.id}`);
-    expect(text).toContain(`/dashboard/${organizationId}/test/refunds/${created.body.data.id}`);
+    expect(text).toContain(`/dashboard/${organizationId}/test/refunds/${refund.id}`);
   });
 
   test('filters by actor and action', async () => {

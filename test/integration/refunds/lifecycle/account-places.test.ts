@@ -3,8 +3,9 @@ import { closeDependencies, type Dependencies, openDependencies } from '#shared/
 import { openLog } from '#shared/platform/log.ts';
 import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { recordOutcome } from '#shared/refunds/lifecycle/record.ts';
-import { accept, refundOfNewPayment, untilCompleted } from '#test/support/faults/refunds.ts';
+import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdSending } from '#test/support/processors/hold-sending.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 import type { TestOrganization } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -41,18 +42,13 @@ afterEach(async () => {
 });
 
 async function acceptOfOther(): Promise<string> {
-  const { body } = await service.call('POST', '/v1/refunds', {
-    key: other.keys.test.plaintext,
-    body: await refundOfNewPayment(service, 'stripe'),
-    headers: { prefer: 'respond-async' },
-  });
-  return body.data.id;
+  return (await newRefund(service, { processor: 'stripe' }, { key: other.keys.test.plaintext })).id;
 }
 
 /** Makes 2,000 refunds of the service's organization due at one moment, as the end of an outage does. */
 async function flood(): Promise<void> {
   const { db } = service.deps;
-  const id = await accept(service, 'stripe');
+  const { id } = await newRefund(service);
   await db.$executeRaw`
     INSERT INTO refund (id, organization_id, environment, transaction_id, payment_id, processor, amount, currency, reason, status,
       initiated_by, requester, created_at, updated_at)
@@ -162,7 +158,7 @@ test('what is recorded late as due before them takes no place of those under lea
 test('calls that hang at one account hold its places, while refunds of another at the processor complete', async () => {
   const held = holdSending(service, ({ organizationId }) => organizationId === service.organization.id);
   const hanging: string[] = [];
-  for (let count = 0; count < 3 * limit; count += 1) hanging.push(await accept(service, 'stripe'));
+  for (let count = 0; count < 3 * limit; count += 1) hanging.push((await newRefund(service)).id);
   const workers = [startWorkers(service.deps), startWorkers(service.deps)];
   await waitFor('the places of the account to be taken', () => held.underWay() === limit);
   await untilCompleted(service, [await acceptOfOther(), await acceptOfOther()]);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { PolicyInput } from '#shared/policies/policy.ts';
+import { askForRefund } from '#test/support/refunds/new-refund.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
 import { agentKey } from '#test/support/refunds/refund-requests.ts';
@@ -28,20 +29,11 @@ async function usePolicies(...policies: Partial<PolicyInput>[]): Promise<void> {
   await storePolicies(service, ...(policies.length === 0 ? [{ windowDays: 30 }] : policies));
 }
 
-interface Sent {
-  key?: string;
-  headers?: Record<string, string>;
-}
+type Asked = Parameters<typeof askForRefund>[1];
+type Sent = Parameters<typeof askForRefund>[2];
 
-async function create(body: object, { headers, ...sent }: Sent = {}) {
-  return await service.call('POST', '/v1/refunds', {
-    ...sent,
-    headers: { prefer: 'respond-async', ...headers },
-    body: { amount: 1_000, reason: 'other', ...body },
-  });
-}
-
-const dryRun = async (body: object, sent?: Sent) => await create({ ...body, dryRun: true }, sent);
+const create = async (body: Asked, sent?: Sent) => await askForRefund(service, body, sent);
+const dryRun = async (body: Asked, sent?: Sent) => await create({ ...body, dryRun: true }, sent);
 
 const monthsAgo = () => new Date(Date.now() - 90 * 86_400_000).toISOString();
 

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
-import { accept, refundOfNewPayment } from '#test/support/faults/refunds.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const service = useService({
@@ -20,7 +20,7 @@ afterEach(async () => {
 async function dueRefunds(processor: string, count: number): Promise<string[]> {
   vi.spyOn(service.deps.queues, 'wake').mockImplementation(() => {});
   const ids: string[] = [];
-  for (let index = 0; index < count; index += 1) ids.push(await accept(service, processor));
+  for (let index = 0; index < count; index += 1) ids.push((await newRefund(service, { processor })).id);
   return ids;
 }
 
@@ -49,13 +49,9 @@ test('all that is due of a throttled account is postponed at once, and delays no
     where,
     data: { throttledUntil: new Date('2100-01-01') },
   });
-  const { body } = await service.call('POST', '/v1/refunds', {
-    key: other.keys.test.plaintext,
-    body: await refundOfNewPayment(service, 'stripe'),
-    headers: { prefer: 'respond-async' },
-  });
+  const { id } = await newRefund(service, { processor: 'stripe' }, { key: other.keys.test.plaintext });
   const { claims, isMore } = await claimDueRefunds(service.deps, 'stripe', 3);
-  expect([idsOf(claims), isMore]).toEqual([[body.data.id], true]);
+  expect([idsOf(claims), isMore]).toEqual([[id], true]);
   expect(await claimDueRefunds(service.deps, 'stripe', 3)).toMatchObject({ claims: [], isMore: false });
   await service.deps.db.processorAccount.updateMany({ where, data: { throttledUntil: null } });
   const postponed = await service.deps.db.refundWork.findMany({ where: { refundId: { in: throttled } } });

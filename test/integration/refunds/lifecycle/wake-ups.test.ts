@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueRows } from '#shared/refunds/lifecycle/statements.ts';
-import { accept, untilCompleted } from '#test/support/faults/refunds.ts';
+import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdSending } from '#test/support/processors/hold-sending.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { queueBackends } from '#test/support/stores/backends.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -56,9 +57,9 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
   test('calls that hang at one processor do not delay refunds at another', async () => {
     const held = holdSending(service, ({ processor }) => processor === 'braintree');
     const worker = await startIdle();
-    for (let count = 0; count < 3; count += 1) await accept(service, 'braintree');
+    for (let count = 0; count < 3; count += 1) await newRefund(service, { processor: 'braintree' });
     await waitFor('all places for Braintree to be taken', () => held.made() === 2);
-    await untilCompleted(service, [await accept(service, 'stripe')]);
+    await untilCompleted(service, [(await newRefund(service)).id]);
     expect(held.made()).toBe(2);
     held.release();
     await waitFor('the third to be sent', () => held.made() === 3);
@@ -88,9 +89,12 @@ describe('without wake-ups', () => {
     looks.mockImplementation((processor, most) =>
       processor === 'stripe' ? held : claimDue(processor, most),
     );
-    await accept(service, 'stripe');
+    await newRefund(service);
     const worker = service.startWorker();
-    await untilCompleted(service, [await accept(service, 'braintree'), await accept(service, 'braintree')]);
+    await untilCompleted(service, [
+      (await newRefund(service, { processor: 'braintree' })).id,
+      (await newRefund(service, { processor: 'braintree' })).id,
+    ]);
     expect(looks.mock.calls.filter(([processor]) => processor === 'stripe')).toHaveLength(1);
     release({ rows: [], isWaiting: false });
     await worker.close();

@@ -5,7 +5,7 @@ import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import { type PublicRefund, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
-import { newPayment } from '#test/support/refunds/payments.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -276,12 +276,7 @@ describe('a cursor', () => {
   test('neither repeats nor skips a refund while others are created', async () => {
     const { keys: own } = await service.addOrganization('Busy');
     const key = own.test.plaintext;
-    const create = async () => {
-      const body = { transactionId: await newPayment(service), amount: 1, reason: 'other' };
-      const answer = await service.call('POST', '/v1/refunds', { key, body });
-      expect(answer.status).toBe(200);
-      return answer.body.data.id as string;
-    };
+    const create = async (): Promise<string> => (await newRefund(service, {}, { key })).id;
     const existing: string[] = [];
     for (let count = 0; count < 30; count += 1) existing.push(await create());
     let isReading = true;
