@@ -15,6 +15,7 @@ import { healthPage } from './pages/health.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
+import { paymentPage } from './pages/payment.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
 import { createRefundPages } from './pages/refunds/create.tsx';
 import { decisionRoutes } from './pages/refunds/decisions.tsx';
@@ -84,6 +85,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       overviewPages(scope, deps);
       searchPage(scope, deps);
       healthPage(scope, deps);
+      paymentPage(scope, deps);
       policyPages(scope, deps);
       apiKeyPages(scope, deps);
       accountPages(scope, deps);

@@ -74,6 +74,24 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
+  test('leads from an order number to the cancelled refund in three clicks', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
+    const processor = 'braintree';
+    const asked = { processor, initiatedBy: 'api', amount: 2_500n, metadata: { order: 'SO-77' } } as const;
+    const transactionId = await newPayment(service, { processor });
+    const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked));
+    const page = await pageOf(operator);
+    const complaints = noteComplaints(page);
+    await page.keyboard.press('/');
+    await page.keyboard.type('SO-77');
+    await page.locator('dialog .hits a').click();
+    await press(page, 'Cancel refund');
+    await confirm(page, 'Cancel refund');
+    await status(page, 'Cancelled');
+    expect((await rowOf(service, refund.id)).status).toBe('cancelled');
+    expect(complaints).toEqual([]);
+  });
+
   releaseTest(
     'creates a key after confirming with the password, without entering the form again',
     async () => {

@@ -63,12 +63,17 @@ export type EnteredAmount = { kind: 'amount'; amount: bigint } | { kind: 'proble
 
 const problem = (text: string): EnteredAmount => ({ kind: 'problem', problem: text });
 
-/** Reads a decimal amount, `10.50` for usd. @param currency lowercase ISO 4217. */
+/** With thousands separators or a decimal comma: `1.234,56`, `1,234.56`, `42,10`. One separator before three digits is ambiguous. */
+const asWritten = /^(\d{1,3}(?:([.,' ])\d{3})(?:\2\d{3})*(?!\2)|\d+)([.,])(\d{1,2})$/;
+
+/** Reads a decimal amount as people write it, `10.50` for usd. @param currency lowercase ISO 4217. */
 export function readAmount(text: string, currency: string): EnteredAmount {
   const unreadable = problem('Enter a number in decimals of the currency, such as 10.50, or 1050 for JPY.');
   if (text.length > 20) return unreadable;
   try {
-    const amount = fromDecimal(text, currency);
+    const [, whole, , , decimals] = asWritten.exec(text) ?? [];
+    const decimal = whole === undefined ? text : `${whole.replace(/\D/g, '')}.${decimals}`;
+    const amount = fromDecimal(decimal, currency);
     if (amount < 0n) return problem('Must not be negative.');
     return amount > BigInt(Number.MAX_SAFE_INTEGER)
       ? problem('Is more than any payment.')

@@ -1,5 +1,6 @@
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { findByText, type Hit, longestSearch } from '#shared/refunds/queries/find-by-text.ts';
 import { StatusBadge } from '../components/badge.tsx';
 import { Moment } from '../components/values.tsx';
@@ -41,7 +42,10 @@ function Hits({ context, text, hits }: { context: Context; text: string; hits: r
     return (
       <p class="muted">
         No {context.environment} refund matches “{text}”. An order number or an amount has to be complete; an
-        ID may be cut off at the end.
+        ID may be cut off at the end.{' '}
+        {isPaymentId(text) ? (
+          <a href={`${context.base}/payments/${encodeURIComponent(text)}`}>Look it up as a payment</a>
+        ) : null}
       </p>
     );
   }
@@ -63,6 +67,11 @@ function Hits({ context, text, hits }: { context: Context; text: string; hits: r
       ))}
     </ul>
   );
+}
+
+/** True for a text that may be the id of a payment without a refund. */
+function isPaymentId(text: string): boolean {
+  return processorNames.some((name) => processorKind(name).couldBe(text));
 }
 
 /** What matched: "order_id: SO-1042", an id. */

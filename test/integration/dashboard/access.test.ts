@@ -32,6 +32,7 @@ const table: Record<string, Access> = {
   'POST /dashboard/you/sessions/:id/end': 'signed in',
   [`GET ${base}`]: 'viewer',
   [`GET ${base}/health`]: 'operator',
+  [`GET ${base}/payments/:id`]: 'viewer',
   [`GET ${base}/policies`]: 'viewer',
   [`POST ${base}/policies`]: 'admin',
   [`GET ${base}/policies/new`]: 'admin',

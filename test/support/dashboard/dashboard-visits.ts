@@ -180,6 +180,19 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await page.locator('.problem').waitFor();
       },
     },
+    payment: {
+      arrive: async (page) => page.goto(`${stage.base}/payments/${await newPayment(service)}`),
+    },
+    'payment-refunded': {
+      arrive: async (page) =>
+        page.goto(
+          `${stage.base}/payments/${(await anyRefund(service, { processor: 'stripe' })).transactionId}`,
+        ),
+    },
+    'payment-missing': {
+      status: 404,
+      arrive: (page) => page.goto(`${stage.base}/payments/ch_missing1`),
+    },
     'refund-new': { arrive: (page) => page.goto(`${stage.base}/refunds/new`) },
     'refund-new-problem': {
       status: 400,

@@ -23,7 +23,7 @@ import { inMoney } from '../../words/numbers.ts';
 import { processorWord } from '../../words/words.ts';
 import { Alerts } from './alerts.tsx';
 import { Decisions, type UnfinishedDecision } from './decision-dialogs.tsx';
-import { Metadata, OtherRefunds, PaymentFacts, RefundFacts } from './facts.tsx';
+import { Metadata, PaymentFacts, PaymentRefunds, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
 const viewer = { config: { role: 'viewer' as const } };
@@ -190,8 +190,12 @@ function State({ context, detail }: DetailProps) {
         />
         <div class="columns">
           <RefundFacts refund={refund} who={who} isUncertain={doubt} />
-          <PaymentFacts payment={payment} transactionId={refund.transactionId}>
-            <OtherRefunds context={context} refunds={others} />
+          <PaymentFacts
+            payment={payment}
+            transactionId={refund.transactionId}
+            page={`${context.base}/payments/${encodeURIComponent(refund.transactionId)}`}
+          >
+            <PaymentRefunds context={context} refunds={others} areOthers />
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { asKnown, type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
+import { asKnown, remainingOf } from '#shared/payments/payment.ts';
 import type { Payment, Refund } from '#shared/platform/database.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
@@ -63,17 +63,31 @@ function absenceOf({ status, work }: RefundWithWork, isUncertain: boolean): stri
 }
 
 interface PaymentFactsProps {
-  payment: Payment | KnownPayment;
+  payment: ShownPayment;
   /** The one of its ids that the request names. */
   transactionId: string;
+  /** The page of the payment, if this is another one. */
+  page?: string;
   children?: ComponentChildren;
 }
 
+type ShownPayment = Pick<
+  Payment,
+  | 'processor'
+  | 'environment'
+  | 'amount'
+  | 'currency'
+  | 'chargedAt'
+  | 'reserved'
+  | 'refundedOutside'
+  | 'fetchedAt'
+>;
+
 /** The payment as last read, the refunded amounts and the remaining amount. */
-export function PaymentFacts({ payment, transactionId, children }: PaymentFactsProps) {
+export function PaymentFacts({ payment, transactionId, page, children }: PaymentFactsProps) {
   const known = asKnown(payment);
   return (
-    <Card id="payment" title="Payment">
+    <Card id="payment" title={page === undefined ? 'Payment' : <a href={page}>Payment</a>}>
       <Facts
         facts={[
           ['Transaction', <Copyable key="id" text={transactionId} label="the transaction ID" />],
@@ -100,7 +114,7 @@ function ProcessorPage({ payment, transactionId }: PaymentFactsProps) {
   );
 }
 
-function balanceOf(payment: KnownPayment): Fact[] {
+function balanceOf(payment: ReturnType<typeof asKnown<ShownPayment>> & object): Fact[] {
   const { amount, currency, reserved, refundedOutside, chargedAt, fetchedAt } = payment;
   return [
     ['Paid', <Moment key="paid" at={chargedAt} />],
@@ -131,25 +145,35 @@ function balanceOf(payment: KnownPayment): Fact[] {
   ];
 }
 
-/** Other refunds of a payment. */
-export function OtherRefunds({ context, refunds }: { context: Context; refunds: readonly Refund[] }) {
-  if (refunds.length === 0) return null;
+interface PaymentRefundsProps {
+  context: Context;
+  refunds: readonly (Pick<Refund, 'id' | 'currency' | 'status'> & {
+    amount: bigint | number;
+    createdAt: Date | string;
+  })[];
+  /** True for those beside the one of the page. */
+  areOthers?: boolean;
+}
+
+/** The refunds of a payment. */
+export function PaymentRefunds({ context, refunds, areOthers = false }: PaymentRefundsProps) {
+  if (refunds.length === 0) return areOthers ? null : <p class="muted">No refunds of it were made here.</p>;
   return (
     <List
-      isInCard
-      caption="Other refunds of the payment, newest first"
+      isInCard={areOthers}
+      caption="Refunds of the payment, newest first"
       items={refunds}
       columns={[
         [
-          'Other refunds',
+          areOthers ? 'Other refunds' : 'Refunds',
           ({ id, amount, currency }) => (
             <a class="row-link" href={`${context.base}/refunds/${id}`}>
-              <Amount amount={amount} currency={currency} />
+              <Amount amount={BigInt(amount)} currency={currency} />
             </a>
           ),
         ],
         ['Status', ({ status }) => <StatusBadge status={status} />],
-        ['Created', ({ createdAt }) => <Moment at={createdAt} />],
+        ['Created', ({ createdAt }) => <Moment at={new Date(createdAt)} />],
       ]}
     />
   );

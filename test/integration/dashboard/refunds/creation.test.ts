@@ -184,7 +184,7 @@ const problemAt = (field: string) => new RegExp(`id="${field}-problem">`);
 
 test.each<readonly [field: string, value: string]>([
   ...['', 'ch 1', 'ch_missing1'].map((value) => ['transactionId', value] as const),
-  ...['', '12,50', '0', '100.01', '1'.repeat(30)].map((value) => ['amount', value] as const),
+  ...['', '1,234', '0', '100.01', '1'.repeat(30)].map((value) => ['amount', value] as const),
   ...['xyz', 'eur'].map((value) => ['currency', value] as const),
   ['reason', 'because'],
   ['processor', 'paypal'],

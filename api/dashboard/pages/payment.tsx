@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { transactionIdSchema } from '#api/operations/refund-schemas.ts';
+import { toDecimal } from '#shared/money/money.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-payment.ts';
+import { ButtonLink } from '../components/button.tsx';
+import { Form, SelectField, TextField } from '../components/form.tsx';
+import { Empty, Notice } from '../components/notice.tsx';
+import { type Context, contextOf } from '../http/access.ts';
+import { pageNotFound } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import { Frame } from '../layout/frame.tsx';
+import { inMoney } from '../words/numbers.ts';
+import { reasonChoices } from '../words/words.ts';
+import { PaymentFacts, PaymentRefunds } from './refunds/facts.tsx';
+
+/** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
+export function paymentPage(scope: Api, deps: ApiDependencies): void {
+  scope.get('/payments/:id', { config: { role: 'viewer' } }, async (request, reply) => {
+    const context = contextOf(request);
+    const { data: transactionId } = transactionIdSchema.safeParse((request.params as { id: string }).id);
+    if (transactionId === undefined) throw pageNotFound();
+    try {
+      const processor = await processorOnRecord(deps, context, transactionId);
+      const payment = await viewPayment(deps, { ...context.owner, transactionId, processor });
+      return sendPage(reply, <PaymentPage context={context} payment={payment} />);
+    } catch (error) {
+      return unreadable(request, reply, context, error);
+    }
+  });
+}
+
+/** The processor of a payment on record, which then needs no processor to say whose it is. */
+async function processorOnRecord(
+  { db }: ApiDependencies,
+  { owner }: Context,
+  name: string,
+): Promise<string | undefined> {
+  const known = await db.paymentName.findMany({
+    where: { ...owner, name },
+    select: { processor: true },
+    take: 2,
+  });
+  return known.length === 1 ? known[0]?.processor : undefined;
+}
+
+/** Nothing is on record of the payment, and its processor did not show it. @throws what is no answer about the payment. */
+function unreadable(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: Context,
+  error: unknown,
+): FastifyReply {
+  if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
+  const isMissing = error.code === 'not_found';
+  return sendPage(
+    reply.code(error.status),
+    <Frame context={context} title={isMissing ? 'Payment not found' : 'Payment not read'} section="refunds">
+      <Empty title={isMissing ? `No ${context.environment} account has it` : 'Nothing is on record of it'}>
+        <p>{isMissing ? 'Check the ID, and whether you are in test or live.' : error.message}</p>
+        <ButtonLink to={request.url}>Try again</ButtonLink>
+      </Empty>
+    </Frame>,
+  );
+}
+
+interface PaymentPageProps {
+  context: Context;
+  payment: PublicPayment;
+}
+
+function PaymentPage({ context, payment }: PaymentPageProps) {
+  const { transactionId, amount, currency, unrefundable, remaining, refunds, hasMore } = payment;
+  const facts = {
+    ...{ processor: payment.processor, environment: context.environment, currency },
+    amount: BigInt(amount),
+    chargedAt: new Date(payment.chargedAt),
+    reserved: BigInt(payment.reserved),
+    refundedOutside: BigInt(payment.refundedOutside),
+    fetchedAt: payment.fetchedAt === null ? null : new Date(payment.fetchedAt),
+  };
+  return (
+    <Frame context={context} title={`Payment of ${inMoney(facts.amount, currency)}`} section="refunds">
+      {unrefundable === null ? null : (
+        <Notice tone="bad">
+          <strong>It cannot be refunded.</strong> {unrefundable.message}
+        </Notice>
+      )}
+      <div class="columns">
+        <PaymentFacts payment={facts} transactionId={transactionId} />
+        {remaining > 0 && mayAct(context.role, 'operator') ? (
+          <RefundForm context={context} payment={payment} />
+        ) : null}
+      </div>
+      <PaymentRefunds context={context} refunds={refunds} />
+      {hasMore ? (
+        <ButtonLink to={`${context.base}/refunds?q=${transactionId}`}>All refunds</ButtonLink>
+      ) : null}
+    </Frame>
+  );
+}
+
+/** Leads to the review of a refund, of all that is left unless another amount is entered. */
+function RefundForm({ context, payment }: PaymentPageProps) {
+  const { transactionId, currency, processor } = payment;
+  const remaining = BigInt(payment.remaining);
+  const known = { transactionId, currency, processor, step: 'check', formKey: randomUUID() };
+  const form = { body: { amount: toDecimal(remaining, currency) }, problems: {} };
+  return (
+    <Form
+      csrfToken={context.csrfToken}
+      to={`${context.base}/refunds/new`}
+      submit="Review"
+      title="Refund"
+      form={form}
+    >
+      {Object.entries(known).map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      <div class="fields">
+        <TextField
+          form={form}
+          name="amount"
+          label={`Amount in ${currency.toUpperCase()}`}
+          hint={`At most ${inMoney(remaining, currency)}.`}
+          required
+          inputMode="decimal"
+          maxLength={20}
+        />
+        <SelectField
+          form={form}
+          name="reason"
+          label="Reason"
+          choices={[['', 'Choose'], ...reasonChoices]}
+          required
+        />
+      </div>
+    </Form>
+  );
+}

@@ -1,0 +1,51 @@
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+let base: string;
+
+beforeAll(() => {
+  base = `/dashboard/${service.organization.id}/test`;
+});
+afterEach(() => service.sandbox.clearFaults());
+
+async function pageFor(role: 'viewer' | 'operator', path: string) {
+  return await (await signInMember(service, role)).visitor.get(`${base}${path}`);
+}
+
+const unreachable = (processor: string) =>
+  service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+
+test('shows a payment without a refund, to which the search leads, and its form to operators alone', async () => {
+  const id = await newPayment(service);
+  expect((await pageFor('viewer', `/search?q=${id}`)).text).toContain(`${base}/payments/${id}"`);
+  const viewed = await pageFor('viewer', `/payments/${id}`);
+  expect(viewed.text).toContain('Payment of 100.00 USD');
+  expect(viewed.text).toContain('No refunds of it were made here.');
+  expect(viewed.text).not.toContain('method="post"');
+  const { text } = await pageFor('operator', `/payments/${id}`);
+  expect(text).toMatch(new RegExp(`action="${base}/refunds/new".*name="amount"[^>]* value="100.00"`, 's'));
+  expect((await pageFor('operator', '/payments/ch_missing1')).status).toBe(404);
+});
+
+test.each(['stripe', 'braintree'])(
+  'shows a payment at an unreachable %s as it was read, and never as not found',
+  async (processor) => {
+    const { transactionId, paymentId } = await createdRefund(service, processor);
+    const unknown = await newPayment(service, { processor });
+    const fetchedAt = new Date(Date.now() - 3_600_000);
+    await service.deps.db.payment.update({ where: { id: paymentId }, data: { fetchedAt } });
+    await unreachable(processor);
+    const { status, text } = await pageFor('operator', `/payments/${transactionId}`);
+    expect(status).toBe(200);
+    expect(text).toContain('75.00 USD');
+    expect(text).toMatch(new RegExp(`as of.*datetime="${fetchedAt.toISOString()}"`, 'is'));
+    const nothing = await pageFor('operator', `/payments/${unknown}`);
+    expect(nothing.status).toBe(503);
+    expect(nothing.text).toContain('Nothing is on record of it');
+    expect(nothing.text).not.toMatch(/not found/i);
+  },
+);
