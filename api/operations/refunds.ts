@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Dependencies } from '#shared/dependencies.ts';
 import { isCurrency } from '#shared/money/money.ts';
 import { policyDecisionOf, readDecision } from '#shared/policies/decision.ts';
 import { processorNames } from '#shared/processors/registry.ts';
@@ -8,7 +9,7 @@ import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
-import { metadataLimits, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
+import { heldUntilOf, metadataLimits, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { listRefunds as findRefunds, type ReadDetails } from '#shared/refunds/queries/find-refunds.ts';
 import {
@@ -24,6 +25,7 @@ import {
   checkedBy,
   jsonObject,
   listOutput,
+  nullableTimeOutput,
   offsetNumber,
   oneOf,
   onlyOnce,
@@ -155,7 +157,7 @@ export const createRefund = operation({
 });
 
 const include = someOf(
-  ['failure', 'cancellable', 'arrival', 'policy'],
+  ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil'],
   'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
 );
 
@@ -184,6 +186,10 @@ const detailedRefundSchema = refundSchema
           'With `include=policy`: the policy that decided when the refund was created; null when none matched, when the ' +
           'payment was not known yet, and for refunds that were created before decisions were kept.',
       }),
+    heldUntil: nullableTimeOutput(
+      'With `include=heldUntil`: until when a policy holds the refund before it is sent. A cancellation before then succeeds. Null ' +
+        'for a refund that is not held, also while it awaits approval: the hold begins with the approval.',
+    ).optional(),
   })
   .meta({
     id: 'DetailedRefund',
@@ -212,10 +218,11 @@ export const getRefund = operation({
   answer: 'The refund.',
   output: detailedRefundSchema,
   run: async (deps, { apiKey, params, query, waitMs }) =>
-    withIncluded(await readWhenChanged(deps, apiKey, params.id, () => waitMs(0)), query.include),
+    withIncluded(deps, await readWhenChanged(deps, apiKey, params.id, () => waitMs(0)), query.include),
 });
 
 function withIncluded(
+  { clock }: Pick<Dependencies, 'clock'>,
   refund: ReadDetails,
   included: readonly string[] = [],
 ): z.output<typeof detailedRefundSchema> {
@@ -227,6 +234,9 @@ function withIncluded(
     ...(included.includes('cancellable') ? { cancellable: canBeCancelled(refund) } : {}),
     ...(included.includes('arrival') ? { arrival: arrivalOf(refund) } : {}),
     ...(included.includes('policy') ? { policy: policyDecisionOf(readDecision(refund.decision)) } : {}),
+    ...(included.includes('heldUntil')
+      ? { heldUntil: heldUntilOf(refund, clock.now())?.toISOString() ?? null }
+      : {}),
   };
 }
 
@@ -354,7 +364,7 @@ export const listRefunds = operation({
       ...listing,
       withDecision,
     });
-    return { data: found.map((refund) => withIncluded(refund, included)), hasMore };
+    return { data: found.map((refund) => withIncluded(deps, refund, included)), hasMore };
   },
 });
 

@@ -40,14 +40,14 @@ export function openMetrics() {
     }),
     acceptedSeconds: new Histogram({
       name: 'refund_created_to_accepted_seconds',
-      help: 'From the creation of a refund until the processor accepted it, approvals included.',
+      help: 'From the creation of a refund until the processor accepted it, approvals and holds included.',
       labelNames: place,
       buckets: refundBuckets,
       registers,
     }),
     settledSeconds: new Histogram({
       name: 'refund_created_to_settled_seconds',
-      help: 'From the creation of a refund until it completed, approvals included.',
+      help: 'From the creation of a refund until it completed, approvals and holds included.',
       labelNames: place,
       buckets: refundBuckets,
       registers,

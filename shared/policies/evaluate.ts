@@ -18,6 +18,8 @@ import {
   askForException,
   balanceConditions,
   countOf,
+  holdCondition,
+  holdInWords,
   limitReason,
   policyConditions,
 } from './explain.ts';
@@ -63,6 +65,7 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
   const [deniedBy, denial] = firstDenial(evaluation) ?? [null, null];
   const enforced = isEnforced(policy, facts.request);
   const deadline = window?.deadline ?? null;
+  const holdSeconds = holdOf(policy, facts.request);
   const decision = denial ?? {
     reason: allowedReason(facts.request.amount, cap.left, balance, deadline, approvalRequired),
     maxAmount: cap.left,
@@ -76,10 +79,12 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     conditions: [
       ...(showBalance ? balanceConditions(balance) : []),
       ...(policy === null ? [] : policyConditions(policy, balance, window, thresholds)),
+      ...(holdSeconds === 0 ? [] : [holdCondition(holdSeconds)]),
     ],
     policyName: policy?.name ?? null,
     enforced,
     approvalRequired,
+    holdSeconds,
     deniedBy,
     exceeded,
     limits: limitsToRecord(evaluation, enforced),
@@ -139,6 +144,8 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
     const result = isExceeded(threshold) ? 'required' : 'not required';
     lines.push(`approval above a total of ${above}${scope}: ${result}`);
   }
+  const holdSeconds = holdOf(evaluation.policy, facts.request);
+  if (holdSeconds > 0) lines.push(`held before it is sent: ${holdInWords(holdSeconds)}`);
   for (const code of denialCodes) {
     const { name, check } = rules[code];
     const denial = check(evaluation);
@@ -168,6 +175,7 @@ export function ineligible(reason: string, initiatedBy: InitiatedBy): PolicyVerd
     policyName: null,
     enforced: isEnforced(null, { initiatedBy }),
     approvalRequired: false,
+    holdSeconds: 0,
     deniedBy: null,
     exceeded: [],
     limits: null,
@@ -232,13 +240,25 @@ function isEnforced(policy: Policy | null, { initiatedBy, hasAgentKey }: Request
   return policy?.enforce[initiatedBy] ?? false;
 }
 
-/** An agent's key also has the threshold for agents when it is used with the API. */
+/** How many seconds the policies may hold a refund of this requester, whichever of them matches. */
+export function longestHold(policies: readonly Policy[], requester: Requester): number {
+  return Math.max(0, ...policies.map((policy) => holdOf(policy, requester)));
+}
+
+function holdOf(policy: Policy | null, requester: Requester): number {
+  return Math.max(0, ...initiatorsOf(requester).map((each) => policy?.holdSeconds?.[each] ?? 0));
+}
+
 function lowestThreshold(
   thresholds: Policy['approvalAbovePerRequesterDay'],
-  { initiatedBy, hasAgentKey }: Requester,
+  requester: Requester,
 ): bigint | null {
-  const initiators = hasAgentKey === true ? ([initiatedBy, 'mcp'] as const) : [initiatedBy];
-  return lowestOf(initiators.flatMap((each) => thresholds?.[each] ?? [])) ?? null;
+  return lowestOf(initiatorsOf(requester).flatMap((each) => thresholds?.[each] ?? [])) ?? null;
+}
+
+/** What is said of agents also holds for an agent's key that is used with the API. */
+function initiatorsOf({ initiatedBy, hasAgentKey }: Requester): InitiatedBy[] {
+  return hasAgentKey === true ? [initiatedBy, 'mcp'] : [initiatedBy];
 }
 
 type Requester = Pick<PolicyFacts['request'], 'initiatedBy' | 'hasAgentKey'>;

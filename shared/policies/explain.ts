@@ -7,6 +7,15 @@ export function countOf(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
+/** A hold in words: '30 seconds', '2 minutes'. */
+export function holdInWords(seconds: number): string {
+  return seconds % 60 === 0 ? countOf(seconds / 60, 'minute') : countOf(seconds, 'second');
+}
+
+export function holdCondition(seconds: number): string {
+  return `Hold: sent ${holdInWords(seconds)} after it is created or approved, and can be cancelled until then`;
+}
+
 function previousRefunds(balance: Balance): string {
   const { taken, outside, refundCount, lastRefundAt, currency } = balance;
   if (taken === 0n) return 'Previous partial refunds: none';

@@ -72,12 +72,28 @@ const matchSchema = z.strictObject({
 
 const approvalThreshold = minorUnits(0).nullable().optional();
 
-/** Stored without null values, which mean no approval. */
-const approvalThresholds = z
-  .strictObject({ api: approvalThreshold, dashboard: approvalThreshold, mcp: approvalThreshold })
-  .overwrite((thresholds) =>
-    Object.fromEntries(Object.entries(thresholds).filter(([, amount]) => amount !== null)),
-  );
+/** Per initiator. Stored without null values, which mean none. */
+function perInitiator<Value extends z.ZodType>(value: Value) {
+  return z
+    .strictObject({ api: value, dashboard: value, mcp: value })
+    .overwrite(
+      (values) =>
+        Object.fromEntries(Object.entries(values).filter(([, each]) => each !== null)) as typeof values,
+    );
+}
+
+const approvalThresholds = perInitiator(approvalThreshold);
+
+/** The longest time for which a policy holds refunds. */
+export const longestHoldSeconds = 3_600;
+
+const holdMessage = `must be a whole number of seconds from 0 to ${longestHoldSeconds}`;
+const hold = z
+  .int({ error: holdMessage })
+  .min(0, { error: holdMessage })
+  .max(longestHoldSeconds, { error: holdMessage })
+  .nullable()
+  .optional();
 
 const dayLimit = z
   .strictObject({ count: wholeNumber(1_000_000, 'refunds').optional(), amount: minorUnits(1).optional() })
@@ -115,6 +131,10 @@ export const policyRulesSchema = z.strictObject({
    * when left out, so that earlier versions can read the policy.
    */
   approvalAbovePerRequesterDay: approvalThresholds.optional(),
+  /**
+   * How many seconds a refund is held before it is sent, so that it can be cancelled for certain. Not stored when left out, as above.
+   */
+  holdSeconds: perInitiator(hold).optional(),
   velocity: velocitySchema.default({}),
   /** Whether a denial blocks the refund. For agents (mcp, or a key with limits) it always does. */
   enforce: z
@@ -281,6 +301,8 @@ export interface PolicyVerdict {
   enforced: boolean;
   /** Whether the refund requires approval; also set on a denial, because that may not block it. */
   approvalRequired: boolean;
+  /** How many seconds the refund is held before it is sent; 0 for not at all. */
+  holdSeconds: number;
   /** The rule that denies the refund; null when it is eligible, or when no rule decided. */
   deniedBy: DenialCode | null;
   /** The thresholds that require approval. */

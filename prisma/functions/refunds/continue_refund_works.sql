@@ -19,13 +19,16 @@ BEGIN
         WHEN keeps_flag OR is_same_flag THEN w.flagged_at
         WHEN i.flag ? 'reason' THEN moment
       END AS flagged_at,
-      CASE
+      greatest(CASE
         -- Due at once, also for a request to cancel that arrived during the lease. It keeps its place among what is due, because
         -- claim_due_refunds counts the leases of an account there.
         WHEN needs_resync OR i.due_in_ms = 0
           OR (r.status = 'processing' AND w.cancel_requested_at IS NOT NULL AND NOT i.knows_cancel) THEN LEAST(w.due_at, moment)
         ELSE moment + i.due_in_ms * interval '1 millisecond'
-      END AS due_at
+      END,
+      -- A lookup, as after a restore, does not end a hold.
+      CASE WHEN r.status = 'processing' AND r.external_refund_id IS NULL AND w.cancel_requested_at IS NULL AND NOT needs_resync
+        THEN r.held_until END) AS due_at
     FROM jsonb_to_recordset(items) AS i(
       refund_id text, due_in_ms double precision, retrying boolean, consecutive_failures int, is_known boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)

@@ -11,6 +11,7 @@
 --                     id is stored
 --   limits            what to check again because of concurrent refunds, see exceeded_limit.sql; null when they cannot change
 --                     the decision
+--   hold_seconds      how long the refund is held before it is sent, after it is created or approved; null for not at all
 --   is_remaining      true when the amount has to be all that is left of the payment
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
@@ -47,7 +48,8 @@ BEGIN
       id text, organization_id text, environment environment, processor text, transaction_id text, amount bigint,
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
-      idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, is_remaining boolean, is_repeated boolean)
+      idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, hold_seconds int, is_remaining boolean,
+      is_repeated boolean)
     ORDER BY each.ordinality
   LOOP
     item := asked.item;
@@ -116,10 +118,12 @@ BEGIN
       UPDATE payment AS p SET reserved = p.reserved + asked.amount WHERE p.id = paid.id;
     END IF;
     INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
-      initiated_by, created_at, updated_at, environment, payment_id, requester, api_key_id, idempotency_key, fingerprint)
+      initiated_by, created_at, updated_at, environment, payment_id, requester, api_key_id, idempotency_key, fingerprint,
+      held_until)
     VALUES (asked.id, asked.organization_id, asked.transaction_id, asked.amount, asked.currency, asked.reason, asked.status,
       asked.processor, asked.metadata, asked.initiated_by, moment, moment, asked.environment, paid.id,
-      behind, asked.api_key_id, asked.idempotency_key, asked.fingerprint)
+      behind, asked.api_key_id, asked.idempotency_key, asked.fingerprint,
+      moment + asked.hold_seconds * interval '1 second')
     RETURNING * INTO made;
     created := created || made;
     outcome := 'created';
@@ -128,7 +132,7 @@ BEGIN
   END LOOP;
 
   INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)
-  SELECT made.id, made.organization_id, made.environment, made.processor, moment
+  SELECT made.id, made.organization_id, made.environment, made.processor, coalesce(made.held_until, moment)
   FROM unnest(created) AS made WHERE made.status = 'processing';
 
   INSERT INTO refund_event (id, refund_id, seq, type, actor, status, detail, created_at,

@@ -39,6 +39,8 @@ BEGIN
       failure_code = coalesce(change->>'failure_code', failure_code),
       failure_message = coalesce(change->>'failure_message', failure_message),
       arrival = coalesce(change->'arrival', arrival),
+      -- A hold begins with the approval. While the refund awaits it, the hold is counted from the creation.
+      held_until = CASE WHEN expected = 'pending' AND target = 'processing' THEN moment + (held_until - created_at) ELSE held_until END,
       metadata = CASE WHEN change ? 'metadata' THEN nullif(change->'metadata', '{}') ELSE metadata END,
       cancel_key = coalesce(cancel_key, change->>'cancel_key')
     FROM asked WHERE r.id = asked.refund_id AND r.status = expected AND is_change

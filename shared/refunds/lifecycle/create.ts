@@ -39,6 +39,7 @@ export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempot
     fingerprint?: Uint8Array | null;
     payment?: Partial<StoredFacts & Pick<ProcessorPayment, 'transactionIds'>> | null;
     limits?: LimitsItem | null;
+    holdSeconds?: number | null;
     isRemaining?: boolean;
     isRepeated?: true;
   };
@@ -68,7 +69,8 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
     for (let decision = 1; decision <= maxDecisions; decision += 1) {
       const created = await decideAndRecord(deps, request);
       if (created === null) continue;
-      if (!created.isReplayed && created.refund.status === 'processing')
+      const { isReplayed, refund } = created;
+      if (!isReplayed && refund.status === 'processing' && refund.heldUntil === null)
         deps.queues.wake(created.refund.processor);
       return created;
     }
@@ -100,7 +102,7 @@ async function decideAndRecord(deps: Dependencies, request: RefundRequest): Prom
 
 function itemOf(
   request: RefundRequest,
-  { processor, amount, verdict, agent, approvalRequired, limits, unstored }: Decision,
+  { processor, amount, verdict, agent, approvalRequired, holdSeconds, limits, unstored }: Decision,
 ): CreationItem {
   const { apiKey, idempotency, ...fields } = request;
   return {
@@ -111,6 +113,7 @@ function itemOf(
     isRemaining: request.amount === 'remaining',
     apiKeyId: apiKey?.id ?? null,
     status: initialStatus(approvalRequired),
+    holdSeconds: holdSeconds === 0 ? null : holdSeconds,
     eventId: newId('evt'),
     detail: detailOfDecision(verdict, agent),
     approvalEventId: approvalRequired ? newId('evt') : null,

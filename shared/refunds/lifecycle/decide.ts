@@ -19,6 +19,7 @@ import {
   bindsRequester,
   evaluatePolicies,
   ineligible,
+  longestHold,
   tracePolicies,
   unknownTransaction,
 } from '../../policies/evaluate.ts';
@@ -92,6 +93,8 @@ export interface Decision {
   /** Why there is no refund; null when it can be recorded. */
   refusal: ServiceError | null;
   approvalRequired: boolean;
+  /** How many seconds it is held before it is sent; 0 for not at all. */
+  holdSeconds: number;
   /** Null while the processor is unreachable and no policy binds the requester. */
   verdict: PolicyVerdict | null;
   /** What the limits of the key say; null for a key without, and while the payment is not known. */
@@ -132,7 +135,9 @@ export async function decideRefund(
   if (ruling === null) {
     const refusal = amountProblem ?? readProblem(processor, found) ?? unverifiable(examined);
     if (refusal !== null) throw refusal;
-    return { ...acceptedUnread, processor, amount, maxAmount: amount, unstored };
+    // Which policy matches is not known yet.
+    const holdSeconds = longestHold(examined.policies, examined.request);
+    return { ...acceptedUnread, holdSeconds, processor, amount, maxAmount: amount, unstored };
   }
   const { payment, verdict, agent, trace } = ruling;
   return {
@@ -140,6 +145,7 @@ export async function decideRefund(
     amount,
     refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
     approvalRequired: verdict.approvalRequired || agent?.approvalRequired === true,
+    holdSeconds: verdict.holdSeconds,
     verdict,
     agent,
     trace,

@@ -77,11 +77,13 @@ export async function endFlaggedWork(
   return ended ?? null;
 }
 
-/** Makes a refund that has just been approved due. */
+/** Makes a refund that has just been approved due, at the end of its hold unless its processor has it already. */
 export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   await tx.$executeRaw`
     INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at)
-    SELECT id, organization_id, environment, processor, service_time() FROM refund WHERE id = ${id}
+    SELECT id, organization_id, environment, processor,
+      greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END)
+    FROM refund WHERE id = ${id}
     ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at`;
 }
 

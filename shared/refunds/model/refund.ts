@@ -47,11 +47,23 @@ export type RefundDetails = ReadRefund &
     | 'acceptedAt'
     | 'completedAt'
     | 'arrival'
+    | 'heldUntil'
   >;
 
 /** The columns of `RefundDetails` that `refundColumns` lacks. */
 export const detailColumns = `r.api_key_id AS "apiKeyId", r.processor_status AS "processorStatus", r.failure_code AS "failureCode",
-  r.failure_message AS "failureMessage", r.accepted_at AS "acceptedAt", r.completed_at AS "completedAt", r.arrival`;
+  r.failure_message AS "failureMessage", r.accepted_at AS "acceptedAt", r.completed_at AS "completedAt", r.arrival,
+  r.held_until AS "heldUntil"`;
+
+/** Until when a refund is held before it is sent, and a cancellation is certain to succeed; null when it is not held at `now`. */
+export function heldUntilOf(
+  { status, externalRefundId, heldUntil }: Pick<Refund, 'status' | 'externalRefundId' | 'heldUntil'>,
+  now: Date,
+): Date | null {
+  const isHeld =
+    status === 'processing' && externalRefundId === null && heldUntil !== null && heldUntil > now;
+  return isHeld ? heldUntil : null;
+}
 
 /** A refund with its open work, if there is any. */
 export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;

@@ -14,7 +14,13 @@ import { createRefund } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';
 import type { RefundWatcher, WatchedRefund } from '../lifecycle/refund-watcher.ts';
 import type { InitiatedBy } from '../model/reasons.ts';
-import { asCreated, type PublicRefund, type RefundDetails, toPublicRefund } from '../model/refund.ts';
+import {
+  asCreated,
+  heldUntilOf,
+  type PublicRefund,
+  type RefundDetails,
+  toPublicRefund,
+} from '../model/refund.ts';
 import { nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
 import { type ReadDetails, type RefundReads, readRefund } from '../queries/find-refunds.ts';
@@ -109,7 +115,9 @@ export async function createAndWait(
   const { refund, isReplayed } = await createRefund(deps, request);
   const created = { id: refund.id, isNew: !isReplayed };
   const longestMs = waitMs();
-  const waits = refund.status === 'processing' && refund.externalRefundId === null;
+  // One that is held for longer has no verdict by then.
+  const isHeld = heldUntilOf(refund, new Date(+deps.clock.now() + longestMs)) !== null;
+  const waits = refund.status === 'processing' && refund.externalRefundId === null && !isHeld;
   const hasVerdict = (watched: WatchedRefund) =>
     watched.externalRefundId !== null || watched.status !== 'processing';
   const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);

@@ -35,6 +35,7 @@ const full = {
     perDay: { count: 200, amount: 1_000_000 },
     perRequesterDay: { count: 20, amount: 100_000 },
   },
+  holdSeconds: { api: 0, dashboard: 120, mcp: 45 },
   enforce: { api: true, dashboard: true },
 } satisfies PolicyInput;
 const empty = { name: 'Nothing said', priority: 90 };
@@ -76,6 +77,7 @@ describe('the cards', () => {
     expect(text.indexOf('Everything &quot;said&quot;')).toBeGreaterThan(0);
     expect(text.indexOf('Nothing said')).toBeGreaterThan(text.indexOf('Everything &quot;said&quot;'));
     expect(text).toContain('Final sale: no refunds.');
+    expect(text).toContain('Refunds in the dashboard are held for 2 minutes before they are sent.');
     expect(text).not.toMatch(/Add policy|policies\/(edit|delete|block)/);
   });
 

@@ -97,7 +97,10 @@ const filters = 'transactionId=ch_1&reason=other&amountMin=1&createdAfter=2020-0
 
 test.each([
   ['gets a refund', 'refunds/ID'],
-  ['gets a refund with all that may be included', 'refunds/ID?include=failure,cancellable,arrival,policy'],
+  [
+    'gets a refund with all that may be included',
+    'refunds/ID?include=failure,cancellable,arrival,policy,heldUntil',
+  ],
   ['lists refunds', 'refunds'],
   ['lists refunds after another', 'refunds?after=ID'],
   ['lists refunds with filters', `refunds?${filters}`],

@@ -71,7 +71,8 @@ describe('the verdict', () => {
   test('denies a payment that is unknown or that its processor cannot refund', () => {
     const nothing = {
       ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
-      ...{ policyName: null, approvalRequired: false, deniedBy: null, exceeded: [], limits: null },
+      ...{ policyName: null, approvalRequired: false, holdSeconds: 0 },
+      ...{ deniedBy: null, exceeded: [], limits: null },
     };
     const reason = expect.stringContaining('ch_1 was not found');
     expect(unknownTransaction('ch_1', 'mcp')).toEqual({ ...nothing, enforced: true, reason });

@@ -41,6 +41,11 @@ describe('a file of policies', () => {
       { approvalAbovePerRequesterDay: { api: -1 } },
       'approvalAbovePerRequesterDay.api: must',
     ],
+    [
+      'a hold of more than an hour',
+      { holdSeconds: { mcp: 3_601 } },
+      'a whole number of seconds from 0 to 3600',
+    ],
     ['a blank name', { name: ' ' }, 'must not be empty'],
     ['NUL in a name', { name: 'a\0b' }, 'NUL'],
     ['a negative priority', { priority: -1 }, 'a whole number from 0 to 1000000'],
@@ -100,6 +105,7 @@ describe('a policy', () => {
 
   test('is stored without what earlier versions do not know, unless it is used', () => {
     expect(Object.keys(policyToRow(policy()).rules)).not.toContain('approvalAbovePerRequesterDay');
+    expect(Object.keys(policyToRow(policy()).rules)).not.toContain('holdSeconds');
   });
 
   test('is read from its row when a rule for new files has become stricter', () => {

@@ -45,6 +45,9 @@ export const fieldKinds = {
   'approvalAbovePerRequesterDay.api': 'amount',
   'approvalAbovePerRequesterDay.dashboard': 'amount',
   'approvalAbovePerRequesterDay.mcp': 'amount',
+  'holdSeconds.api': 'number',
+  'holdSeconds.dashboard': 'number',
+  'holdSeconds.mcp': 'number',
   'enforce.api': 'flag',
   'enforce.dashboard': 'flag',
 } as const;

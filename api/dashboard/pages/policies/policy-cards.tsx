@@ -1,5 +1,5 @@
 import { type Blockable, blocksNothing, canDeny } from '#shared/policies/enforcement.ts';
-import { countOf } from '#shared/policies/explain.ts';
+import { countOf, holdInWords } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
@@ -130,7 +130,7 @@ function sentencesOf(policy: Policy): string[] {
   const { priority, finalSale, windowDays, match, approvalAbove, approvalAbovePerRequesterDay } = policy;
   const { currencies } = match;
   const matches = `Applies to ${matchInWords(policy)} (priority ${priority}).`;
-  if (finalSale) return [matches, 'Final sale: no refunds.', ...blockingOf(policy)];
+  if (finalSale) return [matches, 'Final sale: no refunds.', ...holdsOf(policy), ...blockingOf(policy)];
   const window = windowDays === null ? 'at any time' : `within ${countOf(windowDays, 'day')} of the charge`;
   const limits = joined(limitsOf(policy));
   return [
@@ -145,8 +145,18 @@ function sentencesOf(policy: Policy): string[] {
       ([initiator, amount]) =>
         `Refunds ${initiators[initiator]} need an approval once those of their requester come to more than ${money(amount, currencies)} in 24 hours.`,
     ),
+    ...holdsOf(policy),
     ...blockingOf(policy),
   ];
+}
+
+function holdsOf({ holdSeconds = {} }: Policy): string[] {
+  const entries = Object.entries(holdSeconds) as [InitiatedBy, number | null | undefined][];
+  return entries.flatMap(([initiator, seconds]) =>
+    seconds
+      ? [`Refunds ${initiators[initiator]} are held for ${holdInWords(seconds)} before they are sent.`]
+      : [],
+  );
 }
 
 function amountsOf(thresholds: Policy['approvalAbovePerRequesterDay'] = {}): [InitiatedBy, bigint][] {

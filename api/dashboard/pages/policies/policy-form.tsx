@@ -66,6 +66,9 @@ const words: Record<PolicyField, { label: string; hint?: string; answers?: [no: 
   'approvalAbovePerRequesterDay.api': { label: 'API, above' },
   'approvalAbovePerRequesterDay.dashboard': { label: 'Dashboard, above' },
   'approvalAbovePerRequesterDay.mcp': { label: 'Agents, above' },
+  'holdSeconds.api': { label: 'API, for seconds' },
+  'holdSeconds.dashboard': { label: 'Dashboard, for seconds' },
+  'holdSeconds.mcp': { label: 'Agents, for seconds' },
   'enforce.api': { label: 'By API', answers: ['Not blocked', 'Blocked'] },
   'enforce.dashboard': { label: 'In the dashboard', answers: ['Not blocked', 'Blocked'] },
 };
@@ -110,6 +113,12 @@ export function PolicyForm(props: PolicyFormProps) {
       <Conditions form={form} />
       <Limits form={form} />
       <Approvals form={form} />
+      <Group
+        legend="Hold before sending"
+        note="A refund can be undone for certain while it is held, up to 3600 seconds after it is created or approved. An empty field means that it is sent at once."
+      >
+        <Fields form={form} names={['holdSeconds.api', 'holdSeconds.dashboard', 'holdSeconds.mcp']} />
+      </Group>
       <Group
         legend="Refunds that the policy denies"
         note="Not blocked means that they are created all the same. By agents and with agent keys they are always blocked."

@@ -1,0 +1,2 @@
+-- Until when a policy holds the refund before it is sent.
+ALTER TABLE "refund" ADD COLUMN "held_until" TIMESTAMPTZ(3);
