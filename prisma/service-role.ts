@@ -11,8 +11,8 @@ export const tableRights = {
     'account_calls api_key organization payment_name processor_account recovery refund user webhook_cursor',
   ),
   [everything]: tables(
-    'invitation lockout membership payment policy processor_event reconciliation_finding reconciliation_run refund_batch ' +
-      'refund_batch_row refund_work second_factor session webhook_delivery webhook_endpoint worker',
+    'invitation lockout membership notification payment policy processor_event reconciliation_finding reconciliation_run ' +
+      'refund_batch refund_batch_row refund_work second_factor session webhook_delivery webhook_endpoint worker',
   ),
 };
 

@@ -8,6 +8,7 @@ import { openRefundWork } from './advance/advance-refund.ts';
 import { advanceBatches } from './batches/advance-batches.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
+import { type Notifier, openNotifier } from './notify/notify.ts';
 import type { DueWork } from './schedule/due-work.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
@@ -15,6 +16,7 @@ import { reconcileDueAccounts } from './schedule/reconcile.ts';
 import {
   expireBatches,
   expireInvitations,
+  expireNotifications,
   expireProcessorEvents,
   expireReconciliations,
   expireSessions,
@@ -32,6 +34,9 @@ const deliveryCreationMs = 200;
 
 /** How often batches that are due are looked for while there are none. */
 const batchMs = 250;
+
+/** How often people are told what is new. */
+const notificationMs = 5_000;
 
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */
 export function startWorkers(deps: Dependencies): QueueWorker {
@@ -54,12 +59,14 @@ export function startWorkers(deps: Dependencies): QueueWorker {
     return sender.sweep();
   };
   workers.push(openWorker(settings, deliveryQueueName, sweepOnWakeUp, log));
-  const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender));
+  const notifier = openNotifier(deps);
+  const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender, notifier));
   return {
     async close() {
       sender.stopClaiming();
       await Promise.all([schedule, ...refunds.values(), ...workers].map((part) => part.close()));
       await sender.close();
+      notifier?.close();
     },
   };
 }
@@ -88,6 +95,7 @@ function scheduledTasks(
   deps: Dependencies,
   refunds: ReadonlyMap<string, DueWork>,
   sender: WebhookSender,
+  notifier: Notifier | null,
 ): Task[] {
   const { SWEEP_INTERVAL_MS, RECONCILIATION_INTERVAL_MS, LIVENESS_PATH } = deps.settings;
   const sweeps: Task[] = [
@@ -102,6 +110,7 @@ function scheduledTasks(
     expireBatches,
     expireProcessorEvents,
     expireInvitations,
+    expireNotifications,
     expireSessions,
     expireReconciliations,
     expireWebhooks,
@@ -123,6 +132,7 @@ function scheduledTasks(
     },
     { name: 'advanceBatches', intervalMs: batchMs, run: (closing) => advanceBatches(deps, closing) },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
+    ...(notifier === null ? [] : [{ name: 'notify', intervalMs: notificationMs, run: notifier.run }]),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },
     ...Object.entries(retention).map(([name, expire]) => ({
       name,

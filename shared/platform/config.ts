@@ -53,6 +53,23 @@ const endpoint = z
   .nullable()
   .default(null);
 
+const smtpUrl = z
+  .url({
+    protocol: /^smtps?$/,
+    error: 'must be the address of a mail server, such as smtp://mail.example.com:587',
+  })
+  .nullable()
+  .default(null);
+
+const publicUrl = z
+  .url({
+    protocol: /^https?$/,
+    error: 'must be the address of the service for people, such as https://refunds.example.com',
+  })
+  .transform((url) => url.replace(/\/+$/, ''))
+  .nullable()
+  .default(null);
+
 /** Every setting with its default; `.env.example` explains each of them. */
 const settingsSchema = z.object({
   NODE_ENV: z.string().default('development'),
@@ -114,6 +131,9 @@ const settingsSchema = z.object({
   RECONCILIATION_INTERVAL_MS: milliseconds(day),
   RECONCILIATION_LOOKBACK_MS: lookbackMs,
   WEBHOOK_RETENTION_DAYS: count(30),
+  PUBLIC_URL: publicUrl,
+  SMTP_URL: smtpUrl,
+  MAIL_FROM: optional,
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 
@@ -196,7 +216,7 @@ export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env): Data
 
 /**
  * Reads the settings of the API, the worker and the administration.
- * @throws ConfigError with one line for each of DATABASE_URL and ENCRYPTION_KEY that is missing.
+ * @throws ConfigError with one line for each of DATABASE_URL and ENCRYPTION_KEY that is missing, and when SMTP_URL misses what mail needs.
  */
 export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
   const settings = loadSettings(env);
@@ -205,6 +225,9 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
     throw new ConfigError(
       'LOOKUP_SETTLE_DELAY_MS is for tests: in production it could cause double refunds. Remove it.',
     );
+  }
+  if (settings.SMTP_URL !== null && (settings.MAIL_FROM === null || settings.PUBLIC_URL === null)) {
+    throw new ConfigError(missing.MAIL);
   }
   if (DATABASE_URL !== null && ENCRYPTION_KEY !== null) return { ...settings, DATABASE_URL, ENCRYPTION_KEY };
   const lines = [
@@ -248,6 +271,7 @@ const missing = {
     'DATABASE_URL is required: the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
   ENCRYPTION_KEY:
     'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials and webhook secrets (openssl rand -base64 32)',
+  MAIL: 'SMTP_URL needs MAIL_FROM, the address that mail comes from, and PUBLIC_URL, the address of the service in links',
   TRUSTED_PROXIES:
     'TRUSTED_PROXIES is required: the addresses of the proxies in front of the API, separated by commas, or none',
 };

@@ -39,6 +39,7 @@ The refund service is ready.
 
   API         ${apiUrl}/docs
   Sandbox     ${sandboxUrl}   simulates the processors; no money moves
+  Mail        ${sandboxUrl}/_sandbox/mail   what people are sent; nothing leaves this machine
   Dashboard   ${dashboard.url}   ${dashboard.email}, password ${dashboard.password}
   Keys        ${devFilePath(stack.dataDir)}
 

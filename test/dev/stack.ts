@@ -66,9 +66,10 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
   signal.throwIfAborted();
 
   const programs = superviseIn(options, teardown);
+  const smtpPort = await freePort();
   const sandbox = await startSandbox({
     ports: candidatePorts(portOf(remembered?.sandboxUrl), settings.PORT === 0 ? null : 4010),
-    launch: (port) => programs.keep('sandbox', options.env, sandboxArgs(dataDir, port)),
+    launch: (port) => programs.keep('sandbox', options.env, sandboxArgs(dataDir, port, smtpPort)),
     signal,
   });
   const seeded = await seed({
@@ -78,7 +79,7 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
     remembered,
   });
   signal.throwIfAborted();
-  const place = { dataDir, apiPort, sandbox, database, encryptionKey };
+  const place = { dataDir, apiPort, smtpPort, sandbox, database, encryptionKey };
   return await startPrograms(options, place, seeded, programs);
 }
 
@@ -108,13 +109,16 @@ function superviseIn({ say }: StackOptions, teardown: Teardown): Programs {
   return programs;
 }
 
-function sandboxArgs(dataDir: string, port: number): string[] {
-  return ['--port', String(port), '--data-file', join(dataDir, 'sandbox.journal')];
+function sandboxArgs(dataDir: string, port: number, smtpPort: number): string[] {
+  const ports = ['--port', String(port), '--smtp-port', String(smtpPort)];
+  return [...ports, '--data-file', join(dataDir, 'sandbox.journal')];
 }
 
 interface Place {
   dataDir: string;
   apiPort: number;
+  /** Of the sandbox's mail server. */
+  smtpPort: number;
   sandbox: RunningSandbox;
   database: DevDatabase;
   encryptionKey: string;
@@ -122,11 +126,15 @@ interface Place {
 
 async function startPrograms(
   { settings, env, signal }: StackOptions,
-  { dataDir, apiPort, sandbox, database, encryptionKey }: Place,
+  { dataDir, apiPort, smtpPort, sandbox, database, encryptionKey }: Place,
   { organizationId, keys, owner }: Seed,
   programs: Programs,
 ): Promise<Omit<Stack, 'stop'>> {
+  const apiUrl = `http://${reachableHost(settings.HOST)}:${apiPort}`;
   const serviceEnv = {
+    SMTP_URL: `smtp://127.0.0.1:${smtpPort}`,
+    MAIL_FROM: 'Refund service <refunds@example.com>',
+    PUBLIC_URL: apiUrl,
     ...env,
     DATABASE_URL: database.url,
     DATABASE_OWNER_URL: undefined,
@@ -139,7 +147,6 @@ async function startPrograms(
   const worker = await programs.keep('worker', { ...serviceEnv, ...nextMetricsPort(settings) });
   const api = await programs.keep('api', serviceEnv);
 
-  const apiUrl = `http://${reachableHost(settings.HOST)}:${apiPort}`;
   await waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal);
   await connectWebhooks({ databaseUrl: database.url, organizationId, sandboxUrl: sandbox.url, apiUrl });
   const description = (): DevFile => ({

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Answer, Call } from './exchange.ts';
 import { FAULT_KINDS, OPERATIONS } from './faults.ts';
 import { type Environment, type Ledger, mayNotExist, type Payment, type Scope } from './ledger.ts';
+import { type MailServer, mailPage } from './mail-server.ts';
 import type { SandboxProcessor } from './processor.ts';
 
 const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
@@ -95,8 +96,8 @@ class ControlError extends Error {
 
 type Handler = (call: Call, id: string) => unknown;
 
-/** The control API of a sandbox. */
-export function controlApi(ledger: Ledger): (call: Call) => Answer {
+/** The control API of a sandbox. @param mailServer whose mails it shows; null for none. */
+export function controlApi(ledger: Ledger, mailServer: MailServer | null): (call: Call) => Answer {
   const { faults } = ledger;
   const schemas = schemasOf(ledger.processors);
   const routes: readonly [route: RegExp, handle: Handler][] = [
@@ -137,6 +138,9 @@ export function controlApi(ledger: Ledger): (call: Call) => Answer {
     try {
       refuseWebPages(call);
       const asked = `${call.method} ${call.path}`;
+      if (asked === 'GET /_sandbox/mail' && mailServer !== null) {
+        return { status: 200, ...mailPage(mailServer.mails) };
+      }
       for (const [route, handle] of routes) {
         const match = route.exec(asked);
         if (match !== null) return json(200, handle(call, decodeURIComponent(match[1] ?? '')));

@@ -3,12 +3,17 @@ import { sandboxProcessors } from './processors.ts';
 import { startSandbox } from './server.ts';
 
 const { values } = parseArgs({
-  options: { port: { type: 'string', default: '4010' }, 'data-file': { type: 'string' } },
+  options: {
+    port: { type: 'string', default: '4010' },
+    'data-file': { type: 'string' },
+    'smtp-port': { type: 'string' },
+  },
 });
 
 const sandbox = await startSandbox({
   port: Number(values.port),
   dataFile: values['data-file'],
+  smtpPort: values['smtp-port'] === undefined ? null : Number(values['smtp-port']),
   report: (line) => console.error(`sandbox: ${line}`),
 }).catch((error: Error) => {
   console.error(`sandbox: ${error.message}`);

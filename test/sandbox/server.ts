@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { controlApi } from './control.ts';
 import { type Answer, type Call, type Connection, exchange } from './exchange.ts';
 import { Ledger, type LedgerOptions } from './ledger.ts';
+import { type MailServer, startMailServer } from './mail-server.ts';
 import { sandboxProcessors } from './processors.ts';
 
 /** Longer than clients keep idle sockets, so that no reset happens by accident. */
@@ -16,6 +17,8 @@ export interface SandboxOptions extends Omit<LedgerOptions, 'processors'> {
   host?: string;
   /** Stripe and Braintree by default. */
   processors?: LedgerOptions['processors'] | undefined;
+  /** The port of a mail server; none by default. */
+  smtpPort?: number | null;
 }
 
 export interface RunningSandbox {
@@ -28,6 +31,7 @@ export async function startSandbox({
   port,
   host = '127.0.0.1',
   processors = Object.values(sandboxProcessors),
+  smtpPort = null,
   ...options
 }: SandboxOptions): Promise<RunningSandbox> {
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS });
@@ -35,6 +39,7 @@ export async function startSandbox({
   server.listen(port, host);
   await once(server, 'listening');
   const ledger = await openLedger(server, { ...options, processors });
+  const mailServer = smtpPort === null ? null : await startMailServer(smtpPort);
   const timers = new Set<NodeJS.Timeout>();
   const after: Connection['after'] = (ms, action) => {
     if (ms === 0) return action();
@@ -44,12 +49,13 @@ export async function startSandbox({
     }, ms);
     timers.add(timer);
   };
-  server.on('request', requestHandler(ledger, after));
+  server.on('request', requestHandler(ledger, after, mailServer));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     async close() {
       for (const timer of timers) clearTimeout(timer);
       await closeServer(server);
+      await mailServer?.close();
       ledger.close();
     },
   };
@@ -64,8 +70,8 @@ async function openLedger(server: Server, options: LedgerOptions): Promise<Ledge
   }
 }
 
-function requestHandler(ledger: Ledger, after: Connection['after']) {
-  const control = controlApi(ledger);
+function requestHandler(ledger: Ledger, after: Connection['after'], mailServer: MailServer | null) {
+  const control = controlApi(ledger, mailServer);
   const { processors } = ledger;
   const places = processors.map(({ title, path }) => `${title} is at ${path}`).join(', ');
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

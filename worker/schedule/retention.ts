@@ -24,6 +24,9 @@ const batchKeptMs = 90 * dayMs;
  */
 const batchSize = 1_000;
 
+/** What still waits after this is told again. */
+const notificationKeptMs = 30 * dayMs;
+
 type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;
 
 /** Deletes old events of processors. One that is repeated later is refused as too old, or read as new, which is harmless. */
@@ -42,9 +45,14 @@ export async function expireSessions(deps: RetentionDependencies): Promise<void>
   await deleteWhere(deps, 'lockout', Prisma.sql`last_failed_at < ${ago(deps, failuresKeptMs)}`);
 }
 
+/** Deletes old notifications, whether or not they could be sent. */
+export async function expireNotifications(deps: RetentionDependencies): Promise<void> {
+  await deleteWhere(deps, 'notification', Prisma.sql`created_at < ${ago(deps, notificationKeptMs)}`);
+}
+
 async function deleteWhere(
   { db }: RetentionDependencies,
-  name: 'processor_event' | 'invitation' | 'session' | 'lockout',
+  name: 'processor_event' | 'invitation' | 'session' | 'lockout' | 'notification',
   condition: Prisma.Sql,
 ): Promise<void> {
   const table = Prisma.raw(name);

@@ -4,6 +4,9 @@ import { views } from '#api/dashboard/pages/refunds/views.tsx';
 import { readHealth } from '#shared/health/read-health.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
+import { kindsByRole } from '#shared/notifications/kinds.ts';
+import { noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
+import { claimNotifications, endMessage, retryMessage } from '#shared/notifications/outbox.ts';
 import { replayPolicies } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
@@ -363,6 +366,14 @@ export function stepsOf(
       await db.$executeRaw`DELETE FROM webhook_delivery WHERE refund_id = ${id}`;
       const request = { ...owner, endpointId, actor: 'test', since: new Date(Date.now() - 60_000) };
       expect(await replayMissing(deps, request)).toBeGreaterThan(0);
+    },
+    notifications: async () => {
+      await noteOccasions(db, kindsByRole);
+      const [claimed] = await claimNotifications(db, 20);
+      const wanted = { kind: 'approvals', target: id, since: new Date() } as const;
+      await readOccasions(db, [claimed ?? wanted]);
+      await retryMessage(db, claimed?.messageId ?? id);
+      await endMessage(db, claimed?.messageId ?? id, true);
     },
     'lists of deliveries': async () => {
       for (const status of ['', '?status=pending', '?status=failed'])

@@ -1,0 +1,14 @@
+import type { Role } from '../platform/database.ts';
+
+/** What members are told about, in display order. */
+export const notificationKinds = ['approvals', 'attention', 'processors', 'webhooks', 'keys'] as const;
+
+export type NotificationKind = (typeof notificationKinds)[number];
+
+/** What a member gets by mail who has chosen nothing. */
+export const kindsByRole: Readonly<Record<Role, readonly NotificationKind[]>> = {
+  owner: notificationKinds,
+  admin: notificationKinds,
+  operator: ['approvals', 'attention', 'processors'],
+  viewer: [],
+};

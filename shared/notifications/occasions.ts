@@ -1,0 +1,118 @@
+import { mostCounted } from '../health/trouble.ts';
+import { type Database, Prisma } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import type { NotificationKind } from './kinds.ts';
+
+/** Something that people are told of: that something is so, since a time. */
+export interface Occasion {
+  kind: NotificationKind;
+  /** The id of what it is about. */
+  target: string;
+  since: Date;
+}
+
+/** An occasion with what its message says. */
+export type KnownOccasion = Occasion & Told;
+
+type Told =
+  | { about: 'approval'; amount: string; currency: string }
+  | { about: 'flag'; reason: string; facts: Record<string, never>; processor: string }
+  | { about: 'credentials' | 'processor'; processor: string }
+  | { about: 'endpoint'; url: string; reason: string }
+  | { about: 'key'; name: string; lastFour: string };
+
+/** For how long a processor answers nothing before people are told. */
+const unansweredMinutes = 5;
+
+/**
+ * Everything that is so now, of all organizations. `requester` is not told, because they may not act. A processor's account is told of
+ * once an hour at most, because the first of its refunds may end while it answers nothing.
+ */
+const occasions = Prisma.sql`
+  SELECT 'approvals' AS kind, id AS target, created_at AS since, organization_id, environment, requester,
+    jsonb_build_object('about', 'approval', 'amount', amount::text, 'currency', currency) AS told
+  FROM refund WHERE status = 'pending'
+  UNION ALL
+  SELECT 'attention', refund_id, flagged_at, organization_id, environment, NULL,
+    jsonb_build_object('about', 'flag', 'reason', flag_reason, 'facts', flag_facts, 'processor', processor)
+  FROM refund_work WHERE flagged_at IS NOT NULL
+  UNION ALL
+  SELECT 'attention', id, misconfigured_at, organization_id, environment, NULL,
+    jsonb_build_object('about', 'credentials', 'processor', processor)
+  FROM processor_account WHERE misconfigured_at IS NOT NULL
+  UNION ALL
+  SELECT 'processors', a.id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
+    jsonb_build_object('about', 'processor', 'processor', t.processor)
+  FROM accounts_in_trouble(NULL, NULL, ${mostCounted}::int, ${mostCounted}::int) AS t
+  JOIN processor_account AS a USING (organization_id, environment, processor)
+  WHERE NOT t.accepts_others AND t.since < service_time() - ${unansweredMinutes} * interval '1 minute'
+  UNION ALL
+  SELECT 'webhooks', w.id, disabled.at, w.organization_id, w.environment, NULL,
+    jsonb_build_object('about', 'endpoint', 'url', w.url, 'reason', w.disabled_reason)
+  FROM webhook_endpoint AS w CROSS JOIN LATERAL (
+    SELECT max(created_at) AS at FROM audit_log
+    WHERE organization_id = w.organization_id AND target = w.id AND action = 'webhook_endpoint.disabled') AS disabled
+  WHERE w.disabled_reason IN ('gone', 'failing') AND w.deleted_at IS NULL AND disabled.at IS NOT NULL
+  UNION ALL
+  SELECT 'keys', id, created_at, organization_id, environment, NULL,
+    jsonb_build_object('about', 'key', 'name', name, 'lastFour', last_four)
+  FROM api_key WHERE created_at > service_time() - interval '1 day' AND revoked_at IS NULL`;
+
+/** How long what people are told gathers before it is sent, in milliseconds: many things at once are one message. */
+export const gatheringMs = 60_000;
+
+/** What one statement notes, so that none takes long. */
+const mostNoted = 1_000;
+
+/**
+ * Notes what members have to be told of and were not told of yet, a row for each member. Who becomes a member later is not told of
+ * what others were told of. Several workers may do so at the same time.
+ * @param kindsByRole as JSON: what the members of a role get.
+ */
+export async function noteOccasions(
+  db: Database,
+  kindsByRole: Readonly<Record<string, readonly NotificationKind[]>>,
+): Promise<void> {
+  await db.$executeRaw`
+    WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
+    reader AS MATERIALIZED (
+      SELECT m.organization_id, m.user_id AS recipient, kind.name AS kind
+      FROM membership AS m
+      JOIN "user" AS u ON u.id = m.user_id AND u.disabled_at IS NULL
+      CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByRole)}::jsonb->(m.role::text)) AS kind (name)
+    ), untold AS MATERIALIZED (
+      SELECT o.* FROM (${occasions}) AS o
+      WHERE EXISTS (
+          SELECT FROM reader WHERE organization_id = o.organization_id AND kind = o.kind
+            AND 'user:' || recipient IS DISTINCT FROM o.requester)
+        -- One by one: the planner would otherwise read the whole table.
+        AND NOT EXISTS (
+          SELECT FROM (
+            SELECT FROM notification WHERE kind = o.kind AND target = o.target AND since = o.since OFFSET 0) AS known)
+      LIMIT ${mostNoted}
+    )
+    INSERT INTO notification (id, kind, target, since, recipient, organization_id, environment, due_at, created_at)
+    SELECT new_type_id('ntf', moment), o.kind, o.target, o.since, reader.recipient, o.organization_id, o.environment,
+      moment + ${gatheringMs} * interval '1 millisecond', moment
+    FROM clock, untold AS o JOIN reader USING (organization_id, kind)
+    WHERE 'user:' || reader.recipient IS DISTINCT FROM o.requester
+    ON CONFLICT DO NOTHING`;
+}
+
+/** Those of some occasions that are still so, with what to say of them, the oldest first. */
+export async function readOccasions(
+  db: Database,
+  wanted: readonly Occasion[],
+): Promise<(KnownOccasion & { organizationId: string; environment: Environment })[]> {
+  const items = wanted.map(({ kind, target, since }) => ({ kind, target, since }));
+  const rows = await db.$queryRaw<
+    (Occasion & { organizationId: string; environment: Environment; told: Told })[]
+  >`
+    SELECT o.kind, o.target, o.since, o.organization_id AS "organizationId", o.environment, o.told
+    FROM (
+      SELECT DISTINCT kind, target, since
+      FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS i(kind text, target text, since timestamptz)) AS i
+    JOIN (${occasions}) AS o USING (kind, target, since)
+    ORDER BY o.since, o.target`;
+  return rows.map(({ told, ...row }) => ({ ...row, ...told }));
+}

@@ -1,0 +1,77 @@
+import { type Database, Prisma } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import type { Occasion } from './occasions.ts';
+
+/** A row of a message that this worker sends. */
+export interface ClaimedNotification extends Occasion {
+  id: string;
+  messageId: string;
+  organizationId: string;
+  environment: Environment;
+  organizationName: string;
+  /** Null for a user who is disabled or no member any more. */
+  email: string | null;
+}
+
+/** Longer than an attempt of all messages of a claim can last. */
+const leaseMs = 5 * 60_000;
+
+/** The first pause after a failed attempt; each further one is twice as long. */
+const firstPauseMs = 30_000;
+
+/** Within about three days. */
+const mostAttempts = 14;
+
+/**
+ * Leases messages that are due. What waits for one recipient in one environment is one message from its first attempt on, so that it has
+ * the same id in every attempt. Several workers may do so at the same time.
+ * @param most how many messages.
+ */
+export async function claimNotifications(db: Database, most: number): Promise<ClaimedNotification[]> {
+  return await db.$queryRaw<ClaimedNotification[]>`
+    WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
+    due AS MATERIALIZED (
+      SELECT DISTINCT n.recipient, n.organization_id, n.environment, n.message_id FROM notification AS n, clock
+      WHERE n.due_at <= clock.moment LIMIT ${most}
+    ), message AS MATERIALIZED (
+      SELECT due.*, coalesce(due.message_id, new_type_id('msg', clock.moment)) AS name FROM due, clock
+    ), held AS MATERIALIZED (
+      SELECT n.id, message.name, clock.moment FROM clock, message JOIN notification AS n
+        ON n.recipient = message.recipient AND n.organization_id IS NOT DISTINCT FROM message.organization_id
+          AND n.environment IS NOT DISTINCT FROM message.environment AND n.message_id IS NOT DISTINCT FROM message.message_id
+      -- What gathers goes out with what is due.
+      WHERE n.due_at IS NOT NULL AND (n.message_id IS NULL OR n.due_at <= clock.moment)
+      FOR UPDATE OF n SKIP LOCKED
+    ), leased AS (
+      UPDATE notification AS n SET message_id = held.name, attempts = n.attempts + 1,
+        due_at = held.moment + ${leaseMs} * interval '1 millisecond'
+      FROM held WHERE n.id = held.id
+      RETURNING n.*
+    )
+    SELECT n.id, n.kind, n.target, n.since, n.message_id AS "messageId", n.organization_id AS "organizationId", n.environment,
+      o.name AS "organizationName", (
+        SELECT u.email FROM membership AS m JOIN "user" AS u ON u.id = m.user_id
+        WHERE m.user_id = n.recipient AND m.organization_id = n.organization_id AND u.disabled_at IS NULL) AS email
+    FROM leased AS n LEFT JOIN organization AS o ON o.id = n.organization_id
+    ORDER BY n.since, n.id`;
+}
+
+/** Ends a message. @param wasSent false when it has nothing to say any more. */
+export async function endMessage(db: Database, messageId: string, wasSent: boolean): Promise<void> {
+  await db.$executeRaw`
+    UPDATE notification SET due_at = NULL, sent_at = ${wasSent ? Prisma.sql`service_time()` : Prisma.sql`NULL`}
+    WHERE id = ANY (${rowsOf(messageId)})`;
+}
+
+/** Schedules the next attempt of a message, or gives it up after the last. */
+export async function retryMessage(db: Database, messageId: string): Promise<void> {
+  await db.$executeRaw`
+    UPDATE notification SET due_at = CASE WHEN attempts < ${mostAttempts}
+      THEN service_time() + ${firstPauseMs} * 2 ^ (attempts - 1) * interval '1 millisecond' END
+    WHERE id = ANY (${rowsOf(messageId)})`;
+}
+
+/** The rows of a message that has not ended, which are few: the index of what is left to send finds them. */
+function rowsOf(messageId: string): Prisma.Sql {
+  return Prisma.sql`ARRAY(SELECT id FROM notification WHERE due_at IS NOT NULL AND message_id = ${messageId})`;
+}

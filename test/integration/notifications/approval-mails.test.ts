@@ -1,0 +1,129 @@
+import { afterEach, expect, test } from 'vitest';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { expireNotifications } from '#worker/schedule/retention.ts';
+import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { pendingRefund, useNotifications } from '../../support/notifications/notification-stage.ts';
+import { newPerson } from '../../support/people.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const stage = useNotifications(service);
+
+const addPerson = (role: 'owner' | 'operator' | 'viewer', organizationId = service.organization.id) =>
+  newPerson(service.deps, organizationId, role);
+
+afterEach(async () => {
+  await service.deps.db.refund.updateMany({ where: { status: 'pending' }, data: { status: 'cancelled' } });
+  await service.deps.db.membership.deleteMany();
+});
+
+test('an approval is mailed with a link that opens the refund after sign-in', async () => {
+  const { email, password } = await addPerson('operator');
+  const refundId = await pendingRefund(service);
+  await stage.run();
+  expect(stage.mailsTo(email)).toEqual([]);
+  await stage.send();
+  const [mail, ...others] = stage.mailsTo(email);
+  expect(others).toEqual([]);
+  expect(mail?.subject).toBe('[Test organization, test] Refund of 10.00 USD awaits approval');
+  const [link = ''] = /https:\/\/refunds\.test(\S+)/.exec(mail?.text ?? '') ?? [];
+  expect(mail?.html).toContain(`href="${link}"`);
+  const visitor = new DashboardVisitor(service);
+  const signIn = (await visitor.get(new URL(link).pathname)).headers.location ?? '';
+  const next = new URL(signIn, link).searchParams.get('next') ?? '';
+  const { headers } = await visitor.post(
+    '/dashboard/sign-in',
+    { email, password, next },
+    { csrfToken: null },
+  );
+  const page = await visitor.get(headers.location ?? '');
+  expect(page.status).toBe(200);
+  expect(page.text).toContain(refundId);
+});
+
+test('31 approvals at once are one mail', async () => {
+  const { email } = await addPerson('operator');
+  await Promise.all(Array.from({ length: 31 }, () => pendingRefund(service)));
+  await stage.send();
+  await stage.send();
+  const [mail, ...others] = stage.mailsTo(email);
+  expect(others).toEqual([]);
+  expect(mail?.subject).toBe('[Test organization, test] 31 refunds await approval');
+  expect(mail?.text).toMatch(/and 11 more\nhttps:\S+\/refunds\?status=pending/);
+});
+
+test('a mail that the server does not take is sent once when it does, under the same Message-ID', async () => {
+  const { email } = await addPerson('operator');
+  await pendingRefund(service);
+  stage.server.refuseNext = 2;
+  await stage.send();
+  const [waiting] = await service.deps.db.notification.findMany({ where: { dueAt: { not: null } } });
+  expect(waiting).toMatchObject({ attempts: 1, sentAt: null });
+  await stage.send();
+  await pendingRefund(service);
+  expect(stage.mailsTo(email)).toEqual([]);
+  await stage.send();
+  await stage.send();
+  const mails = stage.mailsTo(email);
+  expect(mails.map(({ subject }) => subject)).toEqual(
+    Array(2).fill('[Test organization, test] Refund of 10.00 USD awaits approval'),
+  );
+  expect(mails.map(({ messageId }) => messageId)).toContain(`<${waiting?.messageId}@refunds.test>`);
+});
+
+test('workers that look at the same time send each mail once', async () => {
+  const { email } = await addPerson('operator');
+  await pendingRefund(service);
+  await Promise.all(Array.from({ length: 5 }, stage.run));
+  await service.deps.db.notification.updateMany({ where: { sentAt: null }, data: { dueAt: new Date(0) } });
+  await Promise.all(Array.from({ length: 5 }, stage.run));
+  expect(stage.mailsTo(email)).toHaveLength(1);
+});
+
+test('what was decided within the minute is not mailed', async () => {
+  const { email } = await addPerson('operator');
+  const refundId = await pendingRefund(service);
+  await stage.run();
+  await service.deps.db.refund.update({ where: { id: refundId }, data: { status: 'cancelled' } });
+  await stage.send();
+  expect(stage.mailsTo(email)).toEqual([]);
+});
+
+test('viewers, who requested it, and people of other organizations get no mail about an approval', async () => {
+  const { id: otherId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+  const requester = await addPerson('operator');
+  const others = [await addPerson('viewer'), await addPerson('owner', otherId), requester];
+  const operator = await addPerson('operator');
+  const actor = `user:${requester.userId}`;
+  await pendingRefund(service, { actor, initiatedBy: 'dashboard' });
+  await stage.send();
+  expect(stage.mailsTo(operator.email)).toHaveLength(1);
+  expect(others.flatMap(({ email }) => stage.mailsTo(email))).toEqual([]);
+});
+
+test('a mail escapes names, and holds no secret or card number that someone entered', async () => {
+  const { email } = await addPerson('owner');
+  const { id: organizationId } = service.organization;
+  const secret = `svc_live_${'a'.repeat(32)}`;
+  const name = `<b>x</b> ${secret} 4242 4242 4242 4242`;
+  await createApiKey(service.deps, { organizationId, environment: 'live', actor: 'test', name });
+  await stage.send();
+  const mail = stage.mailsTo(email).find(({ subject }) => !subject?.includes(', test]'));
+  const { text = '', html = '', subject = '' } = mail ?? {};
+  expect(text).toContain('API key <b>x</b> svc_live_[redacted]');
+  expect(html).toContain('&#60;b&#62;x');
+  expect(`${subject} ${text} ${html}`).not.toMatch(/aaaaaaaa|4242 4242/);
+});
+
+test('notifications are deleted after 30 days', async () => {
+  const { db } = service.deps;
+  await addPerson('operator');
+  await pendingRefund(service);
+  await stage.send();
+  await expireNotifications(service.deps);
+  expect(await db.notification.count()).toBeGreaterThan(0);
+  await db.notification.updateMany({ data: { createdAt: new Date(Date.now() - 31 * 86_400_000) } });
+  await expireNotifications(service.deps);
+  expect(await db.notification.count()).toBe(0);
+});

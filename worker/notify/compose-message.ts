@@ -1,0 +1,105 @@
+import { formatAmount } from '#shared/money/money.ts';
+import type { NotificationKind } from '#shared/notifications/kinds.ts';
+import type { KnownOccasion } from '#shared/notifications/occasions.ts';
+import type { Environment } from '#shared/platform/environment.ts';
+import { redact } from '#shared/platform/log.ts';
+import { processorKinds } from '#shared/processors/registry.ts';
+import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import type { FlagReason } from '#shared/refunds/model/flags.ts';
+
+/** What a message says, before it takes the form of a mail. All texts are plain. */
+export interface Message {
+  subject: string;
+  lines: Line[];
+  /** Why the recipient gets it, and what they can do. */
+  closing: string;
+}
+
+/** A sentence that links to a page. */
+export interface Line {
+  text: string;
+  url: string;
+}
+
+/** Where a message comes from. */
+export interface Place {
+  organizationId: string;
+  organizationName: string;
+  environment: Environment;
+}
+
+/** Things that a message names one by one. */
+const mostLines = 20;
+
+/** Many things of a kind, and the page that shows them. */
+const kinds: Readonly<Record<NotificationKind, { many: string; page: string }>> = {
+  approvals: { many: 'refunds await approval', page: '/refunds?status=pending' },
+  attention: { many: 'things need attention', page: '' },
+  processors: { many: 'processors do not answer', page: '/health' },
+  webhooks: { many: 'webhook endpoints were disabled', page: '' },
+  keys: { many: 'API keys were created', page: '/settings/api-keys' },
+};
+
+/** Composes the message about some occasions of one environment, of which there is at least one. */
+export function composeMessage(
+  occasions: readonly KnownOccasion[],
+  { organizationId, organizationName, environment }: Place,
+  publicUrl: string,
+): Message {
+  const urlOf = (page: string) => `${publicUrl}/dashboard/${organizationId}/${environment}${page}`;
+  const all = occasions.map((occasion) => {
+    const [text, page] = describe(occasion);
+    return { text, url: urlOf(page) };
+  });
+  const [first] = occasions;
+  const isOneKind = occasions.every(({ kind }) => kind === first?.kind);
+  const { many, page } =
+    isOneKind && first !== undefined ? kinds[first.kind] : { many: 'notifications', page: '' };
+  const summary = all.length === 1 ? (all[0]?.text ?? '') : `${all.length} ${many}`;
+  const more = { text: `and ${all.length - mostLines} more`, url: urlOf(page) };
+  const place = environment === 'test' ? `${oneLine(organizationName)}, test` : oneLine(organizationName);
+  return {
+    subject: `[${place}] ${summary}`,
+    lines: all.length > mostLines ? [...all.slice(0, mostLines), more] : all,
+    closing: `You get this as a member of ${oneLine(organizationName)}.`,
+  };
+}
+
+/** The sentence about an occasion, and the page that it leads to. */
+function describe(occasion: KnownOccasion): [text: string, page: string] {
+  const { target } = occasion;
+  switch (occasion.about) {
+    case 'approval':
+      return [
+        `Refund of ${formatAmount(BigInt(occasion.amount), occasion.currency)} awaits approval`,
+        `/refunds/${target}`,
+      ];
+    case 'flag': {
+      const { reason, facts, processor } = occasion;
+      const { title } = wordsFor(reason as FlagReason, facts, displayName(processor));
+      return [`Refund is flagged: ${title}`, `/refunds/${target}`];
+    }
+    case 'credentials':
+      return [`${displayName(occasion.processor)} rejected the credentials`, '/settings/accounts'];
+    case 'processor':
+      return [`${displayName(occasion.processor)} does not answer`, '/health'];
+    case 'endpoint': {
+      const why =
+        occasion.reason === 'gone' ? 'it replied 410 Gone' : 'it has not accepted an event for five days';
+      return [`Webhook endpoint at ${oneLine(new URL(occasion.url).host)} was disabled: ${why}`, ''];
+    }
+    case 'key': {
+      const name = oneLine(occasion.name) || 'without a name';
+      return [`API key ${name} (...${occasion.lastFour}) was created`, '/settings/api-keys'];
+    }
+  }
+}
+
+function displayName(processor: string): string {
+  return processorKinds[processor]?.displayName ?? processor;
+}
+
+/** What someone entered, without line breaks, secrets and card numbers. */
+function oneLine(text: string): string {
+  return redact(text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim());
+}

@@ -1,0 +1,52 @@
+import nodemailer from 'nodemailer';
+import type { ServiceSettings } from '#shared/platform/config.ts';
+import type { Message } from './compose-message.ts';
+
+/** Sends mail. */
+export interface Mailer {
+  /**
+   * @param messageId the same in every attempt, so that a mail server or reader can drop a repetition.
+   * @throws when the mail server did not accept the mail.
+   */
+  send(to: string, message: Message, messageId: string): Promise<void>;
+  close(): void;
+}
+
+/** Mails that a process sends at once. */
+const mostConnections = 3;
+
+const timeoutMs = 20_000;
+
+/** Null without a mail server. */
+export function openMailer({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: ServiceSettings): Mailer | null {
+  if (SMTP_URL === null || MAIL_FROM === null || PUBLIC_URL === null) return null;
+  const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs };
+  // Texts are never read as the names of files or addresses to attach.
+  const safe = { disableFileAccess: true, disableUrlAccess: true };
+  const server = nodemailer.createTransport({
+    ...{ url: SMTP_URL, pool: true, maxConnections: mostConnections, ...limits, ...safe },
+  });
+  const { hostname } = new URL(PUBLIC_URL);
+  return {
+    async send(to, message, messageId) {
+      const { subject } = message;
+      const headers = { 'Auto-Submitted': 'auto-generated' };
+      const content = { subject, text: textOf(message), html: htmlOf(message), headers };
+      await server.sendMail({ ...content, from: MAIL_FROM, to, messageId: `<${messageId}@${hostname}>` });
+    },
+    close: () => server.close(),
+  };
+}
+
+function textOf({ lines, closing }: Message): string {
+  return [...lines.map(({ text, url }) => `${text}\n${url}`), `--\n${closing}`].join('\n\n');
+}
+
+function htmlOf({ lines, closing }: Message): string {
+  const items = lines.map(({ text, url }) => `<p><a href="${escaped(url)}">${escaped(text)}</a></p>`);
+  return `${items.join('\n')}\n<p style="color: #666">${escaped(closing)}</p>`;
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
