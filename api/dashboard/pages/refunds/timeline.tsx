@@ -6,7 +6,7 @@ import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, Flag } from '#shared/refunds/model/flags.ts';
 import { statusWords, type Tone } from '../../components/badge.tsx';
 import { Card } from '../../components/card.tsx';
-import { ExactTime } from '../../components/values.tsx';
+import { ExactTime, Sentence } from '../../components/values.tsx';
 import { inMoney, inTime } from '../../words/numbers.ts';
 
 export interface TimelineProps {
@@ -135,7 +135,7 @@ function Entry({ event, previous, who, processor }: EntryProps) {
       </p>
       {eventFacts(event, processor).map(({ label, value }) => (
         <p key={label} class="small said">
-          <span class="muted">{label}:</span> {value}
+          <span class="muted">{label}:</span> <Sentence text={value} />
         </p>
       ))}
     </li>
@@ -216,7 +216,10 @@ function eventFacts(
   if (flag?.facts) facts.push({ label: 'Flag', value: flagSummary(flag, processor) });
   if (settled?.facts) facts.push({ label: 'Flag', value: flagSummary(settled, processor) });
   if (forced === true) facts.push({ label: 'Forced', value: evidenceWords(against) });
-  if (attempt) facts.push({ label: 'Attempt', value: `${attempt.number}, started ${attempt.startedAt}` });
+  if (attempt) {
+    const startedAt = new Date(attempt.startedAt).toISOString();
+    facts.push({ label: 'Attempt', value: `${attempt.number}, started ${startedAt}` });
+  }
   if (sent === false) facts.push({ label: 'Sent', value: 'never' });
   return facts;
 }
