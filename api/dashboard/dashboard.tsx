@@ -9,6 +9,7 @@ import { dashboardPath } from './http/paths.ts';
 import { limitUsers } from './http/rate-limits.ts';
 import { protectPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
+import { batchPages } from './pages/batches/batches.tsx';
 import { requireConfirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
 import { healthPage } from './pages/health.tsx';
@@ -94,6 +95,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       auditLogPages(scope, deps);
       refundListPages(scope, deps);
       refundExport(scope, deps);
+      await batchPages(scope, deps);
       createRefundPages(scope, deps);
       refundPages(scope, deps);
       decisionRoutes(scope, deps);

@@ -206,6 +206,27 @@ export const formBody = fp(
   { name: 'form-body' },
 );
 
+/** Also parses forms with files; a file is its text. */
+export const uploadBody = fp(
+  async (app) =>
+    parseBodies(app, 'multipart/form-data', async (body, { headers }) => {
+      if (!isUtf8(body))
+        throw new ServiceError('validation_error', 'The file is not in UTF-8. Save it as CSV UTF-8.');
+      const contentType = headers['content-type'] ?? '';
+      const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
+        .formData()
+        .catch((cause) => {
+          throw new ServiceError('validation_error', 'body: not valid multipart/form-data.', { cause });
+        });
+      const texts = [...form].map(async ([name, value]) => [
+        name,
+        typeof value === 'string' ? value : await value.text(),
+      ]);
+      return Object.fromEntries(await Promise.all(texts));
+    }),
+  { name: 'upload-body' },
+);
+
 /** Accepts bodies of one media type as raw bytes, because a signature covers those. */
 export const rawBody = fp<{ mediaType: string }>(
   async (app, { mediaType }) => {

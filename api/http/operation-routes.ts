@@ -44,7 +44,8 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
   if (body === undefined && method !== 'GET') await app.register(ignoredBody);
   if (body?.isOptional()) await app.register(optionalJsonBody);
   if (readCsv !== undefined) await app.register(csvBody, { read: readCsv });
-  if (bodyLimitBytes !== undefined || csv !== undefined) await app.register(fewAtOnce);
+  if (bodyLimitBytes !== undefined || csv !== undefined)
+    await app.register(fewAtOnce, { ownerOf: ({ apiKey }) => apiKey.organizationId });
   app.route({
     method,
     url: path,

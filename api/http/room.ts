@@ -136,12 +136,12 @@ export interface LimitOptions {
 }
 
 /** Lets few requests of this instance be handled at once, because each takes much memory. Register it within `limitInProgress`. */
-export const fewAtOnce = fp(
-  async (app) => {
+export const fewAtOnce = fp<Pick<Required<LimitOptions>, 'ownerOf'>>(
+  async (app, { ownerOf }) => {
     const room = new Room(mostLarge);
     const owners = new WeakMap<FastifyRequest, string>();
     app.addHook('preParsing', (request, _reply, payload, done) => {
-      const { organizationId: owner } = request.apiKey;
+      const owner = ownerOf(request);
       if (!room.admits(owner)) return done(tooMany(), payload);
       room.enter(owner);
       owners.set(request, owner);

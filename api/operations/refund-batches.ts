@@ -33,6 +33,9 @@ import { type Call, type OperationDependencies, operation } from './operation.ts
 import { exampleRefund } from './refund-schemas.ts';
 import { creationShape, withAmount } from './refunds.ts';
 
+/** The most bytes of a body. */
+export const batchLimitBytes = 4 * 1024 * 1024;
+
 const batches = { tag: 'Refund batches' } as const;
 
 const rowSchema = withAmount(
@@ -54,7 +57,7 @@ const rowSchema = withAmount(
  * Validates the rows of a batch: each as the request for one refund, and that no two have the same idempotency key.
  * @param rows as they were sent.
  */
-function readRows(rows: readonly unknown[]): RequestedRow[] {
+export function readRows(rows: readonly unknown[]): RequestedRow[] {
   const keys = new Map<string, number>();
   return rows.map((row, index) => {
     const { data, error } = rowSchema.safeParse(row);
@@ -232,7 +235,7 @@ export const batchOperations = [
       '`partial`. The first line of CSV names the columns: `transactionId`, `amount` (empty: all that is left), `reason`, and if ' +
       'needed `currency`, `processor`, `idempotencyKey` and `metadata.<key>`.',
     isIdempotent: true,
-    bodyLimitBytes: 4 * 1024 * 1024,
+    bodyLimitBytes: batchLimitBytes,
     readCsv: async (text) => ({ rows: await readCsvRows(text) }),
     query: z.object({
       mode: oneOf(batchModes).default('strict').meta({

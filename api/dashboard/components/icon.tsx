@@ -5,7 +5,17 @@ import { createRequire } from 'node:module';
 const names = [
   ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'stack', 'gear', 'person', 'search'] as const),
   ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'check-circle', 'x-circle', 'clock'] as const),
-  ...(['webhook', 'arrow-switch', 'copilot', 'history', 'mail', 'organization', 'people', 'shield'] as const),
+  ...([
+    'webhook',
+    'arrow-switch',
+    'copilot',
+    'history',
+    'mail',
+    'organization',
+    'people',
+    'shield',
+    'rows',
+  ] as const),
 ];
 
 export type IconName = (typeof names)[number];

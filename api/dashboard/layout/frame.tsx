@@ -15,6 +15,7 @@ const sections = {
   refunds: { label: 'Refunds', path: '/refunds', icon: 'undo' },
   approvals: { label: 'Approvals', path: '/refunds?status=pending', icon: 'checklist' },
   attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
+  batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
   health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator' },
   settings: { label: 'Settings', path: '/settings', icon: 'gear' },

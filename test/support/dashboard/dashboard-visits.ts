@@ -41,6 +41,15 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     await page.getByRole('dialog').waitFor();
   };
 
+  const uploadBatch = async (page: Page, url: string, csv: string, mode = 'strict') => {
+    await page.goto(url);
+    await page
+      .getByLabel('File', { exact: true })
+      .setInputFiles({ name: 'refunds.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) });
+    await page.getByLabel('Invalid rows').selectOption(mode);
+    await page.getByRole('button', { name: 'Create test refunds' }).click();
+  };
+
   /** Gives a user a second factor while a page is opened. */
   const withSecondFactor = async (userId: string, open: () => Promise<void>) => {
     const factor = { userId, lastStep: 0, enabledAt: new Date(), encryptionKeyId: 'none' };
@@ -205,6 +214,21 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       arrive: async (page) => {
         await enterRefund(page, '25.00');
         await page.getByRole('heading', { name: 'Review refund' }).waitFor();
+      },
+    },
+    batches: { arrive: (page) => page.goto(`${stage.base}/batches`) },
+    'batches-refused': {
+      status: 400,
+      arrive: async (page) => {
+        await uploadBatch(page, `${stage.base}/batches`, 'transactionId,amount,reason\nch_1,none,other');
+        await page.getByRole('alert').waitFor();
+      },
+    },
+    batch: {
+      arrive: async (page) => {
+        const csv = 'transactionId,amount,reason\nch_batch_1,100,other\nch_batch_2,x,other';
+        await uploadBatch(page, `${stage.base}/batches`, csv, 'partial');
+        await page.getByRole('heading', { name: 'Progress' }).waitFor();
       },
     },
     policies: { arrive: (page) => page.goto(`${stage.base}/policies`) },

@@ -1,0 +1,122 @@
+import type { PauseReason, RowResult } from '#shared/batches/batch.ts';
+import { mayAct } from '#shared/people/roles.ts';
+import type { RefundBatch } from '#shared/platform/database.ts';
+import type { RefundStatus } from '#shared/refunds/model/states.ts';
+import { statusWords } from '../../components/badge.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
+import { Card, Facts } from '../../components/card.tsx';
+import { CsrfField } from '../../components/form.tsx';
+import { List } from '../../components/list.tsx';
+import { Live } from '../../components/live.tsx';
+import { Notice } from '../../components/notice.tsx';
+import { Copyable, Moment } from '../../components/values.tsx';
+import type { Context } from '../../http/access.ts';
+import { Frame } from '../../layout/frame.tsx';
+import { inWhole } from '../../words/numbers.ts';
+import { BatchBadge, createdCountOf } from './batches-page.tsx';
+
+interface BatchProps {
+  context: Context;
+  batch: RefundBatch;
+  refunds: Record<RefundStatus, number>;
+  /** The first rejected rows. */
+  rejected: readonly RowResult[];
+  requestedBy: string;
+}
+
+const refreshSeconds = 2;
+
+export function BatchPage(props: BatchProps) {
+  const { context, batch } = props;
+  const path = `${context.base}/batches/${batch.id}`;
+  return (
+    <Frame
+      context={context}
+      title="Batch"
+      section="batches"
+      actions={<ButtonLink to={`${path}/results`}>Download results</ButtonLink>}
+    >
+      <BatchState {...props} />
+    </Frame>
+  );
+}
+
+/** The part of the page that updates itself. */
+export function BatchState(props: BatchProps) {
+  const { context, batch, refunds } = props;
+  const path = `${context.base}/batches/${batch.id}`;
+  const isUnderWay = batch.status === 'processing' || refunds.processing > 0;
+  return (
+    <Live id="batch" from={path} everySeconds={isUnderWay ? refreshSeconds : null}>
+      <div class="stack">
+        <Progress {...props} path={path} />
+        <Rejected {...props} />
+      </div>
+    </Live>
+  );
+}
+
+const pauseWords: Record<PauseReason, string> = {
+  requested: 'No further refund is created until someone resumes the batch.',
+  requester_ended:
+    'Whoever created the batch may not create refunds any more, so it stopped. Upload the waiting rows as a new batch.',
+};
+
+function Progress({ context, batch, refunds, requestedBy, path }: BatchProps & { path: string }) {
+  const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
+  const byStatus = Object.entries(refunds).filter(([, count]) => count > 0) as [RefundStatus, number][];
+  const verb = { processing: 'pause', paused: 'resume' }[status];
+  return (
+    <Card
+      id="progress"
+      title={
+        <span class="row">
+          Progress <BatchBadge batch={batch} />
+        </span>
+      }
+    >
+      {pauseReason === null ? null : <Notice tone="warn">{pauseWords[pauseReason as PauseReason]}</Notice>}
+      <progress max={rowCount} value={rowCount - waitingCount} aria-labelledby="progress" />
+      <Facts
+        facts={[
+          ['Rows', inWhole(rowCount)],
+          ['Waiting', inWhole(waitingCount)],
+          ['Refunds', inWhole(createdCountOf(batch))],
+          ...byStatus.map(([each, count]) => [statusWords[each], inWhole(count)] as const),
+          ['Rejected', inWhole(rejectedCount)],
+          ['Requested by', requestedBy],
+          ['Created', <Moment at={createdAt} />],
+          ['Done', completedAt === null ? null : <Moment at={completedAt} />],
+          ['Batch ID', <Copyable text={id} label="batch ID" />],
+        ]}
+      />
+      {verb === undefined || !mayAct(context.role, 'operator') ? null : (
+        <form method="post" action={`${path}/${verb}`}>
+          <CsrfField token={context.csrfToken} />
+          <Submit>{verb === 'pause' ? 'Pause' : 'Resume'}</Submit>
+        </form>
+      )}
+    </Card>
+  );
+}
+
+function Rejected({ batch, rejected }: BatchProps) {
+  if (rejected.length === 0) return null;
+  return (
+    <Card id="rejected" title="Rejected rows">
+      {batch.rejectedCount > rejected.length ? (
+        <p class="small muted">The first {rejected.length}. The results have all of them.</p>
+      ) : null}
+      <List
+        caption="Rejected rows"
+        isInCard
+        items={rejected}
+        columns={[
+          ['Row', ({ row }) => inWhole(row)],
+          ['Payment', ({ transactionId }) => transactionId ?? 'Invalid'],
+          ['Reason', ({ errorMessage }) => errorMessage],
+        ]}
+      />
+    </Card>
+  );
+}

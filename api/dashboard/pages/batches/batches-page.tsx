@@ -1,0 +1,108 @@
+import { mayAct } from '#shared/people/roles.ts';
+import type { RefundBatch } from '#shared/platform/database.ts';
+import { Badge, type Tone } from '../../components/badge.tsx';
+import { Submit } from '../../components/button.tsx';
+import { Card } from '../../components/card.tsx';
+import { CsrfField, FormNotice, type FormState, inputProps, SelectField } from '../../components/form.tsx';
+import { List, Pages } from '../../components/list.tsx';
+import { Empty } from '../../components/notice.tsx';
+import { Moment } from '../../components/values.tsx';
+import type { Context } from '../../http/access.ts';
+import { Frame } from '../../layout/frame.tsx';
+import { inWhole } from '../../words/numbers.ts';
+
+interface BatchesProps {
+  context: Context;
+  batches: readonly RefundBatch[];
+  hasMore: boolean;
+  offset: number;
+  pageLength: number;
+  form: FormState | undefined;
+}
+
+export function BatchesPage({ context, batches, hasMore, offset, pageLength, form }: BatchesProps) {
+  const pageAt = (start: number) => `${context.base}/batches?offset=${start}`;
+  return (
+    <Frame context={context} title="Batches" section="batches">
+      {mayAct(context.role, 'operator') ? <Upload context={context} form={form} /> : null}
+      {batches.length === 0 ? (
+        <Empty title={`No ${context.environment} batches`} icon="rows">
+          <p>A batch creates up to 10,000 refunds from one CSV file or API request.</p>
+        </Empty>
+      ) : (
+        <List
+          caption="Batches, newest first"
+          items={batches}
+          columns={[
+            [
+              'Created',
+              ({ id, createdAt }) => (
+                <a class="row-link" href={`${context.base}/batches/${id}`}>
+                  <Moment at={createdAt} />
+                </a>
+              ),
+            ],
+            ['Status', (batch) => <BatchBadge batch={batch} />],
+            ['Rows', ({ rowCount }) => inWhole(rowCount), 'number'],
+            ['Waiting', ({ waitingCount }) => inWhole(waitingCount), 'number'],
+            ['Refunds', (batch) => inWhole(createdCountOf(batch)), 'number'],
+            ['Rejected', ({ rejectedCount }) => inWhole(rejectedCount), 'number'],
+          ]}
+        />
+      )}
+      <Pages
+        newer={offset > 0 ? pageAt(Math.max(0, offset - pageLength)) : null}
+        older={hasMore ? pageAt(offset + pageLength) : null}
+      />
+    </Frame>
+  );
+}
+
+export function createdCountOf({ rowCount, waitingCount, rejectedCount }: RefundBatch): number {
+  return rowCount - waitingCount - rejectedCount;
+}
+
+const statuses: Record<string, readonly [Tone, string]> = {
+  processing: ['wait', 'In progress'],
+  paused: ['warn', 'Paused'],
+  completed: ['good', 'Done'],
+};
+
+export function BatchBadge({ batch: { status } }: { batch: RefundBatch }) {
+  const [tone, words] = statuses[status] ?? ['quiet', status];
+  return <Badge tone={tone}>{words}</Badge>;
+}
+
+function Upload({ context, form }: Pick<BatchesProps, 'context' | 'form'>) {
+  return (
+    <Card id="upload" title="Upload a CSV file">
+      <form method="post" action={`${context.base}/batches`} encType="multipart/form-data" class="stack">
+        <CsrfField token={context.csrfToken} />
+        <FormNotice problems={form?.problems ?? {}} />
+        <div class="fields">
+          <div class="field">
+            <label for="file">File</label>
+            <input {...inputProps('file')} type="file" accept=".csv,text/csv" required />
+            <p class="hint" id="file-hint">
+              Columns: transactionId, amount, reason; optional: currency, processor, idempotencyKey,
+              metadata.order_id. Amounts are in the smallest unit (1050 is 10.50 USD); an empty one refunds
+              all that is left.
+            </p>
+          </div>
+          <SelectField
+            form={form}
+            name="mode"
+            label="Invalid rows"
+            choices={[
+              ['strict', 'Refuse the whole file'],
+              ['partial', 'Skip them and create the others'],
+            ]}
+          />
+        </div>
+        <div class="row">
+          <Submit kind="primary">Create {context.environment} refunds</Submit>
+        </div>
+      </form>
+    </Card>
+  );
+}

@@ -1,0 +1,106 @@
+import type { FastifyReply } from 'fastify';
+import { uploadBody } from '#api/http/body.ts';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import { fewAtOnce } from '#api/http/room.ts';
+import type { Api } from '#api/http/route.ts';
+import { batchLimitBytes, readRows } from '#api/operations/refund-batches.ts';
+import { batchModes, countRefundsOf, findBatch, listBatches, readResults } from '#shared/batches/batch.ts';
+import { createBatch } from '#shared/batches/create-batch.ts';
+import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
+import { nameActors } from '#shared/people/actors.ts';
+import { sha256 } from '#shared/platform/secrets.ts';
+import type { FormState } from '../../components/form.tsx';
+import { type Context, contextOf } from '../../http/access.ts';
+import { entered, validationProblemsOf } from '../../http/forms.ts';
+import { sendPage, sendPart } from '../../http/render.ts';
+import { doneAt } from '../../layout/done.tsx';
+import { BatchPage, BatchState } from './batch-page.tsx';
+import { BatchesPage } from './batches-page.tsx';
+
+const viewer = { config: { role: 'viewer' as const } };
+const operator = { config: { role: 'operator' as const } };
+const pageLength = 25;
+/** Rejected rows that the page of a batch shows; the file has all. */
+const shownRows = 100;
+
+/** `/batches`: the refund batches, the upload of a CSV file, and one batch with its progress. */
+export async function batchPages(scope: Api, deps: ApiDependencies): Promise<void> {
+  scope.get('/batches', viewer, (request, reply) => showBatches(deps, reply, contextOf(request)));
+
+  await scope.register(async (uploads: Api) => {
+    await uploads.register(fewAtOnce, { ownerOf: (request) => contextOf(request).organization.id });
+    await uploads.register(uploadBody);
+    uploads.post('/batches', { ...operator, bodyLimit: batchLimitBytes }, async (request, reply) => {
+      const context = contextOf(request);
+      try {
+        const { batch, isReplayed } = await createFrom(deps, context, request.body);
+        const path = `${context.base}/batches/${batch.id}`;
+        return reply.redirect(doneAt(path, isReplayed ? 'batch-repeated' : 'batch-created'), 303);
+      } catch (error) {
+        const problems = validationProblemsOf(error, []);
+        return await showBatches(deps, reply.code(400), context, { body: request.body, problems });
+      }
+    });
+  });
+
+  scope.get<{ Params: { id: string } }>('/batches/:id', viewer, async (request, reply) => {
+    const context = contextOf(request);
+    const batch = await findBatch(deps.db, context.owner, request.params.id);
+    const [refunds, rejected, names] = await Promise.all([
+      countRefundsOf(deps.db, batch.id),
+      readResults(deps.db, batch.id, { after: 0, limit: shownRows, state: 'rejected' }),
+      nameActors(deps.db, context.organization.id, [batch.actor]),
+    ]);
+    const requestedBy = names.get(batch.actor) ?? batch.actor;
+    const props = { context, batch, refunds, rejected, requestedBy };
+    const isPart = request.headers['hx-request'] === 'true';
+    return isPart ? sendPart(reply, <BatchState {...props} />) : sendPage(reply, <BatchPage {...props} />);
+  });
+
+  scope.get<{ Params: { id: string } }>('/batches/:id/results', viewer, async (request, reply) => {
+    const { id } = await findBatch(deps.db, contextOf(request).owner, request.params.id);
+    return reply
+      .type('text/csv; charset=utf-8')
+      .header('content-disposition', `attachment; filename="${id}.csv"`)
+      .send(await resultsInCsv(deps.db, id));
+  });
+
+  const changes = [
+    ['pause', pauseBatch, 'batch-paused'],
+    ['resume', resumeBatch, 'batch-resumed'],
+  ] as const;
+  for (const [verb, change, done] of changes) {
+    scope.post<{ Params: { id: string } }>(`/batches/:id/${verb}`, operator, async (request, reply) => {
+      const { owner, actor, base } = contextOf(request);
+      const { id } = await change(deps, { owner, actor, batchId: request.params.id });
+      return reply.redirect(doneAt(`${base}/batches/${id}`, done), 303);
+    });
+  }
+}
+
+async function showBatches(
+  deps: ApiDependencies,
+  reply: FastifyReply,
+  context: Context,
+  form?: FormState,
+): Promise<FastifyReply> {
+  const offset = Math.min(1_000_000, Number(/^\d+$/.exec(entered(context.query, 'offset')) ?? 0));
+  const page = await listBatches(deps.db, context.owner, { limit: pageLength, offset });
+  return sendPage(reply, <BatchesPage {...{ context, ...page, offset, pageLength, form }} />);
+}
+
+/** The same file is one batch, whoever uploads it and how often. */
+async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body: unknown) {
+  const text = entered(body, 'file');
+  const mode = batchModes.find((each) => each === entered(body, 'mode')) ?? 'strict';
+  const rows = readRows(await readCsvRows(text));
+  const digest = Buffer.from(sha256(text)).toString('base64url');
+  return await createBatch(deps, {
+    ...owner,
+    actor,
+    mode,
+    rows,
+    idempotencyKey: `dashboard\n${mode}\n${digest}`,
+  });
+}

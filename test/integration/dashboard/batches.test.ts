@@ -1,0 +1,49 @@
+import { beforeAll, expect, test } from 'vitest';
+import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { useService } from '../../support/use-service.ts';
+
+const service = useService({ workers: 0 });
+let operator: DashboardVisitor;
+let base: string;
+beforeAll(async () => {
+  operator = (await signInMember(service, 'operator')).visitor;
+  base = `/dashboard/${service.organization.id}/test/batches`;
+  await operator.get(base);
+});
+
+test('a file that is uploaded twice is one batch, and its refunds are requested by the user', async () => {
+  const transactionId = await newPayment(service);
+  const form = {
+    mode: 'partial',
+    file: `transactionId,amount,reason\n${transactionId},100,other\nch_1,x,other`,
+  };
+  const first = await operator.post(base, form);
+  expect([first.status, first.headers.location]).toEqual([303, expect.stringMatching(/done=batch-created$/)]);
+  const [path = ''] = first.headers.location?.toString().split('?') ?? [];
+  const again = await operator.post(base, form);
+  expect(again.headers.location).toBe(`${path}?done=batch-repeated`);
+  await advanceOneBatch(service.deps);
+  const page = await operator.get(path);
+  expect(page.text).toContain('amount: must be a positive whole number');
+  const part = await operator.get(path, { 'hx-request': 'true' });
+  expect(part.text).toMatch(/^<div id="batch"/);
+  const [refund] = await service.deps.db.refund.findMany({
+    where: { transactionId },
+    include: { events: true },
+  });
+  expect(refund).toMatchObject({ initiatedBy: 'dashboard', amount: 100n });
+  expect(refund?.events[0]?.actor).toMatch(/^user:/);
+  expect((await operator.get(`${path}/results`)).text).toContain(refund?.id);
+});
+
+test('an invalid file is refused with its rows, and nothing is stored', async () => {
+  const page = await operator.post(base, {
+    mode: 'strict',
+    file: 'transactionId,amount,reason\nch_2,x,other',
+  });
+  expect([page.status, page.text]).toEqual([400, expect.stringContaining('row 1: amount: must be')]);
+  expect(await service.deps.db.refundBatchRow.count({ where: { transactionId: 'ch_2' } })).toBe(0);
+});
