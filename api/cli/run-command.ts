@@ -7,6 +7,7 @@ import { SecretUnreadableError } from '#shared/platform/secrets.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { addAccountCommands } from './commands/account.ts';
 import { addAuditCommands } from './commands/audit.ts';
+import { addBatchCommands } from './commands/batch.ts';
 import { addKeyCommands } from './commands/key.ts';
 import { addOrganizationCommands } from './commands/organization.ts';
 import { addPolicyCommands } from './commands/policy.ts';
@@ -40,6 +41,7 @@ function buildProgram(): Command {
   addAccountCommands(program);
   addPolicyCommands(program);
   addRefundCommands(program);
+  addBatchCommands(program);
   addReconciliationCommands(program);
   addRecoverCommand(program);
   addSecretsCommands(program);

@@ -49,7 +49,7 @@ export async function resumeBatch(
   if (batch.status === 'paused' && (await readRequester(deps, batch)) === null) {
     throw new ServiceError(
       'insufficient_scope',
-      'Whoever created this batch may not create refunds any more. Send the rows that are waiting as a new batch.',
+      'The user or API key that created this batch may not create refunds any more. Send the rows that are waiting as a new batch.',
     );
   }
   return await db.$transaction(async (tx) => {

@@ -92,6 +92,46 @@ function withKey({ idempotencyKey = randomUUID(), ...options }: api.IdempotentOp
   return { ...options, idempotencyKey };
 }
 
+class RefundBatches extends Methods {
+  /** Stores up to 10,000 requests for refunds, which are then worked off. `mode` says what invalid rows do. */
+  async create(
+    body: api.CreateRefundBatch,
+    { mode, ...options }: api.IdempotentOptions & { mode?: 'strict' | 'partial' | undefined } = {},
+  ): Promise<api.RefundBatch> {
+    return await this.transport.data('POST /v1/refund-batches', {
+      ...withKey(options),
+      query: { mode },
+      body,
+    });
+  }
+
+  /** The batch with its progress. */
+  async get(id: string, options: api.RequestOptions = {}): Promise<api.DetailedRefundBatch> {
+    return await this.transport.data('GET /v1/refund-batches/{id}', { ...options, path: { id } });
+  }
+
+  /** One page, newest first. */
+  async list({ signal, ...query }: api.ListRefundBatches = {}): Promise<api.RefundBatch[]> {
+    return await this.transport.data('GET /v1/refund-batches', { query, signal });
+  }
+
+  /** One page of rows with what came of them; continue with `after` set to the last `row`. */
+  async results(
+    id: string,
+    { signal, ...query }: api.ListRefundBatchResults = {},
+  ): Promise<api.RefundBatchResult[]> {
+    return await this.transport.data('GET /v1/refund-batches/{id}/results', { path: { id }, query, signal });
+  }
+
+  async pause(id: string, options: api.RequestOptions = {}): Promise<api.RefundBatch> {
+    return await this.transport.data('POST /v1/refund-batches/{id}/pause', { ...options, path: { id } });
+  }
+
+  async resume(id: string, options: api.RequestOptions = {}): Promise<api.RefundBatch> {
+    return await this.transport.data('POST /v1/refund-batches/{id}/resume', { ...options, path: { id } });
+  }
+}
+
 class Payments extends Methods {
   /** A payment by any of its ids: its refunds, and what is left to refund. */
   async get(transactionId: string, { signal, ...query }: api.GetPayment = {}): Promise<api.Payment> {
@@ -255,6 +295,7 @@ class AgentKeys extends Methods {
  */
 export class RefundClient {
   readonly refunds: Refunds;
+  readonly refundBatches: RefundBatches;
   readonly payments: Payments;
   readonly policies: Policies;
   readonly events: Events;
@@ -265,6 +306,7 @@ export class RefundClient {
   constructor(options: ClientOptions) {
     const transport = new Transport(options);
     this.refunds = new Refunds(transport);
+    this.refundBatches = new RefundBatches(transport);
     this.payments = new Payments(transport);
     this.policies = new Policies(transport);
     this.events = new Events(transport);

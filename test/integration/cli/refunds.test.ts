@@ -1,14 +1,20 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
+import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 const admin = adminCliOf(service);
+const inFolder = useTemporaryFolder();
 
 beforeAll(async () => {
   await service.sandbox.settings({ autoSettleMs: 100 });
@@ -57,4 +63,20 @@ test('shows a refund with its fields, its state and its timeline', async () => {
   const json = JSON.parse((await admin(['refund', 'show', id, '--json'])).stdout);
   expect(json).toMatchObject({ refund: { id, amount: 1050 }, state: { attemptCount: 1 } });
   expect(json.events[0]).toMatchObject({ seq: 1, type: 'refund.created' });
+});
+
+test('creates a batch from a file for an API key, pauses and resumes it, and writes its results', async () => {
+  const transactionId = await newPayment(service);
+  const file = join(inFolder(), 'refunds.csv');
+  writeFileSync(file, `transactionId,amount,reason\n${transactionId},100,other\n`);
+  const create = ['batch', 'create', '--key', service.organization.keys.test.id, '--file', file];
+  const id = onlyLine((await admin(create)).stdout);
+  expect(onlyLine((await admin(create)).stdout)).toBe(id);
+  await waitFor('the batch to be completed', async () => {
+    const { stdout } = await admin(['batch', 'status', id]);
+    return JSON.parse(stdout).status === 'completed';
+  });
+  for (const verb of ['pause', 'resume'])
+    expect((await admin(['batch', verb, id])).stderr).toContain('The batch is completed.');
+  expect((await admin(['batch', 'results', id])).stdout).toContain(`1,created,${transactionId},ref_`);
 });

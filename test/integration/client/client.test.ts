@@ -6,6 +6,7 @@ import { connectClient } from '../../support/http/connect-client.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 let client: RefundClient;
@@ -54,6 +55,21 @@ describe('the client', () => {
       expect(await client.refunds.list({ ...filters, metadata })).toMatchObject([{ id }]);
     }
     expect(await client.refunds.list({ ...filters, metadata: { paid: 'false' } })).toEqual([]);
+  });
+
+  test('creates a batch, pauses and resumes it, and reads its rows', async () => {
+    const rows = [{ ...refundOf(await newPayment(service)), idempotencyKey: 'client-row-1' }];
+    const { id } = await client.refundBatches.create({ rows }, { mode: 'partial' });
+    await client.refundBatches.pause(id);
+    await client.refundBatches.resume(id);
+    const done = await waitFor('the batch to be completed', async () => {
+      const batch = await client.refundBatches.get(id);
+      return batch.status === 'completed' && batch;
+    });
+    expect(await client.refundBatches.list()).toMatchObject([{ id, rows: done.rows }]);
+    expect(await client.refundBatches.results(id, { state: 'created' })).toMatchObject([
+      { row: 1, amount: 1_000 },
+    ]);
   });
 
   test('tries a creation out without creating anything', async () => {

@@ -59,7 +59,7 @@ export function BatchState(props: BatchProps) {
 const pauseWords: Record<PauseReason, string> = {
   requested: 'No further refund is created until someone resumes the batch.',
   requester_ended:
-    'Whoever created the batch may not create refunds any more, so it stopped. Upload the waiting rows as a new batch.',
+    'The user or API key that created the batch may not create refunds any more, so it stopped. Upload the waiting rows as a new batch.',
 };
 
 function Progress({ context, batch, refunds, requestedBy, path }: BatchProps & { path: string }) {

@@ -90,7 +90,7 @@ async function showBatches(
   return sendPage(reply, <BatchesPage {...{ context, ...page, offset, pageLength, form }} />);
 }
 
-/** The same file is one batch, whoever uploads it and how often. */
+/** The same file is one batch, however often and by whom it is uploaded. */
 async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body: unknown) {
   const text = entered(body, 'file');
   const mode = batchModes.find((each) => each === entered(body, 'mode')) ?? 'strict';
