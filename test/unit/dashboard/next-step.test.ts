@@ -10,6 +10,10 @@ test.each<[refund: object, words: string | null]>([
   [{ status: 'pending', work }, null],
   [{ status: 'processing', work }, 'It is sent to Stripe as soon as a worker is free.'],
   [
+    { status: 'processing', heldUntil: inMs(118_000), work },
+    'Held by a policy. Sent to Stripe in 1 min 58 s, unless it is cancelled.',
+  ],
+  [
     { status: 'processing', work: { ...work, retryingSince: now } },
     'Next attempt in 12 s, because Stripe did not answer.',
   ],
@@ -49,7 +53,14 @@ test.each<[refund: object, words: string | null]>([
     'Stripe sent it to the bank, which should have shown it by 4 November 2026.',
   ],
 ])('says what happens next: %o', (state, words) => {
-  const none = { work: null, externalRefundId: null, acceptedAt: null, completedAt: null, arrival: null };
+  const none = {
+    heldUntil: null,
+    work: null,
+    externalRefundId: null,
+    acceptedAt: null,
+    completedAt: null,
+    arrival: null,
+  };
   const refund = { processor: 'stripe', ...none, ...state } as unknown as RefundWithWork;
   expect(nextStep(refund, false, now)).toBe(words);
 });

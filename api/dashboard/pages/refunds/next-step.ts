@@ -21,7 +21,7 @@ export function nextStep(refund: RefundWithWork, isUncertain: boolean, now: Date
 }
 
 function whileProcessing(
-  { work, externalRefundId }: RefundWithWork,
+  { work, externalRefundId, heldUntil }: RefundWithWork,
   name: string,
   expectedBy: string | undefined,
   now: Date,
@@ -39,6 +39,9 @@ function whileProcessing(
   }
   if (work?.unknownSince != null || work?.attemptStartedAt != null) {
     return `Sent, and ${name} may have it. ${next('Next lookup')}`;
+  }
+  if (heldUntil !== null && heldUntil > now) {
+    return `Held by a policy. Sent to ${name} in ${inTime(heldUntil.getTime() - now.getTime())}, unless it is cancelled.`;
   }
   return isUnanswered(work) || work?.flaggedAt != null
     ? next('Next attempt')
