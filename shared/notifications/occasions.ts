@@ -59,7 +59,7 @@ const occasions = Prisma.sql`
   FROM api_key WHERE created_at > service_time() - interval '1 day' AND revoked_at IS NULL`;
 
 /** How long what people are told gathers before it is sent, in milliseconds: many things at once are one message. */
-export const gatheringMs = 60_000;
+const gatheringMs = 60_000;
 
 /** What one statement notes, so that none takes long. */
 const mostNoted = 1_000;
