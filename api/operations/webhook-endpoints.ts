@@ -54,7 +54,7 @@ const endpointFields = z.object({
     }),
   createdBy: z.string().nullable().meta({
     description:
-      '`key:<id>` of the key that created it, or changed its URL since; null for an endpoint that an earlier version created.',
+      '`key:<id>` or `user:<id>` of who created it, or changed its URL since; null for an endpoint that an earlier version created.',
   }),
   createdAt: timeOutput(),
   updatedAt: timeOutput('The last change of the endpoint.'),
@@ -118,7 +118,7 @@ const descriptionInput = z
   .meta({ description: 'A note for you.', examples: ['Order service'] });
 
 /** @param isProduction as `checkEndpointUrl`. */
-function createEndpointSchema(isProduction: boolean) {
+export function createEndpointSchema(isProduction: boolean) {
   return jsonObject({
     url: urlInput(isProduction),
     events: eventsInput.default(['*']),

@@ -6,6 +6,7 @@ import { isId, newId } from '../platform/ids.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import type { AttemptError } from './attempt-error.ts';
+import { bodyOf, type ContentRow, contentColumns, contentFrom, joinContent } from './delivery-content.ts';
 import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
@@ -89,6 +90,48 @@ export async function listDeliveries(
   return { data: deliveries.slice(0, limit).map(toPublicDelivery), hasMore: deliveries.length > limit };
 }
 
+/** A delivery with what is sent in it. */
+export interface DeliveryWithBody extends PublicDelivery {
+  refundId: string | null;
+  createdAt: Date;
+  /** The refund in it is as it was right after the event, and without what was erased since. */
+  body: object;
+}
+
+/**
+ * Finds a delivery of an endpoint.
+ * @throws ServiceError not_found for the endpoint or the delivery.
+ */
+export async function findDelivery(
+  db: Database,
+  owner: RefundOwner,
+  { endpointId, deliveryId }: { endpointId: string; deliveryId: string },
+): Promise<DeliveryWithBody> {
+  await findEndpoint(db, owner, endpointId);
+  const [row] = isId('del', deliveryId)
+    ? await db.$queryRaw<(ContentRow & Omit<StoredDelivery, 'id' | 'status'> & Aliased)[]>`
+        SELECT ${contentColumns}, d.id AS "deliveryId", d.type, d.status::text AS "deliveryStatus",
+          d.next_attempt_at AS "nextAttemptAt", d.attempts, d.refund_id AS "refundId"
+        FROM webhook_delivery AS d ${joinContent}
+        WHERE d.id = ${deliveryId} AND d.endpoint_id = ${endpointId}`
+    : [];
+  if (row === undefined) throw deliveryNotFound();
+  const { deliveryId: id, deliveryStatus: status, webhookId, refundId, deliveryCreatedAt: createdAt } = row;
+  const delivery = toPublicDelivery({ ...row, id, status, eventId: webhookId });
+  return { ...delivery, refundId, createdAt, body: bodyOf(contentFrom(row)) };
+}
+
+/** The columns of a delivery whose names a refund has, too. */
+interface Aliased {
+  deliveryId: string;
+  deliveryStatus: StoredDelivery['status'];
+  refundId: string | null;
+}
+
+function deliveryNotFound(): ServiceError {
+  return new ServiceError('not_found', 'Webhook delivery not found.');
+}
+
 type DeliveryDependencies = Pick<Dependencies, 'db' | 'queues'>;
 
 /**
@@ -134,7 +177,7 @@ export async function retryDelivery(
     const { count } = isId('del', deliveryId)
       ? await tx.webhookDelivery.updateMany({ where, data: due })
       : { count: 0 };
-    if (count === 0) throw new ServiceError('not_found', 'Webhook delivery not found.');
+    if (count === 0) throw deliveryNotFound();
     await auditEndpoint(tx, 'webhook_endpoint.delivery_retried', request, now, { delivery: deliveryId });
     return await tx.webhookDelivery.findUniqueOrThrow({ where });
   });

@@ -24,7 +24,7 @@ export interface PublicEndpoint extends Pick<WebhookEndpoint, 'id' | 'url' | 'de
   events: EndpointEvent[];
   /** Null while it is enabled. */
   disabledReason: DisabledReason | null;
-  /** `key:<id>` of the key that created it, or changed its URL since; null for one that an earlier version created. */
+  /** `key:<id>` or `user:<id>` of who created it, or changed its URL since; null for one that an earlier version created. */
   createdBy: string | null;
   createdAt: string;
   updatedAt: string;

@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { noteComplaints } from '../support/dashboard/browser.ts';
 import { addPerson, signInAt, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
 import type { TestPerson } from '../support/people.ts';
@@ -11,6 +12,7 @@ import { rowOf, timelineOf } from '../support/refunds/refund-records.ts';
 import { refundRequest } from '../support/refunds/refund-requests.ts';
 import { releaseTest } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
+import { newEndpoint, storeDelivery } from '../support/webhooks/api-endpoints.ts';
 
 describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () => {
   const service = useService();
@@ -206,6 +208,37 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const [refund, ...others] = await service.deps.db.refund.findMany({ where: { transactionId } });
     expect(others).toEqual([]);
     expect(refund).toMatchObject({ amount: 1_234n, initiatedBy: 'dashboard', reason: 'product_defective' });
+  });
+
+  test('rotates a webhook secret and sends a delivery again', async () => {
+    const { id, secret } = await newEndpoint(service);
+    await storeDelivery(service, id);
+    const page = await pageOf(await addPerson(service, 'admin'), '/webhooks');
+    const complaints = noteComplaints(page);
+    await page.getByRole('link', { name: 'http://127.0.0.1:9/hooks' }).click();
+    await press(page, 'Rotate secret');
+    await page.getByRole('heading', { name: 'Secret rotated' }).waitFor();
+    const shown = await page.locator('.secret code').textContent();
+    expect(shown).toMatch(/^whsec_/);
+    expect(shown).not.toBe(secret);
+    // The earlier one still signs.
+    const endpoint = await service.deps.db.webhookEndpoint.findUniqueOrThrow({ where: { id } });
+    const valid = openEndpointSecrets(service.deps.secrets, endpoint, service.deps.clock.now());
+    expect(valid).toEqual([shown, secret]);
+    await page.getByRole('link', { name: 'refund.completed' }).click();
+    await page.getByText('Waiting for the first attempt.').waitFor();
+    await press(page, 'Resend');
+    await page.getByText('Resend requested.').waitFor();
+    await expect
+      .poll(
+        async () => {
+          await page.reload();
+          return await page.getByText('No connection could be made to the endpoint.').count();
+        },
+        { timeout: 20_000 },
+      )
+      .toBeGreaterThan(0);
+    expect(complaints).toEqual([]);
   });
 
   releaseTest('sees an error at its field, and keeps what was entered', async () => {

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { toPublicEvent, toRootEvent, toTestEvent } from '#shared/events/event.ts';
+import { bodyOf } from '#shared/webhooks/delivery-content.ts';
 import type { DeliveryClaim } from './statements.ts';
 
 /** What is sent for a delivery. */
@@ -14,7 +14,7 @@ export interface SignedRequest {
  * @param now the time of the attempt, in the signature.
  */
 export function signedRequest(claim: DeliveryClaim, secrets: readonly string[], now: Date): SignedRequest {
-  const text = JSON.stringify(contentOf(claim));
+  const text = JSON.stringify(bodyOf(claim));
   const signatures = secrets.map((secret) => new Webhook(secret).sign(claim.webhookId, now, text));
   return {
     headers: {
@@ -27,12 +27,4 @@ export function signedRequest(claim: DeliveryClaim, secrets: readonly string[], 
     },
     body: Buffer.from(text),
   };
-}
-
-/** A test event is not in the feed, so it consists of its delivery alone. */
-function contentOf({ event, root, webhookId, deliveryCreatedAt }: DeliveryClaim): object {
-  if (event !== null) return toPublicEvent(event);
-  return root === null
-    ? toTestEvent(webhookId, deliveryCreatedAt)
-    : toRootEvent(webhookId, deliveryCreatedAt, root);
 }

@@ -1,7 +1,13 @@
-import { eventColumns, type PublicRoot, type ReadEvent, rootEventType } from '#shared/events/event.ts';
 import { type Database, Prisma } from '#shared/platform/database.ts';
 import { erasedText } from '#shared/platform/erasure.ts';
 import type { StoredAttempt } from '#shared/webhooks/deliveries.ts';
+import {
+  type ContentRow,
+  contentColumns,
+  contentFrom,
+  type DeliveryContent,
+  joinContent,
+} from '#shared/webhooks/delivery-content.ts';
 import type { SealedSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { attemptTimeoutMs } from './transport.ts';
 
@@ -9,22 +15,14 @@ import { attemptTimeoutMs } from './transport.ts';
 // would otherwise join whole tables while it has no statistics.
 
 /** A delivery under a worker's lease, with everything that its request needs. The attempt is written. */
-export interface DeliveryClaim {
+export interface DeliveryClaim extends DeliveryContent {
   deliveryId: string;
   /** 1 for the first attempt. */
   attemptNumber: number;
-  /** The id of the event, the same in every attempt. */
-  webhookId: string;
   /** Null for an event that is about no refund. */
   refundId: string | null;
-  /** When the delivery was created. */
-  deliveryCreatedAt: Date;
   url: string;
   endpoint: SealedSecrets;
-  /** Null for an event that is about no refund. */
-  event: ReadEvent | null;
-  /** The root of a day, in the event about it; null in every other event. */
-  root: PublicRoot | null;
 }
 
 /** How an attempt ended. */
@@ -82,30 +80,23 @@ function isBehind(row: 'event' | 'd', endpointId: 'w.id' | 'd.endpoint_id'): Pri
 
 /** Reads the claims of the deliveries that a statement leased, `leased`. */
 const claimsOfLeased = Prisma.sql`
-  SELECT ${Prisma.raw(eventColumns)}, d.id AS "deliveryId", (d.attempts->-1->>'number')::int AS "attemptNumber",
-    d.event_id AS "webhookId", d.refund_id AS "refundId", d.created_at AS "deliveryCreatedAt", w.url, w.id AS "endpointId",
+  SELECT ${contentColumns}, d.id AS "deliveryId", (d.attempts->-1->>'number')::int AS "attemptNumber",
+    d.refund_id AS "refundId", w.url, w.id AS "endpointId",
     w.encrypted_secret AS "encryptedSecret", w.encrypted_previous_secret AS "encryptedPreviousSecret",
-    w.previous_secret_expires_at AS "previousSecretExpiresAt", w.encryption_key_id AS "encryptionKeyId", t.root
+    w.previous_secret_expires_at AS "previousSecretExpiresAt", w.encryption_key_id AS "encryptionKeyId"
   FROM leased AS d
   CROSS JOIN LATERAL (SELECT * FROM webhook_endpoint WHERE id = d.endpoint_id OFFSET 0) AS w
-  LEFT JOIN LATERAL (
-    SELECT * FROM refund_event WHERE id = d.event_id AND position IS NOT NULL OFFSET 0) AS e ON true
-  LEFT JOIN LATERAL (SELECT * FROM refund WHERE id = d.refund_id OFFSET 0) AS r ON true
-  LEFT JOIN LATERAL (
-    SELECT json_build_object('organizationId', organization_id, 'environment', environment, 'day', day, 'eventCount', event_count,
-      'root', encode(root, 'hex')) AS root
-    FROM timeline_root WHERE d.type = ${rootEventType} AND id = d.event_id OFFSET 0) AS t ON true
+  ${joinContent}
   WHERE d.leased_until IS NOT NULL
   ORDER BY d.position`;
 
 type ClaimRow = Omit<DeliveryClaim, 'endpoint' | 'event'> &
-  Omit<SealedSecrets, 'id'> & { endpointId: string } & (ReadEvent | { eventId: null });
+  Omit<SealedSecrets, 'id'> & { endpointId: string } & ContentRow;
 
 function claimFrom(row: ClaimRow): DeliveryClaim {
-  const { deliveryId, attemptNumber, webhookId, refundId, deliveryCreatedAt, url, root } = row;
+  const { deliveryId, attemptNumber, refundId, url } = row;
   const endpoint = { ...row, id: row.endpointId };
-  const event = row.eventId === null ? null : row;
-  return { deliveryId, attemptNumber, webhookId, refundId, deliveryCreatedAt, url, endpoint, event, root };
+  return { deliveryId, attemptNumber, refundId, url, endpoint, ...contentFrom(row) };
 }
 
 /**

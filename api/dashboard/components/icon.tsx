@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 
 /** The icons in use, by their names in `@primer/octicons`. */
 const names = [
-  ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'stack', 'gear', 'person', 'search'] as const),
+  ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'gear', 'person', 'search'] as const),
   ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'check-circle', 'x-circle', 'clock'] as const),
   ...([
     'webhook',

@@ -20,6 +20,16 @@ export function readForm<T>(schema: z.ZodType<T>, body: unknown): FormReading<T>
   return { kind: 'invalid', problems };
 }
 
+/**
+ * Reads a form that offers only valid choices.
+ * @throws ServiceError validation_error for anything else.
+ */
+export function readChoices<T>(schema: z.ZodType<T>, body: unknown): T {
+  const reading = readForm(schema, body);
+  if (reading.kind === 'valid') return reading.value;
+  throw new ServiceError('validation_error', 'This form is incomplete. Reload the page and try again.');
+}
+
 /** The submitted text of a field, to be shown again; empty when there is none. */
 export function entered(body: unknown, field: string): string {
   const value = typeof body === 'object' && body !== null ? (body as Record<string, unknown>)[field] : '';

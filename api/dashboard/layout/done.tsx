@@ -22,6 +22,12 @@ const messages = {
     'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',
   'credentials-saved':
     'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.',
+  'endpoint-saved': 'Webhook endpoint saved.',
+  'endpoint-enabled': 'Webhook endpoint enabled. Send it the events that it missed.',
+  'endpoint-disabled': 'Webhook endpoint disabled. Nothing more is sent to it.',
+  'endpoint-deleted': 'Webhook endpoint deleted.',
+  'test-sent': 'Test event sent. Its delivery is the newest in the list.',
+  'delivery-resent': 'Resend requested. The attempt starts within seconds.',
   'role-changed': 'Role changed.',
   'member-removed': 'Member removed, and their open invitations revoked.',
   'invitation-revoked': 'Invitation revoked. Its link no longer works.',

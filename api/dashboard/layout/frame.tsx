@@ -4,12 +4,21 @@ import type { Role } from '#shared/platform/database.ts';
 import { Switch } from '../components/button.tsx';
 import { Icon, type IconName, Mark } from '../components/icon.tsx';
 import type { Context } from '../http/access.ts';
-import { accountPath, dashboardPath, queueBoardPath } from '../http/paths.ts';
+import { accountPath, dashboardPath } from '../http/paths.ts';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
 import { SearchDialog } from './search-dialog.tsx';
 
-/** The sections of the dashboard in navigation order. `role` is the least role that sees one, viewer by default. */
+/** An entry of the navigation. `role` is the least role that sees it, viewer by default; `group` is the title above it. */
+interface Entry {
+  label: string;
+  path: string;
+  icon: IconName;
+  role?: Role;
+  group?: 'Developers' | 'Operations' | 'Organization';
+}
+
+/** The sections of the dashboard in navigation order. */
 const sections = {
   overview: { label: 'Overview', path: '', icon: 'home' },
   refunds: { label: 'Refunds', path: '/refunds', icon: 'undo' },
@@ -17,9 +26,10 @@ const sections = {
   attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
   batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
-  health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator' },
-  settings: { label: 'Settings', path: '/settings', icon: 'gear' },
-} as const satisfies Record<string, { label: string; path: string; icon: IconName; role?: Role }>;
+  webhooks: { label: 'Webhooks', path: '/webhooks', icon: 'webhook', role: 'operator', group: 'Developers' },
+  health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator', group: 'Operations' },
+  settings: { label: 'Settings', path: '/settings', icon: 'gear', group: 'Organization' },
+} as const satisfies Record<string, Entry>;
 
 export type Section = keyof typeof sections;
 
@@ -110,19 +120,14 @@ function Side({ context, section }: Pick<FrameProps, 'context' | 'section'>) {
         <Icon name="three-bars" />
       </button>
       <nav class="nav" id="nav" aria-label="Main" popover="auto">
-        <ul>
-          {(Object.keys(sections) as Section[]).map((each) => (
-            <NavItem key={each} context={context} section={each} isCurrent={each === section} />
-          ))}
-          {/* The board itself admits only operators of every organization. */}
-          {mayAct(role, 'operator') ? (
-            <li>
-              <a href={queueBoardPath}>
-                <Icon name="stack" /> Queues
-              </a>
-            </li>
-          ) : null}
-        </ul>
+        {groupsFor(role).map(([title, members]) => (
+          <ul key={title}>
+            {title === '' ? null : <li class="nav-title small muted">{title}</li>}
+            {members.map((each) => (
+              <NavItem key={each} context={context} section={each} isCurrent={each === section} />
+            ))}
+          </ul>
+        ))}
         <a class="account" href={accountPath} title={`Your account. Role: ${role}`}>
           <Icon name="person" /> <span>{user.email}</span>
         </a>
@@ -131,14 +136,23 @@ function Side({ context, section }: Pick<FrameProps, 'context' | 'section'>) {
   );
 }
 
+/** The sections that a role sees, by group. */
+function groupsFor(role: Role): [title: string, members: Section[]][] {
+  const groups = new Map<string, Section[]>();
+  for (const section of Object.keys(sections) as Section[]) {
+    const { role: least = 'viewer', group }: Entry = sections[section];
+    const title = group ?? '';
+    if (mayAct(role, least)) groups.set(title, [...(groups.get(title) ?? []), section]);
+  }
+  return [...groups];
+}
+
 function NavItem({
   context,
   section,
   isCurrent,
 }: Omit<FrameProps, 'title' | 'children'> & { isCurrent: boolean }) {
-  const { label, path, icon, role }: { label: string; path: string; icon: IconName; role?: Role } =
-    sections[section];
-  if (!mayAct(context.role, role ?? 'viewer')) return null;
+  const { label, path, icon } = sections[section];
   const count =
     { approvals: context.counts.approvals, attention: context.counts.attention }[section as string] ?? 0;
   return (

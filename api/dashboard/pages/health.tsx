@@ -4,12 +4,14 @@ import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { Badge } from '../components/badge.tsx';
+import { ButtonLink } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
 import { List } from '../components/list.tsx';
 import { Live } from '../components/live.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { type Context, contextOf } from '../http/access.ts';
+import { queueBoardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
@@ -44,7 +46,13 @@ interface HealthProps {
 function HealthPage(props: HealthProps) {
   const { context } = props;
   return (
-    <Frame context={context} title="Health" section="health">
+    <Frame
+      context={context}
+      title="Health"
+      section="health"
+      // The board itself admits only operators of every organization.
+      actions={<ButtonLink to={queueBoardPath}>Queue board</ButtonLink>}
+    >
       <Live id="health" from={`${context.base}/health`} everySeconds={refreshSeconds}>
         <div class="stack">
           <WorkersCard {...props} />

@@ -6,6 +6,8 @@ import { exposeService } from '../http/connect-client.ts';
 import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
+import { storeDelivery } from '../webhooks/api-endpoints.ts';
+import { addEndpoint } from '../webhooks/endpoints.ts';
 import { addPerson, type DashboardBrowser, signInAt } from './dashboard-browser.ts';
 
 // No animations, so that screenshots show final colors.
@@ -30,6 +32,8 @@ export interface DashboardStage {
   emptyBase: string;
   /** The token of an open invitation. */
   invitation: string;
+  /** The path of a webhook delivery below `base`. */
+  delivery: string;
 }
 
 /** The policies of the organization with refunds. */
@@ -90,7 +94,17 @@ export async function setStage(
     base: `/dashboard/${organization.id}/test`,
     emptyBase: `/dashboard/${emptyId}/test`,
     invitation: token,
+    delivery: await failedDelivery(service),
   };
+}
+
+/** A delivery that failed, and its path. */
+async function failedDelivery(service: TestService): Promise<string> {
+  const { id } = await addEndpoint(service, { url: 'https://shop.example.com/webhooks/refunds' });
+  const ended = { durationMs: 84, responseStatus: 500, error: 'unsuccessful_status' };
+  const attempt = { number: 1, startedAt: new Date().toISOString(), ...ended, responseBody: 'Bad gateway' };
+  const delivery = await storeDelivery(service, id, { attempts: [attempt] });
+  return `/webhooks/${id}/deliveries/${delivery.id}`;
 }
 
 /** Creates refunds of the last 90 days in the test environment. */

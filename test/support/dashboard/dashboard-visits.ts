@@ -270,6 +270,12 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await holdPolicies(policies);
       },
     },
+    webhooks: { arrive: (page) => page.goto(`${stage.base}/webhooks`) },
+    'webhooks-empty': { as: 'newcomer', arrive: (page) => page.goto(`${stage.emptyBase}/webhooks`) },
+    'webhook-endpoint': {
+      arrive: (page) => page.goto(`${stage.base}${stage.delivery.split('/deliveries')[0]}`),
+    },
+    'webhook-delivery': { arrive: (page) => page.goto(`${stage.base}${stage.delivery}`) },
     'settings-api-keys': { arrive: (page) => page.goto(`${stage.base}/settings/api-keys`) },
     'settings-api-keys-empty': {
       as: 'newcomer',

@@ -21,6 +21,7 @@ import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { countWithoutHash, verifyTimelines } from '#shared/timeline/verify.ts';
+import { findDelivery } from '#shared/webhooks/deliveries.ts';
 import { replayMissing } from '#shared/webhooks/replay-missing.ts';
 import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
@@ -378,6 +379,10 @@ export function stepsOf(
     'lists of deliveries': async () => {
       for (const status of ['', '?status=pending', '?status=failed'])
         await get(`/v1/webhook-endpoints/${endpointId}/deliveries${status}`)();
+    },
+    'a delivery with its body': async () => {
+      const { id: deliveryId } = await db.webhookDelivery.findFirstOrThrow({ where: { endpointId } });
+      expect((await findDelivery(db, owner, { endpointId, deliveryId })).body).toHaveProperty('data');
     },
     ...Object.fromEntries(
       Object.entries(retention).map(([name, expire]) => [`retention: ${name}`, () => expire(deps)]),

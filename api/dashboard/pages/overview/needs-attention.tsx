@@ -54,7 +54,8 @@ export function NeedsAttentionCard({ context, needsAttention }: NeedsAttentionPr
 
 function itemsOf(context: Context, needs: NeedsAttention): Item[] {
   const { now, workers, unansweredAccounts, approvals, flagged } = needs;
-  const health = mayAct(context.role, 'operator') ? (['/health', 'View health'] as const) : null;
+  const isOperator = mayAct(context.role, 'operator');
+  const health = isOperator ? (['/health', 'View health'] as const) : null;
   const noWorker = workersTrouble(workers, now);
   const bad = { tone: 'bad', detail: null } as const;
   return [
@@ -68,10 +69,11 @@ function itemsOf(context: Context, needs: NeedsAttention): Item[] {
     ...refundsItem('await approval', 'checklist', approvals, ['/refunds?status=pending', 'Review']),
     ...refundsItem('are flagged', 'alert', flagged, ['/refunds?needsAttention=true', 'Resolve']),
     ...accountItems(needs),
-    ...needs.disabledEndpoints.map(({ url, disabledReason, updatedAt }) => ({
-      ...{ ...bad, icon: 'webhook' as const, since: updatedAt, action: null },
+    ...needs.disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) => ({
+      ...{ ...bad, icon: 'webhook' as const, since: updatedAt },
+      action: isOperator ? ([`/webhooks/${id}`, 'View endpoint'] as const) : null,
       title: 'Webhook endpoint disabled',
-      detail: `${url} ${disabledReason === 'gone' ? 'replied 410 Gone' : 'has not accepted an event for five days'}. Repair it, then enable it with the API.`,
+      detail: `${url} ${disabledReason === 'gone' ? 'replied 410 Gone' : 'has not accepted an event for five days'}. Repair it, then enable it.`,
     })),
   ];
 }

@@ -66,6 +66,7 @@ function pathTo({
   if (environment === null) return null;
   if (target.startsWith('key_')) return `${organization}/${environment}/settings/api-keys#${target}`;
   if (target.startsWith('acc_')) return `${organization}/${environment}/settings/accounts`;
+  if (target.startsWith('we_')) return `${organization}/${environment}/webhooks/${target}`;
   return null;
 }
 

@@ -1,0 +1,98 @@
+import type { DeliveryStatus, listDeliveries, PublicDelivery } from '#shared/webhooks/deliveries.ts';
+import { Badge, type Tone } from '../../components/badge.tsx';
+import { Switch } from '../../components/button.tsx';
+import { List, Pages } from '../../components/list.tsx';
+import { Live } from '../../components/live.tsx';
+import { Moment } from '../../components/values.tsx';
+import type { Context } from '../../http/access.ts';
+
+export interface DeliveriesProps {
+  context: Context;
+  endpointId: string;
+  status: DeliveryStatus | undefined;
+  offset: number;
+  page: Awaited<ReturnType<typeof listDeliveries>>;
+}
+
+/** A page of an endpoint's deliveries, newest first. The first one updates itself. */
+export function DeliveriesPart({ context, endpointId, status, offset, page }: DeliveriesProps) {
+  const address = `${context.base}/webhooks/${endpointId}`;
+  const at = (query: { status?: string | undefined; offset?: number }) => {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== 0);
+    return given.length === 0
+      ? address
+      : `${address}?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}`;
+  };
+  const length = page.data.length;
+  return (
+    <Live id="deliveries" from={at({ status, offset })} everySeconds={offset === 0 ? 5 : null}>
+      <div class="stack">
+        <Switch
+          label="Status of deliveries"
+          links={[undefined, 'pending', 'succeeded', 'failed'].map((each) => ({
+            to: at({ status: each }),
+            text: each === undefined ? 'All' : deliveryWords[each as DeliveryStatus].word,
+            isCurrent: each === status,
+          }))}
+        />
+        {length === 0 ? (
+          <p class="muted">
+            {status === undefined ? 'Nothing was sent yet.' : 'No deliveries with this status.'}
+          </p>
+        ) : (
+          <DeliveryTable address={address} deliveries={page.data} />
+        )}
+        <Pages
+          newest={offset === 0 ? null : at({ status })}
+          newer={null}
+          older={page.hasMore ? at({ status, offset: offset + length }) : null}
+        />
+      </div>
+    </Live>
+  );
+}
+
+function DeliveryTable({ address, deliveries }: { address: string; deliveries: readonly PublicDelivery[] }) {
+  return (
+    <List
+      caption="Deliveries, newest first"
+      isInCard
+      items={deliveries}
+      columns={[
+        [
+          'Event',
+          ({ id, type }) => (
+            <a class="row-link" href={`${address}/deliveries/${id}`}>
+              {type}
+            </a>
+          ),
+        ],
+        ['Status', ({ status }) => <DeliveryBadge status={status} />],
+        [
+          'Last attempt',
+          ({ attempts }) => {
+            const last = attempts.at(-1);
+            return last === undefined ? null : <Moment at={new Date(last.startedAt)} />;
+          },
+        ],
+        ['Response', ({ attempts }) => attempts.at(-1)?.responseStatus ?? attempts.at(-1)?.error ?? null],
+        ['Attempts', ({ attempts }) => String(attempts.length), 'number'],
+        [
+          'Next attempt',
+          ({ nextAttemptAt }) => (nextAttemptAt === null ? null : <Moment at={new Date(nextAttemptAt)} />),
+        ],
+      ]}
+    />
+  );
+}
+
+const deliveryWords: Record<DeliveryStatus, { word: string; tone: Tone }> = {
+  pending: { word: 'Pending', tone: 'wait' },
+  succeeded: { word: 'Succeeded', tone: 'good' },
+  failed: { word: 'Failed', tone: 'bad' },
+};
+
+export function DeliveryBadge({ status }: { status: DeliveryStatus }) {
+  const { word, tone } = deliveryWords[status];
+  return <Badge tone={tone}>{word}</Badge>;
+}
