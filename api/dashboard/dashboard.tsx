@@ -18,6 +18,7 @@ import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
 import { paymentPage } from './pages/payment.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
+import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
 import { createRefundPages } from './pages/refunds/create.tsx';
 import { decisionRoutes } from './pages/refunds/decisions.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
@@ -105,6 +106,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       createRefundPages(scope, deps);
       refundPages(scope, deps);
       decisionRoutes(scope, deps);
+      approvalQueuePages(scope, deps);
     },
     { prefix: `${dashboardPath}/:organizationId/:environment` },
   );

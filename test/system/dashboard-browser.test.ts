@@ -135,6 +135,52 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(selected).toBe(await secret.locator('code').textContent());
   });
 
+  test('decides ten approvals in a row by keyboard with one confirmation', async () => {
+    const own = await service.addOrganization('Keyboard');
+    const file = { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] };
+    await setPolicies(service.deps, { organizationId: own.id, file, actor: 'test' });
+    const ids: string[] = [];
+    while (ids.length < 10) {
+      const { body } = await service.call('POST', '/v1/refunds', {
+        key: own.keys.test.plaintext,
+        body: {
+          transactionId: await newPayment(service),
+          amount: 1_000,
+          reason: 'other',
+          processor: 'stripe',
+        },
+      });
+      ids.push(body.data.id);
+    }
+    const person = await addPerson(service, 'operator', own.id);
+    const page = await browser.open();
+    await signInAt(page, person);
+    const complaints = noteComplaints(page);
+    await service.deps.db.session.updateMany({ where: { userId: person.userId }, data: { data: {} } });
+    await page.goto(`/dashboard/${own.id}/test/approvals`);
+    const shown = (id: string) => page.getByRole('link', { name: id }).waitFor();
+    const [rejected, skipped, ...others] = ids as [string, string, ...string[]];
+    await shown(rejected);
+    await page.keyboard.press('r');
+    await page.keyboard.type('An exchange, jan');
+    await page.keyboard.press('Enter');
+    await shown(skipped);
+    await page.keyboard.press('n');
+    for (const [index, id] of [...others, skipped].entries()) {
+      if (id === skipped) await page.getByRole('link', { name: 'Start again' }).click();
+      await shown(id);
+      await page.keyboard.press('a');
+      if (index > 0) continue;
+      await page.getByLabel('Your password').fill(person.password);
+      await page.keyboard.press('Enter');
+    }
+    await page.getByText('Nothing awaits approval').waitFor();
+    for (const id of ids) {
+      expect((await rowOf(service, id)).status === 'cancelled', id).toBe(id === rejected);
+    }
+    expect(complaints.filter((each) => !each.includes('403'))).toEqual([]);
+  });
+
   test("approves an agent's refund and sees it complete without a reload", async () => {
     const refund = await refundAskedByAgent();
     expect(refund.status).toBe('pending');

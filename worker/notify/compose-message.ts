@@ -33,7 +33,7 @@ const mostLines = 20;
 
 /** Many things of a kind, and the page that shows them. */
 const kinds: Readonly<Record<NotificationKind, { many: string; page: string }>> = {
-  approvals: { many: 'refunds await approval', page: '/refunds?status=pending' },
+  approvals: { many: 'refunds await approval', page: '/approvals' },
   attention: { many: 'things need attention', page: '' },
   processors: { many: 'processors do not answer', page: '/health' },
   webhooks: { many: 'webhook endpoints were disabled', page: '' },

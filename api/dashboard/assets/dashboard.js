@@ -100,5 +100,17 @@ document.addEventListener('keydown', (event) => {
   next.focus();
 });
 
+// The keys of buttons and links, such as those of the approvals.
+document.addEventListener('keydown', (event) => {
+  const { key, target, repeat, ctrlKey, metaKey, altKey } = event;
+  if (repeat || ctrlKey || metaKey || altKey || target.matches('input, select, textarea')) return;
+  if (document.querySelector('dialog[open]')) return;
+  const button = document.querySelector(`[aria-keyshortcuts~="${CSS.escape(key)}"]`);
+  if (button === null) return;
+  // The key is not typed into a dialog that it opens.
+  event.preventDefault();
+  button.click();
+});
+
 /** Which way an arrow key moves, and whether it does so in a chart or in the search. */
 const arrows = { ArrowDown: [1, false], ArrowUp: [-1, false], ArrowRight: [1, true], ArrowLeft: [-1, true] };

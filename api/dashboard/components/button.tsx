@@ -2,6 +2,8 @@ import type { ComponentChildren } from 'preact';
 
 interface ButtonProps {
   kind?: 'primary' | 'danger' | undefined;
+  /** Keys that click it while nothing is typed, separated by spaces. The first one is shown. */
+  shortcut?: string | undefined;
   children: ComponentChildren;
 }
 
@@ -12,20 +14,33 @@ interface SubmitProps extends ButtonProps {
 }
 
 /** A button that sends its form. */
-export function Submit({ kind, children, ...attributes }: SubmitProps) {
+export function Submit({ kind, shortcut, children, ...attributes }: SubmitProps) {
   return (
-    <button type="submit" class={classOf(kind)} data-kind={kind} {...attributes}>
+    <button type="submit" class={classOf(kind)} data-kind={kind} aria-keyshortcuts={shortcut} {...attributes}>
       {children}
+      <Key shortcut={shortcut} />
     </button>
   );
 }
 
 /** A link that looks like a button. */
-export function ButtonLink({ to, kind, id, children }: ButtonProps & { to: string; id?: string }) {
+export function ButtonLink({ to, kind, id, shortcut, children }: ButtonProps & { to: string; id?: string }) {
   return (
-    <a class={classOf(kind)} data-kind={kind} id={id} href={to}>
+    <a class={classOf(kind)} data-kind={kind} id={id} href={to} aria-keyshortcuts={shortcut}>
       {children}
+      <Key shortcut={shortcut} />
     </a>
+  );
+}
+
+/** The key of a button; screen readers have it from the button itself. */
+export function Key({ shortcut }: Pick<ButtonProps, 'shortcut'>) {
+  if (shortcut === undefined) return null;
+  return (
+    <span aria-hidden="true">
+      {' '}
+      <kbd>{shortcut.split(' ')[0]}</kbd>
+    </span>
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { Context } from '../http/access.ts';
-import { classOf, Submit } from './button.tsx';
+import { classOf, Key, Submit } from './button.tsx';
 import { CsrfField, FormNotice, type FormState } from './form.tsx';
 
 export interface ConfirmProps {
@@ -9,6 +9,8 @@ export interface ConfirmProps {
   action: string;
   title: string;
   kind: 'primary' | 'danger';
+  /** The key that opens it. */
+  shortcut?: string | undefined;
   context: Context;
   /** Where the form is posted, below `context.base`. */
   to: string;
@@ -19,16 +21,18 @@ export interface ConfirmProps {
 }
 
 /** A button with a confirmation dialog, which works without scripts. */
-export function Confirm({ id, action, title, kind, context, to, form, children }: ConfirmProps) {
+export function Confirm({ id, action, title, kind, shortcut, context, to, form, children }: ConfirmProps) {
   return (
     <>
       <button
         type="button"
         class={classOf(kind)}
         data-kind={kind}
+        aria-keyshortcuts={shortcut}
         {...{ command: 'show-modal', commandfor: id }}
       >
         {action}
+        <Key shortcut={shortcut} />
       </button>
       <dialog id={id} aria-labelledby={`${id}-title`} open={form !== undefined}>
         <form method="post" action={`${context.base}${to}`} class="stack">

@@ -46,7 +46,7 @@ export type DoneWord = keyof typeof messages;
 
 /** The address of a page that confirms what was done. */
 export function doneAt(path: string, word: DoneWord): string {
-  return `${path}?done=${word}`;
+  return `${path}${path.includes('?') ? '&' : '?'}done=${word}`;
 }
 
 /** Confirms the action that led to this page. @param query of the request; unknown words show nothing. */

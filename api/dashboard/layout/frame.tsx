@@ -22,7 +22,7 @@ interface Entry {
 const sections = {
   overview: { label: 'Overview', path: '', icon: 'home' },
   refunds: { label: 'Refunds', path: '/refunds', icon: 'undo' },
-  approvals: { label: 'Approvals', path: '/refunds?status=pending', icon: 'checklist' },
+  approvals: { label: 'Approvals', path: '/approvals', icon: 'checklist' },
   attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
   batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },

@@ -103,6 +103,20 @@ export async function readApprovalRefusal(
   );
 }
 
+/** The members who can approve a stored refund, as actors. */
+export async function findApprovers(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  refund: Pick<Refund, 'organizationId' | 'requester'>,
+): Promise<string[]> {
+  const people = await peopleBehind(deps.db, [refund.requester]);
+  const person = people.get(refund.requester) ?? refund.requester;
+  const circumstances = await readCircumstances(deps, refund.organizationId, { actor: person, person });
+  const { isRequesterDeleted, approvers, invitations } = circumstances;
+  if (isRequesterDeleted) return [];
+  const connected = connectedWith(person, invitations);
+  return approvers.filter((approver) => !connected.has(approver));
+}
+
 /** Invitations of the command line connect no one: operators may do anything. */
 async function readCircumstances(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,

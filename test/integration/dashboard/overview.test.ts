@@ -49,7 +49,7 @@ test('shows numbers, money and what needs attention of one organization and envi
   expect(rowsOf(page.text)).toEqual([
     ['1 refund awaits approval 25.00 USD', expect.stringContaining('UTC'), 'Review'],
   ]);
-  const review = `/dashboard/${organizationId}/test/refunds?status=pending`;
+  const review = `/dashboard/${organizationId}/test/approvals`;
   expect(page.text).toContain(`href="${review}"`);
   expect((await visitor.get(review)).text).toContain(waiting.id);
   expect(page.text).toContain('aria-label="Refunds per day by status"');

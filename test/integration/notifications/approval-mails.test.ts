@@ -50,7 +50,7 @@ test('31 approvals at once are one mail', async () => {
   const [mail, ...others] = stage.mailsTo(email);
   expect(others).toEqual([]);
   expect(mail?.subject).toBe('[Test organization, test] 31 refunds await approval');
-  expect(mail?.text).toMatch(/and 11 more\nhttps:\S+\/refunds\?status=pending/);
+  expect(mail?.text).toMatch(/and 11 more\nhttps:\S+\/approvals/);
 });
 
 test('a mail that the server does not take is sent once when it does, under the same Message-ID', async () => {

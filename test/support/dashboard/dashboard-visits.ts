@@ -154,6 +154,16 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       status: 400,
       arrive: (page) => page.goto(`${stage.base}/refunds?from=2026-02-01&to=2026-01-01`),
     },
+    approvals: { arrive: (page) => page.goto(`${stage.base}/approvals`) },
+    'approvals-for-a-viewer': { as: 'viewer', arrive: (page) => page.goto(`${stage.base}/approvals`) },
+    'approvals-reject': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/approvals`);
+        await page.keyboard.press('r');
+        await page.getByRole('dialog').waitFor();
+      },
+    },
+    'approvals-none': { as: 'newcomer', arrive: (page) => page.goto(`${stage.emptyBase}/approvals`) },
     'refunds-empty': { as: 'newcomer', arrive: (page) => page.goto(`${stage.emptyBase}/refunds`) },
     ...Object.fromEntries(
       refundStatuses.map((status) => [

@@ -66,7 +66,7 @@ function itemsOf(context: Context, needs: NeedsAttention): Item[] {
       ...{ ...bad, icon: 'plug' as const, title: accountTrouble(account, now) },
       ...{ since: account.since, action: health },
     })),
-    ...refundsItem('await approval', 'checklist', approvals, ['/refunds?status=pending', 'Review']),
+    ...refundsItem('await approval', 'checklist', approvals, ['/approvals', 'Review']),
     ...refundsItem('are flagged', 'alert', flagged, ['/refunds?needsAttention=true', 'Resolve']),
     ...accountItems(needs),
     ...needs.disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) => ({

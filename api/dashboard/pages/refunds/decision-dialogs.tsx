@@ -40,7 +40,9 @@ export function Decisions({ context, refund, unfinished, approvalRefusal }: Deci
       {isPending && approvalRefusal === null && !isFlaggedForExtra(refund.work) ? (
         <Approve {...props} />
       ) : null}
-      {isPending ? <Reject {...props} submitted={formOf('reject')} /> : null}
+      {isPending ? (
+        <Reject context={context} to={`/refunds/${refund.id}/reject`} submitted={formOf('reject')} />
+      ) : null}
       {isCancellable ? <Cancel {...props} /> : null}
       {isFlagged && !isPending ? <Recheck {...props} /> : null}
       {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
@@ -77,12 +79,24 @@ function Approve({ context, refund }: DialogProps) {
   );
 }
 
-function Reject({ submitted, ...props }: DialogWithFieldsProps) {
+interface RejectProps extends Pick<ConfirmProps, 'context' | 'to' | 'shortcut'> {
+  submitted: UnfinishedDecision | undefined;
+}
+
+/** A button that rejects a refund for a reason. */
+export function Reject({ submitted, ...props }: RejectProps) {
   return (
-    <Dialog {...props} id="reject" action="Reject" title="Reject this refund?" kind="danger" form={submitted}>
+    <Confirm
+      {...props}
+      id="reject"
+      action="Reject"
+      title="Reject this refund?"
+      kind="danger"
+      form={submitted}
+    >
       <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
       <ReasonField name="rejectReason" form={submitted} />
-    </Dialog>
+    </Confirm>
   );
 }
 

@@ -42,34 +42,58 @@ type DecisionResult =
   | { kind: 'too-late'; message: string }
   | { kind: 'unfinished'; decision: UnfinishedDecision };
 
+type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
+
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
-const decisions: Readonly<Record<string, Decide>> = { approve, reject, cancel, recheck, resolve };
+const decisions = { approve, reject, cancel, recheck, resolve } satisfies Record<string, Decide>;
 
 /** Those that move money, or settle what has become of it. */
 const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);
 
-/** `POST /refunds/:id/<decision>`. Of several decisions at once, one is done. */
+/** The page on which refunds are decided. */
+interface DecisionPlace {
+  /** The decision is posted to `<path>/:id/<name>`. */
+  path: string;
+  name: keyof typeof decisions;
+  /** The page after a decision that was carried out. */
+  nextOf: (request: FastifyRequest, refund: RefundWithWork) => string;
+  /** Shows the refund again after one that was not. */
+  showAgain: (request: FastifyRequest, reply: FastifyReply, result: NotDone) => Promise<FastifyReply>;
+}
+
+/** `POST /refunds/:id/<decision>`. */
 export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
-  for (const [name, decide] of Object.entries(decisions)) {
-    const role = 'operator' as const;
-    const config = confirmed.has(name) ? { role, confirm: true as const } : { role };
-    scope.post(`/refunds/:id/${name}`, { config }, async (request, reply) => {
-      const { owner, actor, base } = contextOf(request);
-      const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
-      const result = await decide(deps, { refund, actor, body: request.body });
-      return result.kind === 'done'
-        ? reply.redirect(doneAt(`${base}/refunds/${refund.id}`, result.word), 303)
-        : await showAgain(deps, request, reply, result);
+  for (const name of Object.keys(decisions) as (keyof typeof decisions)[]) {
+    decisionRoute(scope, deps, {
+      path: '/refunds',
+      name,
+      nextOf: (request, { id }) => `${contextOf(request).base}/refunds/${id}`,
+      showAgain: (request, reply, result) => showAgain(deps, request, reply, result),
     });
   }
+}
+
+/** Of several decisions at once, one is done. */
+export function decisionRoute(scope: Api, deps: ApiDependencies, place: DecisionPlace): void {
+  const { path, name } = place;
+  const role = 'operator' as const;
+  const config = confirmed.has(name) ? { role, confirm: true as const } : { role };
+  scope.post(`${path}/:id/${name}`, { config }, async (request, reply) => {
+    const { owner, actor } = contextOf(request);
+    const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
+    const result = await decisions[name](deps, { refund, actor, body: request.body });
+    return result.kind === 'done'
+      ? reply.redirect(doneAt(place.nextOf(request, refund), result.word), 303)
+      : await place.showAgain(request, reply, result);
+  });
 }
 
 async function showAgain(
   deps: ApiDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  result: Exclude<DecisionResult, { kind: 'done' }>,
+  result: NotDone,
 ): Promise<FastifyReply> {
   const context = contextOf(request);
   const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
@@ -79,13 +103,18 @@ async function showAgain(
       <Detail context={context} detail={detail} unfinished={result.decision} />,
     );
   }
-  const notice = (
+  const notice = nothingChanged(result.message);
+  return sendPage(reply.code(409), <Detail context={context} detail={detail} notice={notice} />);
+}
+
+/** Says why a decision came too late. */
+export function nothingChanged(message: string) {
+  return (
     <Notice tone="warn">
       <strong>Nothing was changed.</strong>
-      {result.message}
+      {message}
     </Notice>
   );
-  return sendPage(reply.code(409), <Detail context={context} detail={detail} notice={notice} />);
 }
 
 async function approve(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {

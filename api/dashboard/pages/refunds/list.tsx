@@ -131,9 +131,8 @@ function Page({ context, filter, counts, problems, children }: WholePageProps) {
 }
 
 /** The entry of the navigation that leads to a list. */
-function sectionOf({ status, needsAttention }: EnteredFilter) {
+function sectionOf({ needsAttention }: EnteredFilter) {
   if (needsAttention !== '') return { title: 'Attention', section: 'attention' } as const;
-  if (status.join() === 'pending') return { title: 'Approvals', section: 'approvals' } as const;
   return { title: 'Refunds', section: 'refunds' } as const;
 }
 
