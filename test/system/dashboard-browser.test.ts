@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { policySchema } from '#shared/policies/policy.ts';
+import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { noteComplaints } from '../support/dashboard/browser.ts';
@@ -179,6 +180,26 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       expect((await rowOf(service, id)).status === 'cancelled', id).toBe(id === rejected);
     }
     expect(complaints.filter((each) => !each.includes('403'))).toEqual([]);
+  });
+
+  test('undoes a refund that is held, and the processor never gets it', async () => {
+    const held = { policies: [{ name: 'Hold', priority: 1, holdSeconds: { dashboard: 60 } }] };
+    const organizationId = service.organization.id;
+    const before = {
+      policies: (await listPolicies(service.deps.db, organizationId)).map((each) =>
+        policySchema.encode(each),
+      ),
+    };
+    await setPolicies(service.deps, { organizationId, file: held, actor: 'test' });
+    const asked = refundRequest(service, await newPayment(service), { initiatedBy: 'dashboard' });
+    const { refund } = await createRefund(service.deps, asked);
+    await setPolicies(service.deps, { organizationId, file: before, actor: 'test' });
+    const page = await pageOf(operator, `/refunds/${refund.id}`);
+    await page.getByText(/Held by a policy\. Sent to Stripe in \d+ s/).waitFor();
+    await press(page, 'Undo');
+    await page.getByText("Refund cancelled. The customer won't get the money.").waitFor();
+    expect(await service.sandbox.refunds({ transactionId: refund.transactionId })).toEqual([]);
+    expect(await timelineOf(service, refund.id)).toEqual(['refund.created', 'refund.cancelled']);
   });
 
   test("approves an agent's refund and sees it complete without a reload", async () => {

@@ -21,7 +21,7 @@ const messages = {
   'keys-revoked':
     'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',
   'credentials-saved':
-    'Credentials saved. Refunds on hold are being retried. Test the connection to check the account.',
+    'Credentials saved. Refunds that waited for them are being retried. Test the connection to check the account.',
   'endpoint-saved': 'Webhook endpoint saved.',
   'endpoint-enabled': 'Webhook endpoint enabled. Send it the events that it missed.',
   'endpoint-disabled': 'Webhook endpoint disabled. Nothing more is sent to it.',

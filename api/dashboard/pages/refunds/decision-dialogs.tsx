@@ -1,12 +1,14 @@
 import type { ComponentChildren } from 'preact';
+import { holdInWords } from '#shared/policies/explain.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { canBeDismissed } from '#shared/refunds/lifecycle/flag.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
-import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { heldUntilOf, type RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { Submit } from '../../components/button.tsx';
 import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';
-import { type FormState, TextField } from '../../components/form.tsx';
+import { CsrfField, type FormState, TextField } from '../../components/form.tsx';
 import { Amount } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
@@ -25,10 +27,11 @@ interface DecisionsProps {
   unfinished: UnfinishedDecision | null;
   /** Why the user may not approve it; null when they may. */
   approvalRefusal: string | null;
+  now: Date;
 }
 
 /** The decisions that are possible in the refund's state; viewers have none. */
-export function Decisions({ context, refund, unfinished, approvalRefusal }: DecisionsProps) {
+export function Decisions({ context, refund, unfinished, approvalRefusal, now }: DecisionsProps) {
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
   const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
@@ -43,7 +46,7 @@ export function Decisions({ context, refund, unfinished, approvalRefusal }: Deci
       {isPending ? (
         <Reject context={context} to={`/refunds/${refund.id}/reject`} submitted={formOf('reject')} />
       ) : null}
-      {isCancellable ? <Cancel {...props} /> : null}
+      {isCancellable ? heldUntilOf(refund, now) === null ? <Cancel {...props} /> : <Undo {...props} /> : null}
       {isFlagged && !isPending ? <Recheck {...props} /> : null}
       {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
     </>
@@ -73,7 +76,10 @@ function Approve({ context, refund }: DialogProps) {
     >
       <p>
         <Amount amount={refund.amount} currency={refund.currency} /> is sent to{' '}
-        {processorWord(refund.processor)} now. This can't be undone.
+        {processorWord(refund.processor)}{' '}
+        {refund.heldUntil === null
+          ? "now. This can't be undone."
+          : `after ${holdInWords((+refund.heldUntil - +refund.createdAt) / 1_000)}. Until then it can be undone.`}
       </p>
     </Dialog>
   );
@@ -97,6 +103,16 @@ export function Reject({ submitted, ...props }: RejectProps) {
       <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
       <ReasonField name="rejectReason" form={submitted} />
     </Confirm>
+  );
+}
+
+/** Cancels a held refund, which is certain to succeed and moves no money, so without a confirmation. */
+function Undo({ context, refund }: DialogProps) {
+  return (
+    <form method="post" action={`${context.base}/refunds/${refund.id}/cancel`}>
+      <CsrfField token={context.csrfToken} />
+      <Submit kind="primary">Undo</Submit>
+    </form>
   );
 }
 

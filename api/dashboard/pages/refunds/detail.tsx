@@ -138,7 +138,7 @@ function Status({ refund: { status } }: Pick<RefundDetail, 'refund'>) {
 }
 
 function Actions({ context, detail, unfinished = null }: DetailProps) {
-  const { refund, payment, approvalRefusal } = detail;
+  const { refund, payment, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
   const mayRefundMore = left !== null && left > 0n && !isUncertain(detail);
@@ -152,7 +152,7 @@ function Actions({ context, detail, unfinished = null }: DetailProps) {
               {holdsReservation(refund.status) ? 'Refund more' : 'Try again'}
             </ButtonLink>
           ) : null}
-          <Decisions {...{ context, refund, unfinished, approvalRefusal }} />
+          <Decisions {...{ context, refund, unfinished, approvalRefusal, now }} />
         </>
       ) : null}
     </div>

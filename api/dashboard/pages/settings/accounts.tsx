@@ -154,8 +154,8 @@ function AccountDetails({ account, processor, origin, now }: AccountProps & { ac
           'Rejected since',
           misconfiguredAt === null ? null : (
             <>
-              <Moment at={misconfiguredAt} />. Refunds are on hold until you replace the credentials or they
-              work again.
+              <Moment at={misconfiguredAt} />. Refunds wait until you replace the credentials or they work
+              again.
             </>
           ),
         ],
