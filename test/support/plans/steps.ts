@@ -381,7 +381,9 @@ export function stepsOf(
         await get(`/v1/webhook-endpoints/${endpointId}/deliveries${status}`)();
     },
     'a delivery with its body': async () => {
-      const { id: deliveryId } = await db.webhookDelivery.findFirstOrThrow({ where: { endpointId } });
+      const { id: deliveryId } = await db.webhookDelivery.findFirstOrThrow({
+        where: { endpointId, refundId: id },
+      });
       expect((await findDelivery(db, owner, { endpointId, deliveryId })).body).toHaveProperty('data');
     },
     ...Object.fromEntries(
