@@ -85,7 +85,7 @@ function perInitiator<Value extends z.ZodType>(value: Value) {
 const approvalThresholds = perInitiator(approvalThreshold);
 
 /** The longest time for which a policy holds refunds. */
-export const longestHoldSeconds = 3_600;
+const longestHoldSeconds = 3_600;
 
 const holdMessage = `must be a whole number of seconds from 0 to ${longestHoldSeconds}`;
 const hold = z
