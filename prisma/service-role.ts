@@ -8,10 +8,10 @@ const tables = (names: string) => names.split(' ');
 export const tableRights = {
   'SELECT, INSERT': tables('audit_log refund_event timeline_root'),
   'SELECT, INSERT, UPDATE': tables(
-    'account_calls api_key organization payment_name processor_account recovery refund user webhook_cursor',
+    'account_calls api_key identity_provider organization payment_name processor_account recovery refund user webhook_cursor',
   ),
   [everything]: tables(
-    'invitation lockout membership notification payment policy processor_event reconciliation_finding reconciliation_run ' +
+    'company_account invitation lockout membership notification payment policy processor_event reconciliation_finding reconciliation_run ' +
       'refund_batch refund_batch_row refund_work second_factor session webhook_delivery webhook_endpoint worker',
   ),
 };

@@ -15,6 +15,7 @@ import { addReconciliationCommands } from './commands/reconciliation.ts';
 import { addRecoverCommand } from './commands/recover.ts';
 import { addRefundCommands } from './commands/refund.ts';
 import { addSecretsCommands } from './commands/secrets.ts';
+import { addSsoCommands } from './commands/sso.ts';
 import { addTimelineCommand } from './commands/timeline.ts';
 import { addUserCommands } from './commands/user.ts';
 import { examples } from './console/options.ts';
@@ -37,6 +38,7 @@ function buildProgram(): Command {
     // Commander repeats unknown arguments, which may be secrets in the wrong place.
     .configureOutput({ outputError: (text, write) => write(redact(text)) });
   addOrganizationCommands(program);
+  addSsoCommands(program);
   addKeyCommands(program);
   addAccountCommands(program);
   addPolicyCommands(program);

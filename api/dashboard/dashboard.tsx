@@ -10,6 +10,7 @@ import { limitUsers } from './http/rate-limits.ts';
 import { protectPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
 import { batchPages } from './pages/batches/batches.tsx';
+import { companySignInPages } from './pages/company-sign-in.tsx';
 import { requireConfirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
 import { healthPage } from './pages/health.tsx';
@@ -31,6 +32,7 @@ import { accountPages } from './pages/settings/accounts.tsx';
 import { apiKeyPages } from './pages/settings/api-keys.tsx';
 import { approvalPages } from './pages/settings/approvals.tsx';
 import { auditLogPages } from './pages/settings/audit-log.tsx';
+import { companySignInSettings } from './pages/settings/company-sign-in.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { signInCodePages } from './pages/sign-in-code.tsx';
@@ -56,6 +58,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await scope.register(async (open: Api) => {
       await signInPages(open, deps);
       signInCodePages(open, deps);
+      await companySignInPages(open, deps);
       await setUpPages(open, deps);
       await invitationPages(open, deps);
     });
@@ -66,7 +69,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await inside.register(async (board: Api) => {
         // The library's pages send no CSRF token; the board checks the origin instead.
         await registerQueueBoard(board, deps, {
-          allow: (request) => mayUseBoard(deps.db, visitorOf(request).user.id),
+          allow: (request) => mayUseBoard(deps.db, visitorOf(request).user.id, request.session.companyOf),
           audit: (request, action) => auditBoardAction(deps, request, action),
         });
       });
@@ -99,6 +102,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       accountPages(scope, deps);
       memberPages(scope, deps);
       approvalPages(scope, deps);
+      companySignInSettings(scope, deps);
       auditLogPages(scope, deps);
       refundListPages(scope, deps);
       refundExport(scope, deps);

@@ -6,6 +6,7 @@ import { Prisma, PrismaClient } from '#prisma/generated/client.ts';
 export type {
   ApiKey,
   AuditLog,
+  IdentityProvider,
   Invitation,
   Organization,
   Payment,

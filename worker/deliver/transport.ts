@@ -1,9 +1,6 @@
-import type { LookupAddress } from 'node:dns';
-import dns from 'node:dns/promises';
-import { isIP } from 'node:net';
-import { buildConnector, Pool, request } from 'undici';
+import { Pool, request } from 'undici';
 import type { AttemptError } from '#shared/webhooks/attempt-error.ts';
-import { isPublicAddress } from '#shared/webhooks/public-address.ts';
+import { type ConnectorOptions, guardedConnector } from '#shared/webhooks/guarded-connector.ts';
 
 /** The beginning of a response, or why there is none. */
 export interface Reply {
@@ -24,21 +21,14 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export interface TransportOptions {
-  /** Allows https and public addresses alone, as in production. */
-  isPublicOnly: boolean;
-  /** Whether an address may be connected to; tests replace it. */
-  isAllowed?: (ip: string) => boolean;
-  /** Resolves a host name to addresses; tests replace it. */
-  resolve?: (host: string) => Promise<LookupAddress[]>;
+/** With `isPublicOnly`, only https is allowed as well. */
+export interface TransportOptions extends ConnectorOptions {
   /** For the whole attempt, in milliseconds. */
   timeoutMs?: number;
 }
 
 /** The time for an attempt, from the look-up of the host to the end of the response. */
 export const attemptTimeoutMs = 15_000;
-
-const connectTimeoutMs = 5_000;
 
 const longestIdleMs = 1_000;
 
@@ -54,12 +44,10 @@ const mostBodyBytes = 4 * 1024;
  */
 export function openTransport(options: TransportOptions): Transport {
   const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;
-  const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
-  const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
   const hosts = openHosts({
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    connect: guardedConnector(resolve, isAllowed),
+    connect: guardedConnector(options),
   });
   return {
     async post(url, headers, body) {
@@ -133,64 +121,6 @@ async function readBeginning(body: AsyncIterable<Buffer>): Promise<Buffer> {
     if (length >= mostBodyBytes) break;
   }
   return Buffer.concat(chunks).subarray(0, mostBodyBytes);
-}
-
-class BlockedAddressError extends Error {
-  override readonly name = 'BlockedAddressError';
-}
-
-function guardedConnector(
-  resolve: NonNullable<TransportOptions['resolve']>,
-  isAllowed: NonNullable<TransportOptions['isAllowed']>,
-): buildConnector.connector {
-  const connect = buildConnector({
-    timeout: connectTimeoutMs,
-    lookup(host, { all }, callback) {
-      resolve(host).then(
-        (addresses) => {
-          const [first] = addresses;
-          if (first === undefined) return callback(new DnsError(host), []);
-          if (!addresses.every(({ address }) => isAllowed(address))) {
-            return callback(new BlockedAddressError(host), []);
-          }
-          if (all) callback(null, addresses);
-          else callback(null, first.address, first.family);
-        },
-        () => callback(new DnsError(host), []),
-      );
-    },
-  });
-  return (target, callback) => {
-    // A literal address is never looked up.
-    const host = target.hostname.replace(/^\[|\]$/g, '');
-    if (isIP(host) !== 0 && !isAllowed(host)) return callback(new BlockedAddressError(host), null);
-    connect(target, (error, socket) => {
-      if (error !== null) return callback(error, null);
-      if (isAllowed(socket.remoteAddress ?? '')) return callback(null, socket);
-      socket.destroy();
-      callback(new BlockedAddressError(host), null);
-    });
-  };
-}
-
-class DnsError extends Error {
-  override readonly name = 'DnsError';
-}
-
-async function resolveWithSystem(host: string): Promise<LookupAddress[]> {
-  return await dns.lookup(host, { all: true });
-}
-
-/**
- * Asks name servers directly. The system's look-up shares four threads with everything else in the process: a few names whose
- * servers do not respond would delay all other look-ups, also those of processors.
- */
-async function resolveWithDns(host: string): Promise<LookupAddress[]> {
-  const [v4, v6] = await Promise.all([
-    dns.resolve4(host).catch(() => []),
-    dns.resolve6(host).catch(() => []),
-  ]);
-  return [...v4.map((address) => ({ address, family: 4 })), ...v6.map((address) => ({ address, family: 6 }))];
 }
 
 function errorOf(error: unknown): AttemptError {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { reencryptClientSecrets } from '#shared/people/company-sign-in/provider.ts';
 import { reencryptSecondFactors } from '#shared/people/sign-in/second-factor.ts';
 import { reencryptAccountCredentials } from '#shared/processors/accounts/reencrypt-accounts.ts';
 import { reencryptEndpointSecrets } from '#shared/webhooks/reencrypt-endpoints.ts';
@@ -16,7 +17,9 @@ export function addSecretsCommands(program: Command): void {
   const secrets = program.command('secrets').description('manage the encryption of stored secrets');
   secrets
     .command('reencrypt')
-    .description('encrypt processor credentials, webhook secrets and second factors with ENCRYPTION_KEY')
+    .description(
+      'encrypt processor credentials, webhook secrets, second factors and client secrets of providers with ENCRYPTION_KEY',
+    )
     .addHelpText('after', reencryptHelp)
     .addHelpText('after', examples('secrets reencrypt'))
     .action(withSession(reencrypt));
@@ -26,7 +29,8 @@ async function reencrypt(session: Session): Promise<void> {
   const accounts = await reencryptAccountCredentials(session);
   const endpoints = await reencryptEndpointSecrets(session);
   const secondFactors = await reencryptSecondFactors(session);
+  const providers = await reencryptClientSecrets(session);
   explain(
-    `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}.`,
+    `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}, company sign-ins: ${providers}.`,
   );
 }

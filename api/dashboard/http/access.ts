@@ -10,7 +10,7 @@ import { type Environment, isEnvironment } from '#shared/platform/environment.ts
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
-import { accountPath, dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
+import { accountPath, companySignInPath, dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
 import { findVisitor, type Visitor } from './session.ts';
 
 declare module 'fastify' {
@@ -80,7 +80,9 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const visitor = visitorOf(request);
     if (!isId('org', organizationId) || !isEnvironment(environment)) throw pageNotFound();
     const membership = await requireRole(deps, request, visitor, organizationId);
-    if (membership.lacksSecondFactor) return redirectToSecondFactor(request, reply);
+    if (membership.needsCompanySignIn)
+      return redirectTo(request, reply, `${companySignInPath}/${organizationId}`);
+    if (membership.lacksSecondFactor) return redirectTo(request, reply, secondFactorSetUp);
     const { role, organizationName } = membership;
     const base = `${dashboardPath}/${organizationId}/${environment}`;
     const organization = { id: organizationId, name: organizationName };
@@ -94,10 +96,11 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
   });
 }
 
-function redirectToSecondFactor(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const setUp = `${accountPath}?required=yes#second-factor`;
-  if (request.headers['hx-request'] !== 'true') return reply.redirect(setUp, 303);
-  return reply.code(403).header('hx-redirect', setUp).send('');
+const secondFactorSetUp = `${accountPath}?required=yes#second-factor`;
+
+function redirectTo(request: FastifyRequest, reply: FastifyReply, path: string): FastifyReply {
+  if (request.headers['hx-request'] !== 'true') return reply.redirect(path, 303);
+  return reply.code(403).header('hx-redirect', path).send('');
 }
 
 /**
@@ -120,9 +123,16 @@ export async function confirmMember(deps: Dependencies, request: FastifyRequest)
   const context = contextOf(request);
   const session = await loadSession(deps, request.session.sessionId);
   if (session?.userId !== context.user.id) throw sessionEnded();
-  const { lacksSecondFactor } = await requireRole(deps, request, context, context.organization.id);
+  const { id, name } = context.organization;
+  const { lacksSecondFactor, needsCompanySignIn } = await requireRole(deps, request, context, id);
+  if (needsCompanySignIn) {
+    throw new ServiceError(
+      'insufficient_scope',
+      `${name} now requires a sign-in with your company's account.`,
+    );
+  }
   if (!lacksSecondFactor) return;
-  const message = `${context.organization.name} now requires a second factor. Set one up under Your account.`;
+  const message = `${name} now requires a second factor. Set one up under Your account.`;
   throw new ServiceError('insufficient_scope', message);
 }
 
@@ -132,7 +142,8 @@ async function requireRole(
   { user }: Visitor,
   organizationId: string,
 ): Promise<Membership> {
-  const membership = await findMembership(deps.db, user.id, organizationId);
+  const { companyOf } = request.session;
+  const membership = await findMembership(deps.db, user.id, organizationId, companyOf);
   if (membership === null) throw pageNotFound();
   const { role, organizationName } = membership;
   const required = request.routeOptions.config.role ?? 'owner';

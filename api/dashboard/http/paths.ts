@@ -8,6 +8,12 @@ export const dashboardPath = '/dashboard';
 /** The page of the user: password, second factor, sessions, and signing out. */
 export const accountPath = `${dashboardPath}/you`;
 
+/** Followed by the id of the organization whose provider signs in. */
+export const companySignInPath = `${dashboardPath}/sign-in/company`;
+
+/** Where providers lead back to. */
+export const companySignInCallback = `${companySignInPath}/callback`;
+
 export const queueBoardPath = `${dashboardPath}/queues`;
 
 /** The scheme and host of a request, for links and examples. */

@@ -6,6 +6,8 @@ import type { Prisma } from '#shared/platform/database.ts';
 
 declare module 'fastify' {
   interface Session {
+    /** The organization whose provider signed the user in. */
+    companyOf?: string;
     /** When the user last showed who they are, in milliseconds since 1970. */
     confirmedAt?: number;
     /** The signed-in user; unset before sign-in. */

@@ -68,10 +68,11 @@ export async function findVisitor(
   return user === null ? null : { user, csrfToken: reply.generateCsrf() };
 }
 
-const userFields = ['userId', 'beginning', 'userAgent', 'ip', 'confirmedAt'] as const;
+const userFields = ['userId', 'companyOf', 'beginning', 'userAgent', 'ip', 'confirmedAt'] as const;
 
 /**
  * Starts a session under a new id, and ends the one that the browser had before.
+ * @param isConfirmed whether the user has just entered credentials.
  * @throws ServiceError validation_error when the password has changed since it was checked; the browser then has no session.
  */
 export async function beginSession(
@@ -79,11 +80,14 @@ export async function beginSession(
   request: FastifyRequest,
   reply: FastifyReply,
   proof: Proof,
+  isConfirmed = true,
 ): Promise<void> {
   const { userId, sessionId: sid } = request.session;
   if (userId !== undefined) await signOut(deps, { userId, sid });
   const { 'user-agent': userAgent = 'Unknown browser' } = request.headers;
-  const shown = { userId: proof.userId, beginning: { proof }, confirmedAt: deps.clock.now().getTime() };
+  const confirmedAt = isConfirmed ? deps.clock.now().getTime() : 0;
+  const { userId: provenId, companyOf } = proof;
+  const shown = { userId: provenId, companyOf, beginning: { proof }, confirmedAt };
   Object.assign(request.session, { ...shown, userAgent, ip: request.ip });
   try {
     // A new id prevents session fixation.

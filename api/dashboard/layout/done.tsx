@@ -17,6 +17,8 @@ const messages = {
   'batch-resumed': 'Batch resumed.',
   'policies-saved': 'Policies saved.',
   'approvals-saved': 'Settings saved.',
+  'sign-in-saved': 'Settings saved.',
+  'connection-works': 'The provider answers.',
   'key-revoked': 'API key revoked. Requests with it now fail.',
   'keys-revoked':
     'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',

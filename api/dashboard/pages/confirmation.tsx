@@ -8,7 +8,7 @@ import { ButtonLink, Submit } from '../components/button.tsx';
 import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../components/form.tsx';
 import { visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
-import { safeReturnPathOf } from '../http/paths.ts';
+import { companySignInPath, safeReturnPathOf } from '../http/paths.ts';
 import { sendPage, sendPart } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { Gate } from '../layout/document.tsx';
@@ -100,6 +100,7 @@ async function ask(
     sealed,
     problems,
     hasSecondFactor,
+    companyOf: request.session.companyOf,
     cancelTo: safeReturnPathOf(String(from)),
   };
   reply.code(403);
@@ -128,13 +129,16 @@ interface ConfirmationFormProps {
   sealed: string;
   problems: FormProblems;
   hasSecondFactor: boolean;
+  /** The organization whose provider signed the user in. */
+  companyOf: string | undefined;
   cancelTo: string;
   /** The id of the part of the page that the answer replaces; by default it replaces the page. */
   replaces?: string;
 }
 
 function ConfirmationForm(props: ConfirmationFormProps) {
-  const { csrfToken, url, sealed, problems, hasSecondFactor, cancelTo, replaces } = props;
+  const { csrfToken, url, sealed, problems, hasSecondFactor, companyOf, cancelTo, replaces } = props;
+  if (companyOf !== undefined) return <CompanyConfirmation companyOf={companyOf} cancelTo={cancelTo} />;
   const form = { body: {}, problems };
   const target =
     replaces === undefined ? ({ method: 'post', action: url } as const) : answeredIn(replaces, url);
@@ -161,5 +165,21 @@ function ConfirmationForm(props: ConfirmationFormProps) {
         <ButtonLink to={cancelTo}>Cancel</ButtonLink>
       </div>
     </form>
+  );
+}
+
+/** The form is not kept: the provider leads back to the page that it was on. */
+function CompanyConfirmation({ companyOf, cancelTo }: { companyOf: string; cancelTo: string }) {
+  const address = `${companySignInPath}/${companyOf}?confirm=yes&next=${encodeURIComponent(cancelTo)}`;
+  return (
+    <div class="card stack">
+      <p>This action needs a recent sign-in with your company's account. Sign in again, then repeat it.</p>
+      <div class="row">
+        <a class="button" href={address}>
+          Sign in again
+        </a>
+        <ButtonLink to={cancelTo}>Cancel</ButtonLink>
+      </div>
+    </div>
   );
 }

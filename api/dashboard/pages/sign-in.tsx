@@ -8,7 +8,7 @@ import { Submit } from '../components/button.tsx';
 import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../components/form.tsx';
 import { ownSessionOf } from '../http/access.ts';
 import { entered, problemsOf } from '../http/forms.ts';
-import { dashboardPath, safeReturnPath } from '../http/paths.ts';
+import { companySignInPath, dashboardPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
@@ -124,7 +124,22 @@ function SignIn({ query, form, next }: SignInProps) {
         />
         <Submit kind="primary">Sign in</Submit>
       </form>
+      <CompanyLink next={next} />
       <p class="small muted">Forgot your password? Ask the operator of this service to reset it.</p>
     </Gate>
   );
+}
+
+/** For every organization that the address names, whether it has a provider or not, so that the page reveals nothing. */
+function CompanyLink({ next }: { next: string }) {
+  const [, organizationId] = /^\/dashboard\/(org_\w+)/.exec(next) ?? [];
+  if (organizationId === undefined) {
+    return (
+      <p class="small muted">
+        To sign in with your company's account, open the sign-in link of your organization.
+      </p>
+    );
+  }
+  const address = `${companySignInPath}/${organizationId}?next=${encodeURIComponent(next)}`;
+  return <a href={address}>Sign in with your company's account</a>;
 }

@@ -49,8 +49,12 @@ export function kindOfRoute(method: string, path: string): 'read' | 'operate' | 
 }
 
 /** Whether a user may use the board. It shows the jobs of all organizations, so the user must be an operator of every one. */
-export async function mayUseBoard(db: DatabaseTransaction, userId: string): Promise<boolean> {
-  const role = await leastRoleInAll(db, userId);
+export async function mayUseBoard(
+  db: DatabaseTransaction,
+  userId: string,
+  companyOf: string | undefined,
+): Promise<boolean> {
+  const role = await leastRoleInAll(db, userId, companyOf);
   return role !== null && mayAct(role, 'operator');
 }
 
@@ -89,7 +93,7 @@ export async function auditBoardAction(
   const now = clock.now();
   await db.$transaction(async (tx) => {
     await holdSession(tx, { sid, userId, now });
-    if (!(await mayUseBoard(tx, userId))) throw operatorRequired();
+    if (!(await mayUseBoard(tx, userId, request.session.companyOf))) throw operatorRequired();
     await auditEverywhere(tx, entry, now);
   });
 }

@@ -42,7 +42,7 @@ export async function acceptAsNewUser(
  * @returns the id of that user; null when no user has the address.
  * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
  */
-async function takeOverAbandoned(
+export async function takeOverAbandoned(
   tx: DatabaseTransaction,
   { email, passwordHash }: NewUser,
 ): Promise<string | null> {

@@ -27,6 +27,8 @@ export interface Membership {
   role: Role;
   /** Whether the organization requires a second factor and the user has none. */
   lacksSecondFactor: boolean;
+  /** Whether the organization requires a sign-in with its provider and the session began otherwise. Never of an owner. */
+  needsCompanySignIn: boolean;
 }
 
 /** A user's organizations, by name. */
@@ -43,17 +45,24 @@ export async function organizationsOf(
 }
 
 /**
- * A user's role, the organization's name, and whether the user lacks a second factor that it requires, in one query; null
- * for a user who is not a member.
+ * A user's role, the organization's name, and whether the user lacks what it requires, in one query; null for a user who is not a
+ * member.
+ * @param companyOf the organization whose provider signed the user in. It answers for the second factor.
  */
 export async function findMembership(
   db: Database,
   userId: string,
   organizationId: string,
+  companyOf: string | null = null,
 ): Promise<Membership | null> {
+  const isByCompany = companyOf === organizationId;
   const [row] = await db.$queryRaw<Membership[]>`
     SELECT organization.name AS "organizationName", membership.role::text AS role,
-      organization.requires_second_factor
+      NOT ${isByCompany} AND membership.role <> 'owner' AND EXISTS (
+        SELECT 1 FROM identity_provider
+        WHERE identity_provider.organization_id = organization.id AND identity_provider.is_enforced
+      ) AS "needsCompanySignIn",
+      NOT ${isByCompany} AND organization.requires_second_factor
         AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = membership.user_id)
         AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
@@ -63,12 +72,22 @@ export async function findMembership(
 
 /**
  * The weakest role of a user across all organizations of the installation; null when one of them lacks the user, or the
- * user the second factor that it requires.
+ * user the second factor or the sign-in with its provider that it requires.
+ * @param companyOf the organization whose provider signed the user in.
  */
-export async function leastRoleInAll(db: DatabaseTransaction, userId: string): Promise<Role | null> {
+export async function leastRoleInAll(
+  db: DatabaseTransaction,
+  userId: string,
+  companyOf: string | null = null,
+): Promise<Role | null> {
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
-    SELECT bool_or(membership.role IS NULL OR organization.requires_second_factor
-        AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId})) AS "isMissing",
+    SELECT bool_or(membership.role IS NULL OR organization.id IS DISTINCT FROM ${companyOf}::text AND (
+        organization.requires_second_factor
+          AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId})
+        OR membership.role <> 'owner' AND EXISTS (
+          SELECT 1 FROM identity_provider
+          WHERE identity_provider.organization_id = organization.id AND identity_provider.is_enforced
+        ))) AS "isMissing",
       array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
     FROM organization LEFT JOIN membership
       ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;
@@ -121,8 +140,24 @@ export async function insertMembership(
 ): Promise<void> {
   const { organizationId, userId, email, role, actor } = membership;
   await tx.membership.create({ data: { organizationId, userId, role, createdAt: now } });
+  await refuseCompanyAccounts(tx, { organizationId, userId });
   const entry = { organizationId, actor, action: 'member.added', target: userId } as const;
   await writeAudit(tx, { ...entry, detail: { email, role } }, now);
+}
+
+/**
+ * An administrator of the provider of another organization can sign in as the user. Call it after the membership is stored, which
+ * locks the user.
+ */
+async function refuseCompanyAccounts(
+  tx: DatabaseTransaction,
+  { organizationId, userId }: { organizationId: string; userId: string },
+): Promise<void> {
+  const elsewhere = { userId, organizationId: { not: organizationId } };
+  if ((await tx.companyAccount.count({ where: elsewhere })) === 0) return;
+  const message =
+    'Your user signs in with the account of another organization, and can belong to that one only. Ask for an invitation to another email address.';
+  throw new ServiceError('validation_error', message);
 }
 
 /**
@@ -148,14 +183,24 @@ export async function changeRole(
     }
     if (role === previous.role) return;
     if (previous.role === 'owner') await requireAnotherOwner(tx, organizationId, userId);
-    const where = { organizationId_userId: { organizationId, userId } };
-    await tx.membership.update({ where, data: { role } });
-    const lost = { invitedBy: actorOf({ userId }), role: { notIn: [...managedRoles(role)] } };
-    await revokeOpenInvitations(tx, { organizationId, ...lost }, actor, now);
-    const entry = { organizationId, actor, action: 'member.role_changed', target: userId } as const;
-    const detail = { email: previous.email, from: previous.role, to: role };
-    await writeAudit(tx, { ...entry, detail }, now);
+    const { email, role: from } = previous;
+    await applyRole(tx, { organizationId, userId, email, from, to: role, actor }, now);
   });
+}
+
+/** Stores a member's new role, with the audit entry. Open invitations of the member to roles that it may not grant are revoked. */
+export async function applyRole(
+  tx: DatabaseTransaction,
+  change: { organizationId: string; userId: string; email: string; from: Role; to: Role; actor: string },
+  now: Date,
+): Promise<void> {
+  const { organizationId, userId, email, from, to, actor } = change;
+  const where = { organizationId_userId: { organizationId, userId } };
+  await tx.membership.update({ where, data: { role: to } });
+  const lost = { invitedBy: actorOf({ userId }), role: { notIn: [...managedRoles(to)] } };
+  await revokeOpenInvitations(tx, { organizationId, ...lost }, actor, now);
+  const entry = { organizationId, actor, action: 'member.role_changed', target: userId } as const;
+  await writeAudit(tx, { ...entry, detail: { email, from, to } }, now);
 }
 
 /**
@@ -197,7 +242,8 @@ export async function removeMember(
   return created;
 }
 
-async function readMember(
+/** @throws ServiceError not_found. */
+export async function readMember(
   tx: DatabaseTransaction,
   organizationId: string,
   userId: string,
@@ -217,10 +263,19 @@ export async function requireAnotherOwner(
   organizationId: string,
   userId: string,
 ): Promise<void> {
+  if (await hasAnotherOwner(tx, organizationId, userId)) return;
+  const message = 'An organization must keep at least one owner. Make another member an owner first.';
+  throw new ServiceError('validation_error', message);
+}
+
+/** Whether an organization has another owner who can sign in. */
+export async function hasAnotherOwner(
+  tx: DatabaseTransaction,
+  organizationId: string,
+  userId: string,
+): Promise<boolean> {
   const others = await tx.membership.count({
     where: { organizationId, role: 'owner', userId: { not: userId }, user: { disabledAt: null } },
   });
-  if (others > 0) return;
-  const message = 'An organization must keep at least one owner. Make another member an owner first.';
-  throw new ServiceError('validation_error', message);
+  return others > 0;
 }

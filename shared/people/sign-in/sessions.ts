@@ -31,6 +31,8 @@ export interface Proof {
   passwordHash: string;
   /** When the second factor that was shown was enabled. */
   secondFactorEnabledAt?: Date | undefined;
+  /** The organization whose provider signed the user in, in place of password and second factor. */
+  companyOf?: string;
 }
 
 /** Proof for a session that replaces those that a change has ended. Call it in the transaction of the change. */
@@ -69,10 +71,11 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
   const row = { id: newId('ses'), hash: sha256(sid), userId, data, userAgent, ip, ...times };
   await db.$transaction(async (tx) => {
     await holdPassword(tx, proof);
-    await checkSecondFactor(tx, proof);
+    if (proof.companyOf === undefined) await checkSecondFactor(tx, proof);
     await tx.session.create({ data: row });
     const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
-    await auditEverywhere(tx, { userId, ...act }, now);
+    const detail = proof.companyOf === undefined ? {} : { with: 'company account' };
+    await auditEverywhere(tx, { userId, ...act, detail }, now);
   });
   return row.id;
 }

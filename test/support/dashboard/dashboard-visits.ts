@@ -312,6 +312,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     'settings-stripe': { arrive: (page) => page.goto(`${stage.base}/settings/accounts/stripe`) },
     'settings-braintree': { arrive: (page) => page.goto(`${stage.base}/settings/accounts/braintree`) },
+    'settings-sign-in': { arrive: (page) => page.goto(`${stage.base}/settings/company-sign-in`) },
     'settings-members': { arrive: (page) => page.goto(`${stage.base}/settings/members`) },
     'settings-invited': {
       arrive: async (page) => {

@@ -57,6 +57,7 @@ export const owned = {
 /** Columns of bytes: encrypted, hashed, or the salt of a hash. */
 export const sealedColumns = [
   'public.api_key.hash',
+  'public.identity_provider.encrypted_client_secret',
   'public.invitation.token_hash',
   'public.lockout.subject',
   'public.processor_account.encrypted_credentials',

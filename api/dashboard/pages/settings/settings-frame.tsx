@@ -11,6 +11,7 @@ const pages = [
   { path: 'accounts', label: 'Processor accounts', role: 'viewer' },
   { path: 'members', label: 'Members', role: 'viewer' },
   { path: 'approvals', label: 'Approvals', role: 'viewer' },
+  { path: 'company-sign-in', label: 'Sign-in', role: 'owner' },
   { path: 'audit-log', label: 'Audit log', role: 'admin' },
 ] as const;
 

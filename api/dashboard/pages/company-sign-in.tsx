@@ -1,0 +1,117 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import {
+  beginAuthorization,
+  finishAuthorization,
+  type PendingSignIn,
+} from '#shared/people/company-sign-in/authorization.ts';
+import { joinByCompany } from '#shared/people/company-sign-in/join.ts';
+import { findProvider } from '#shared/people/company-sign-in/provider.ts';
+import type { IdentityProvider } from '#shared/platform/database.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import { isId } from '#shared/platform/ids.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { ButtonLink } from '../components/button.tsx';
+import { Notice } from '../components/notice.tsx';
+import { entered } from '../http/forms.ts';
+import {
+  companySignInCallback,
+  companySignInPath,
+  dashboardPath,
+  originOf,
+  safeReturnPath,
+} from '../http/paths.ts';
+import { limitAttempts } from '../http/rate-limits.ts';
+import { sendPage } from '../http/render.ts';
+import { openField, sealField } from '../http/sealed-field.ts';
+import { beginSession } from '../http/session.ts';
+import { Gate } from '../layout/document.tsx';
+
+const cookieName = 'refunds_company_sign_in';
+const purpose = 'company sign-in';
+
+/** `/dashboard/sign-in/company/<organization>`: leads to the organization's provider, which leads back to the callback. */
+export async function companySignInPages(scope: Api, deps: ApiDependencies): Promise<void> {
+  await limitAttempts(scope, (limited) => {
+    limited.get<{ Params: { organizationId: string } }>(
+      `${companySignInPath}/:organizationId`,
+      async (request, reply) =>
+        await orRefusal(request, reply, async () => {
+          const provider = await requireProvider(deps, request.params.organizationId);
+          const { address, pending } = await beginAuthorization(deps, provider, {
+            redirectUri: new URL(companySignInCallback, originOf(request)).href,
+            next: safeReturnPath(entered(request.query, 'next')),
+            isConfirmation: entered(request.query, 'confirm') === 'yes',
+          });
+          // Lax, because the provider leads back from another site.
+          const options = { path: companySignInPath, httpOnly: true, sameSite: 'lax', maxAge: 900 } as const;
+          reply.setCookie(cookieName, sealField(deps, pending, purpose), options);
+          return reply.redirect(address, 303);
+        }),
+    );
+    limited.get(
+      companySignInCallback,
+      async (request, reply) =>
+        await orRefusal(request, reply, async () => {
+          reply.clearCookie(cookieName, { path: companySignInPath });
+          return await finish(deps, request, reply);
+        }),
+    );
+  });
+}
+
+async function finish(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const pending = openField<PendingSignIn>(deps, request.cookies[cookieName] ?? '', purpose);
+  if (pending === null) {
+    throw new ServiceError(
+      'insufficient_scope',
+      'This sign-in has expired, or was started in another browser. Start again.',
+    );
+  }
+  const { organizationId, issuer, clientId, isConfirmation, next } = pending;
+  const provider = await requireProvider(deps, organizationId);
+  if (provider.issuer !== issuer || provider.clientId !== clientId) throw notSetUp();
+  const callback = new URL(request.url, originOf(request));
+  const claims = await finishAuthorization(deps, provider, { callback, pending });
+  const proof = await joinByCompany(deps, { organizationId, issuer, claims });
+  await beginSession(deps, request, reply, proof, isConfirmation);
+  return reply.redirect(next === dashboardPath ? `${dashboardPath}/${organizationId}/live` : next, 303);
+}
+
+async function requireProvider({ db }: ApiDependencies, organizationId: string): Promise<IdentityProvider> {
+  const provider = isId('org', organizationId) ? await findProvider(db, organizationId) : null;
+  if (provider === null) throw notSetUp();
+  return provider;
+}
+
+/** The same for an unknown organization. */
+function notSetUp(): ServiceError {
+  return new ServiceError(
+    'not_found',
+    'This link is not set up for company accounts. Ask the administrator of your organization.',
+  );
+}
+
+async function orRefusal(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  run: () => Promise<FastifyReply>,
+): Promise<FastifyReply> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    request.log.warn({ code: error.code, reason: error.message }, 'company sign-in refused');
+    return sendPage(
+      reply.code(error.status),
+      <Gate title="Sign in with your company's account">
+        <Notice tone="bad">{error.message}</Notice>
+        <ButtonLink to={`${dashboardPath}/sign-in`}>Back to sign-in</ButtonLink>
+      </Gate>,
+    );
+  }
+}

@@ -1,0 +1,128 @@
+import { randomBytes } from 'node:crypto';
+import type { Dependencies } from '../../dependencies.ts';
+import { writeAudit } from '../../platform/audit-log.ts';
+import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { newId } from '../../platform/ids.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import { actorOf } from '../actors.ts';
+import { checkedEmail } from '../email.ts';
+import { takeOverAbandoned } from '../members/accept-invitation.ts';
+import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';
+import { insertUser, type NewUser } from '../members/users.ts';
+import { hashPassword } from '../sign-in/passwords.ts';
+import { currentProof, type Proof } from '../sign-in/sessions.ts';
+import type { Claims } from './authorization.ts';
+import { findProvider, roleOf } from './provider.ts';
+
+/**
+ * Creates or updates the member whom an organization's provider has just signed in. The member is found by issuer and subject;
+ * at first by a verified email address. A user of another organization is never linked, because the provider's
+ * administrator would gain access there.
+ * @returns proof for a session.
+ * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or belongs to a user of
+ * another organization, or the user is disabled.
+ */
+export async function joinByCompany(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  { organizationId, issuer, claims }: { organizationId: string; issuer: string; claims: Claims },
+): Promise<Proof> {
+  const account = { organizationId, issuer, subject: claims.sub };
+  const key = { where: { organizationId_issuer_subject: account } };
+  const isKnown = (await deps.db.companyAccount.findUnique(key)) !== null;
+  const newUser = isKnown ? null : await prepareUser(deps, claims);
+  const now = deps.clock.now();
+  return await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const provider = await findProvider(tx, organizationId);
+    if (provider?.issuer !== issuer) throw refused('The settings were just changed. Start again.');
+    const role = roleOf(provider, claims);
+    if (role === null) {
+      throw refused(
+        'Your company account has no role here. Ask the administrator of your company account for one.',
+      );
+    }
+    const known = await tx.companyAccount.findUnique(key);
+    if (known === null && newUser === null) throw refused('Your membership has just ended. Start again.');
+    const userId = known?.userId ?? (await link(tx, { account, user: newUser as NewUser, role }, now));
+    await followRole(tx, { provider, userId, role }, now);
+    return { ...(await currentProof(tx, userId)), companyOf: organizationId };
+  });
+}
+
+/** No one knows the password, so the user signs in with the provider until an operator sets another. */
+async function prepareUser(deps: Pick<Dependencies, 'hashLimiter'>, claims: Claims): Promise<NewUser> {
+  const { email, email_verified: isVerified } = claims;
+  if (typeof email !== 'string' || isVerified !== true) {
+    throw refused('Your company account has no verified email address. Ask its administrator to add one.');
+  }
+  const address = checkedEmail(email);
+  const password = randomBytes(32).toString('base64');
+  const passwordHash = await hashPassword(deps, password, { lane: 'open', of: address });
+  return { id: newId('usr'), email: address, passwordHash };
+}
+
+interface Link {
+  account: { organizationId: string; issuer: string; subject: string };
+  user: NewUser;
+  role: Role;
+}
+
+async function link(tx: DatabaseTransaction, { account, user, role }: Link, now: Date): Promise<string> {
+  const { organizationId } = account;
+  const userId = await memberOf(tx, { organizationId, user, role }, now);
+  await tx.companyAccount.create({ data: { ...account, userId, createdAt: now } });
+  const entry = {
+    organizationId,
+    actor: actorOf({ userId }),
+    action: 'member.linked',
+    target: userId,
+  } as const;
+  await writeAudit(tx, { ...entry, detail: { issuer: account.issuer } }, now);
+  return userId;
+}
+
+/** The member with the address. The lock keeps the user from joining another organization meanwhile. */
+async function memberOf(
+  tx: DatabaseTransaction,
+  { organizationId, user, role }: { organizationId: string; user: NewUser; role: Role },
+  now: Date,
+): Promise<string> {
+  const { email } = user;
+  await tx.$queryRaw`SELECT 1 FROM "user" WHERE email = ${email} FOR UPDATE`;
+  const found = await tx.user.findUnique({ where: { email }, include: { memberships: true } });
+  if (found === null) {
+    await insertUser(tx, user, { organizationId, role, actor: actorOf({ userId: user.id }) }, now);
+    return user.id;
+  }
+  const userId = found.id;
+  const elsewhere = found.memberships.some((membership) => membership.organizationId !== organizationId);
+  if (elsewhere || found.disabledAt !== null) {
+    throw refused('Your email address cannot be used here. Ask the operator of this service.');
+  }
+  if (found.memberships.length === 1) return userId;
+  await takeOverAbandoned(tx, user);
+  await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
+  return userId;
+}
+
+/** The last owner stays one: an organization always keeps an owner. */
+async function followRole(
+  tx: DatabaseTransaction,
+  { provider, userId, role: to }: { provider: IdentityProvider; userId: string; role: Role },
+  now: Date,
+): Promise<void> {
+  const { organizationId } = provider;
+  const { role: from, email } = await readMember(tx, organizationId, userId);
+  const isLastOwner =
+    from === 'owner' && to !== 'owner' && !(await hasAnotherOwner(tx, organizationId, userId));
+  if (from !== to && !isLastOwner) {
+    await applyRole(tx, { organizationId, userId, email, from, to, actor: actorOf({ userId }) }, now);
+  }
+  if (to !== 'owner' && !isLastOwner) return;
+  await tx.identityProvider.update({ where: { organizationId }, data: { ownerSignedInAt: now } });
+}
+
+function refused(message: string): ServiceError {
+  return new ServiceError('insufficient_scope', message);
+}

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import type { Dependencies } from '../../dependencies.ts';
+import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
+import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { lockOrganization } from '../../platform/organization.ts';
+import type { SecretBox } from '../../platform/secrets.ts';
+import { checkEndpointUrl } from '../../webhooks/endpoint-url.ts';
+import { roles } from '../roles.ts';
+
+type Stores = Pick<Dependencies, 'db' | 'clock'>;
+
+const text = z.string().trim().min(1).max(400);
+
+/** What an owner or an operator enters. */
+export const providerSettings = z.strictObject({
+  issuer: text,
+  clientId: text,
+  clientSecret: text,
+  /** The claim of the ID token that decides the role: a text or a list of texts. */
+  roleClaim: text,
+  roles: z
+    .record(text, z.enum(roles))
+    .refine((map) => Object.keys(map).length > 0, 'needs at least one role'),
+});
+export type ProviderSettings = z.infer<typeof providerSettings>;
+
+/** A change of an organization's provider. */
+interface Change {
+  organizationId: string;
+  actor: string;
+}
+
+/**
+ * Stores the provider of an organization. It is enabled, and not enforced until an owner has signed in with these settings.
+ * @throws ServiceError validation_error; not_found for the organization.
+ */
+export async function setProvider(
+  deps: Stores & Pick<Dependencies, 'secrets' | 'settings'>,
+  { organizationId, actor, settings }: Change & { settings: unknown },
+): Promise<void> {
+  const checked = checkSettings(settings, deps.settings.NODE_ENV === 'production');
+  const { issuer, clientId, roleClaim } = checked;
+  const now = deps.clock.now();
+  const columns = {
+    ...{ issuer, clientId, roleClaim, roles: checked.roles, updatedAt: now },
+    ...sealClientSecret(deps.secrets, organizationId, checked.clientSecret),
+    ...{ disabledAt: null, isEnforced: false, ownerSignedInAt: null },
+  };
+  await deps.db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const where = { organizationId };
+    await tx.identityProvider.upsert({ where, create: { ...where, ...columns }, update: columns });
+    const detail = { issuer, clientId, roleClaim, roles: checked.roles };
+    await audit(tx, { organizationId, actor }, 'company_sign_in.set', detail, now);
+  });
+}
+
+function checkSettings(settings: unknown, isProduction: boolean): ProviderSettings {
+  const parsed = providerSettings.safeParse(settings);
+  if (!parsed.success) {
+    const [{ path = [], message = '' } = {}] = parsed.error.issues;
+    throw new ServiceError('validation_error', `${path.join('.') || 'settings'}: ${message}`);
+  }
+  const problem = checkEndpointUrl(parsed.data.issuer, isProduction);
+  if (problem !== null) throw new ServiceError('validation_error', `issuer: ${problem}.`);
+  return parsed.data;
+}
+
+/** Disables the provider; a rule that requires it ends, so that members sign in with their passwords. */
+export async function disableProvider(deps: Stores, change: Change): Promise<void> {
+  const now = deps.clock.now();
+  await changeProvider(deps, change, 'company_sign_in.disabled', { disabledAt: now, isEnforced: false });
+}
+
+/**
+ * Requires of members other than owners that they sign in with the provider, or stops that.
+ * @throws ServiceError validation_error while no owner has signed in with the settings; not_found without a provider.
+ */
+export async function enforceProvider(
+  deps: Stores,
+  { isEnforced, ...change }: Change & { isEnforced: boolean },
+): Promise<void> {
+  const action = isEnforced ? 'company_sign_in.enforced' : 'company_sign_in.optional';
+  await changeProvider(deps, change, action, { isEnforced });
+}
+
+async function changeProvider(
+  { db, clock }: Stores,
+  change: Change,
+  action: AuditAction,
+  data: { isEnforced: boolean; disabledAt?: Date },
+): Promise<void> {
+  const { organizationId } = change;
+  await db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const provider = await findProvider(tx, organizationId);
+    if (provider === null) throw new ServiceError('not_found', 'No company sign-in is set up.');
+    if (data.isEnforced && provider.ownerSignedInAt === null) {
+      const message =
+        'First an owner must sign in with the company account, so that the settings are known to work.';
+      throw new ServiceError('validation_error', message);
+    }
+    await tx.identityProvider.update({ where: { organizationId }, data });
+    await audit(tx, change, action, {}, clock.now());
+  });
+}
+
+/** The enabled provider of an organization, or null. */
+export async function findProvider(
+  db: DatabaseTransaction,
+  organizationId: string,
+): Promise<IdentityProvider | null> {
+  return await db.identityProvider.findUnique({ where: { organizationId, disabledAt: null } });
+}
+
+/** The most powerful role that the claims give; null for none. */
+export function roleOf(
+  { roleClaim, roles: map }: IdentityProvider,
+  claims: Record<string, unknown>,
+): Role | null {
+  const values = [claims[roleClaim]].flat();
+  const given = map as Record<string, Role>;
+  const granted = values.map((value) =>
+    typeof value === 'string' && Object.hasOwn(given, value) ? given[value] : null,
+  );
+  return roles.find((role) => granted.includes(role)) ?? null;
+}
+
+/** @throws SecretUnreadableError for an unknown encryption key. */
+export function openClientSecret(secrets: SecretBox, provider: IdentityProvider): string {
+  const { organizationId, encryptedClientSecret: bytes, encryptionKeyId: keyId } = provider;
+  return secrets.open({ keyId, bytes }, contextOf(organizationId));
+}
+
+function sealClientSecret(secrets: SecretBox, organizationId: string, clientSecret: string) {
+  const { bytes, keyId } = secrets.seal(clientSecret, contextOf(organizationId));
+  return { encryptedClientSecret: bytes, encryptionKeyId: keyId };
+}
+
+function contextOf(organizationId: string): string {
+  return `identity-provider/${organizationId}`;
+}
+
+/**
+ * Encrypts the client secret of every provider with the current encryption key.
+ * @returns how many there are.
+ * @throws SecretUnreadableError when the key of a secret is missing.
+ */
+export async function reencryptClientSecrets({
+  db,
+  secrets,
+}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
+  const ids = await db.identityProvider.findMany({ select: { organizationId: true } });
+  for (const { organizationId } of ids) {
+    await db.$transaction(async (tx) => {
+      await lockOrganization(tx, organizationId);
+      const where = { organizationId };
+      const provider = await tx.identityProvider.findUniqueOrThrow({ where });
+      const data = sealClientSecret(secrets, organizationId, openClientSecret(secrets, provider));
+      await tx.identityProvider.update({ where, data });
+    });
+  }
+  return ids.length;
+}
+
+async function audit(
+  tx: DatabaseTransaction,
+  { organizationId, actor }: Change,
+  action: AuditAction,
+  detail: object,
+  now: Date,
+): Promise<void> {
+  await writeAudit(tx, { organizationId, actor, action, target: organizationId, detail: { ...detail } }, now);
+}

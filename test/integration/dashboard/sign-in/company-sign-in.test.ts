@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
+import { invite } from '#shared/people/members/invitations.ts';
+import { newId } from '#shared/platform/ids.ts';
+import {
+  passThrough,
+  startIdentityProvider,
+  type TestProvider,
+} from '#test/support/company-sign-in/identity-provider.ts';
+import { noteComplaints } from '#test/support/dashboard/browser.ts';
+import { useDashboardBrowser } from '#test/support/dashboard/dashboard-browser.ts';
+import { DashboardVisitor, type Page } from '#test/support/dashboard/dashboard-visitor.ts';
+import { newPerson } from '#test/support/people.ts';
+import { useService } from '#test/support/use-service.ts';
+
+const service = useService({ workers: 0 });
+const startOf = (organizationId: string) => `/dashboard/sign-in/company/${organizationId}`;
+const pagesOf = (organizationId: string) => `/dashboard/${organizationId}/test/refunds`;
+
+let provider: TestProvider;
+beforeAll(async () => {
+  provider = await startIdentityProvider('http://localhost/dashboard/sign-in/company/callback');
+});
+afterAll(() => provider.close());
+
+let organizationId: string;
+beforeEach(async () => {
+  organizationId = await organizationWithProvider();
+  actAs(['support']);
+});
+
+async function organizationWithProvider(): Promise<string> {
+  const { id } = await service.addOrganization('With a provider');
+  await setProvider(service.deps, { organizationId: id, actor: 'test', settings: provider.settings });
+  return id;
+}
+
+/** The account that the provider signs in next. */
+function actAs(
+  groups: string[],
+  account: { sub?: string; email?: string; email_verified?: boolean } = {},
+): void {
+  const sub = newId('usr');
+  provider.account = { sub, email: `${sub}@example.com`, email_verified: true, groups, ...account };
+}
+
+/** Signs in with the provider. @param change alters the address that the service sends the browser to. */
+async function signIn(
+  visitor: DashboardVisitor,
+  at = organizationId,
+  change: (address: string) => string = (address) => address,
+): Promise<Page> {
+  const start = await visitor.get(startOf(at));
+  expect(start.status).toBe(303);
+  const callback = new URL(await passThrough(provider, change(String(start.headers.location))));
+  return await visitor.get(`${callback.pathname}${callback.search}`);
+}
+
+const newVisitor = () => new DashboardVisitor(service);
+const memberByEmail = (email = provider.account.email) =>
+  service.deps.db.membership.findMany({ where: { user: { email } } });
+
+test('creates a member with the mapped role, without a second factor that the organization requires', async () => {
+  await service.deps.db.organization.update({
+    where: { id: organizationId },
+    data: { requiresSecondFactor: true },
+  });
+  const visitor = newVisitor();
+  expect(await signIn(visitor)).toMatchObject({
+    status: 303,
+    headers: { location: `/dashboard/${organizationId}/live` },
+  });
+  expect((await visitor.get(pagesOf(organizationId))).status).toBe(200);
+  const [member, ...others] = await memberByEmail();
+  expect([member?.role, member?.organizationId, others]).toEqual(['operator', organizationId, []]);
+  const audited = await service.deps.db.auditLog.findMany({ where: { organizationId } });
+  expect(audited.map(({ action }) => action)).toEqual(
+    expect.arrayContaining(['user.created', 'member.linked', 'user.signed_in']),
+  );
+});
+
+test('follows the role of the claim at every sign-in, and keeps the last owner', async () => {
+  await signIn(newVisitor());
+  const { sub } = provider.account;
+  actAs(['admins', 'support'], { sub });
+  await signIn(newVisitor());
+  const { userId } = await service.deps.db.companyAccount.findFirstOrThrow({ where: { subject: sub } });
+  const roleNow = async () => (await service.deps.db.membership.findFirstOrThrow({ where: { userId } })).role;
+  expect(await roleNow()).toBe('admin');
+  for (const group of ['owners', 'support']) {
+    actAs([group], { sub });
+    await signIn(newVisitor());
+    expect(await roleNow()).toBe('owner');
+  }
+});
+
+test.each([
+  ['without a role', [], {}, 'no role'],
+  ['whose email address is not verified', ['support'], { email_verified: false }, 'verified email address'],
+])('refuses an account %s', async (_what, groups, account, message) => {
+  actAs(groups, account);
+  const visitor = newVisitor();
+  const refused = await signIn(visitor);
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(message)]);
+  expect(await memberByEmail()).toEqual([]);
+  expect((await visitor.get(pagesOf(organizationId))).status).toBe(303);
+});
+
+describe('refuses a callback', () => {
+  test.each(['state', 'nonce'])('with another %s', async (name) => {
+    const refused = await signIn(newVisitor(), organizationId, (address) => {
+      const changed = new URL(address);
+      changed.searchParams.set(name, 'another');
+      return changed.href;
+    });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
+    expect(await memberByEmail()).toEqual([]);
+  });
+
+  test('that was used before, or comes from another browser', async () => {
+    const visitor = newVisitor();
+    const { headers } = await visitor.get(startOf(organizationId));
+    const { cookie } = visitor;
+    const callback = (await passThrough(provider, String(headers.location))).replace('http://localhost', '');
+    expect((await newVisitor().get(callback)).status).toBe(403);
+    expect((await visitor.get(callback)).status).toBe(303);
+    expect((await visitor.get(callback)).status).toBe(403);
+    const replaying = newVisitor();
+    replaying.takeCookies(cookie);
+    const refused = await replaying.get(callback);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was used before')]);
+  });
+
+  test('once the provider is disabled', async () => {
+    const visitor = newVisitor();
+    const { headers } = await visitor.get(startOf(organizationId));
+    const callback = await passThrough(provider, String(headers.location));
+    await disableProvider(service.deps, { organizationId, actor: 'test' });
+    const refused = await visitor.get(callback.replace('http://localhost', ''));
+    expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('not set up')]);
+    const unknown = await visitor.get(startOf(newId('org')));
+    const disabled = await visitor.get(startOf(organizationId));
+    expect([disabled.status, disabled.text]).toEqual([404, unknown.text]);
+  });
+});
+
+test("never signs in a user of another organization by the provider's word", async () => {
+  const victim = await newPerson(service.deps, service.organization.id, 'owner');
+  actAs(['owners'], { email: victim.email });
+  const attacker = newVisitor();
+  const refused = await signIn(attacker);
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('cannot be used here')]);
+  expect((await attacker.get('/dashboard')).status).toBe(303);
+  expect(await memberByEmail(victim.email)).toHaveLength(1);
+});
+
+test('links a member of the organization, who then can belong to no other', async () => {
+  const member = await newPerson(service.deps, organizationId, 'viewer');
+  actAs(['support'], { email: member.email });
+  const visitor = newVisitor();
+  await signIn(visitor);
+  expect(await memberByEmail()).toMatchObject([{ userId: member.userId, role: 'operator' }]);
+  const elsewhere = { organizationId: service.organization.id, acting: { administration: 'test' } } as const;
+  const { token } = await invite(service.deps, { ...elsewhere, email: member.email, role: 'admin' });
+  const refused = await visitor.post(`/dashboard/invitation/${token}`);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('that one only')]);
+  const other = await organizationWithProvider();
+  expect((await signIn(newVisitor(), other)).status).toBe(403);
+  expect(await memberByEmail()).toHaveLength(1);
+});
+
+test('admits members other than owners only with the provider, once an owner has signed in with it', async () => {
+  const enforce = () => enforceProvider(service.deps, { organizationId, actor: 'test', isEnforced: true });
+  await expect(enforce()).rejects.toThrow('First an owner must sign in');
+  const [owner, member] = await Promise.all(
+    (['owner', 'operator'] as const).map((role) => newPerson(service.deps, organizationId, role)),
+  );
+  actAs(['owners'], { email: owner?.email ?? '' });
+  await signIn(newVisitor());
+  const [byPassword, ownerByPassword, byCompany] = [newVisitor(), newVisitor(), newVisitor()];
+  await byPassword.signIn(member?.email ?? '', member?.password ?? '');
+  await ownerByPassword.signIn(owner?.email ?? '', owner?.password ?? '');
+  expect((await byPassword.get(pagesOf(organizationId))).status).toBe(200);
+  await enforce();
+  expect(await byPassword.get(pagesOf(organizationId))).toMatchObject({
+    status: 303,
+    headers: { location: startOf(organizationId) },
+  });
+  expect((await ownerByPassword.get(pagesOf(organizationId))).status).toBe(200);
+  actAs(['support'], { email: member?.email ?? '' });
+  await signIn(byCompany);
+  expect((await byCompany.get(pagesOf(organizationId))).status).toBe(200);
+});
+
+test('asks for another sign-in with the provider before a sensitive change', async () => {
+  actAs(['owners']);
+  const visitor = newVisitor();
+  await signIn(visitor);
+  const page = `/dashboard/${organizationId}/test/settings/approvals`;
+  await visitor.get(page);
+  const asked = await visitor.post(page, { days: '3' });
+  expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('Sign in again')]);
+  const start = await visitor.get(`${startOf(organizationId)}?confirm=yes`);
+  expect(start.headers.location).toContain('prompt=login');
+  const callback = await passThrough(provider, String(start.headers.location));
+  await visitor.get(callback.replace('http://localhost', ''));
+  await visitor.get(page);
+  expect((await visitor.post(page, { days: '3' })).status).toBe(303);
+});
+
+test('takes no issuer over http or at a private address in production', async () => {
+  const deps = { ...service.deps, settings: { ...service.deps.settings, NODE_ENV: 'production' } };
+  for (const issuer of [provider.issuer, 'https://127.0.0.1', 'https://localhost']) {
+    const settings = { ...provider.settings, issuer };
+    await expect(setProvider(deps, { organizationId, actor: 'test', settings })).rejects.toThrow(
+      'issuer: must',
+    );
+  }
+});
+
+test('lets an owner set up, test and disable the provider, and shows no secret', async () => {
+  const { id } = await service.addOrganization('Sets it up');
+  const owner = await newPerson(service.deps, id, 'owner');
+  const visitor = newVisitor();
+  await visitor.signIn(owner.email, owner.password);
+  const page = `/dashboard/${id}/test/settings/company-sign-in`;
+  await visitor.get(page);
+  const { clientId, clientSecret, roleClaim, issuer } = provider.settings;
+  const form = { issuer, clientId, clientSecret, roleClaim, owner: 'owners', operator: 'support, helpers' };
+  expect((await visitor.post(page, { ...form, owner: '', operator: '' })).status).toBe(400);
+  expect((await visitor.post(page, form)).status).toBe(303);
+  const shown = await visitor.get(page);
+  expect(shown.text).toContain('helpers, support');
+  expect(shown.text).not.toContain(clientSecret);
+  expect((await visitor.post(`${page}/test`)).headers.location).toContain('connection-works');
+  const refused = await visitor.post(`${page}/rule`, { rule: 'required' });
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('First an owner')]);
+  expect((await signIn(newVisitor(), id)).status).toBe(303);
+  await visitor.post(`${page}/rule`, { rule: 'disabled' });
+  expect((await newVisitor().get(startOf(id))).status).toBe(404);
+});
+
+describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
+  const browser = useDashboardBrowser(service);
+
+  test('a member signs in through the provider and opens the page that was asked for', async () => {
+    const local = await startIdentityProvider(`${browser.origin}/dashboard/sign-in/company/callback`);
+    onTestFinished(() => local.close());
+    await setProvider(service.deps, { organizationId, actor: 'test', settings: local.settings });
+    local.account = { ...provider.account };
+    const page = await browser.open();
+    const complaints = noteComplaints(page);
+    await page.goto(pagesOf(organizationId));
+    await page.getByRole('link', { name: "Sign in with your company's account" }).click();
+    await page.waitForURL(`**${pagesOf(organizationId)}`);
+    await page.getByText(local.account.email).waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
