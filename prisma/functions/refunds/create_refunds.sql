@@ -62,12 +62,13 @@ BEGIN
         concat_ws('/', 'key', asked.organization_id, asked.environment, asked.idempotency_key), 0)) THEN
         outcome := 'locked'; RETURN NEXT; CONTINUE;
       END IF;
+      -- The owner is compared as no index can, so that only the index of the key can be read.
       SELECT * INTO made FROM refund AS r
-      WHERE r.organization_id = asked.organization_id AND r.environment = asked.environment
+      WHERE r.organization_id IS NOT DISTINCT FROM asked.organization_id AND r.environment IS NOT DISTINCT FROM asked.environment
         AND r.idempotency_key = asked.idempotency_key;
       IF made.id IS NULL AND EXISTS (
         SELECT FROM refund AS r
-        WHERE r.organization_id = asked.organization_id AND r.environment = asked.environment
+        WHERE r.organization_id IS NOT DISTINCT FROM asked.organization_id AND r.environment IS NOT DISTINCT FROM asked.environment
           AND r.cancel_key = asked.idempotency_key) THEN
         outcome := 'reused'; RETURN NEXT; CONTINUE;
       END IF;

@@ -11,6 +11,7 @@ import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
 import { initialStatus } from '../model/states.ts';
+import { comparedOwnerSql } from '../queries/refund-filter.ts';
 import {
   balanceProblem,
   type Decision,
@@ -196,16 +197,16 @@ export async function findByKey(
   { db }: Pick<Dependencies, 'db'>,
   request: RefundRequest,
 ): Promise<CreatedRefund | null> {
-  const { organizationId, environment, idempotency } = request;
+  const { idempotency } = request;
   if (idempotency === null) return null;
   const key = requestDigestOf(request, idempotency.key);
   // Two lookups, each by its own unique index.
   const [row] = await db.$queryRaw<{ refund: RowJson }[]>`
     SELECT to_json(r) AS refund FROM refund AS r
-    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND idempotency_key = ${key}
+    WHERE ${comparedOwnerSql(request)} AND idempotency_key = ${key}
     UNION ALL
     SELECT to_json(r) FROM refund AS r
-    WHERE organization_id = ${organizationId} AND environment = ${environment}::environment AND cancel_key = ${key}`;
+    WHERE ${comparedOwnerSql(request)} AND cancel_key = ${key}`;
   if (row === undefined) return null;
   const refund = refundFrom(row.refund);
   if (refund.idempotencyKey !== key) throw keyReused();

@@ -176,8 +176,8 @@ describe('an idempotency key', () => {
   const bound = { idempotency_key: 'bound', fingerprint };
 
   test.for([
-    ['made', bound, 'refund_idempotency_key'],
-    ['cancelled', { cancel_key: 'bound' }, 'refund_cancel_key'],
+    ['made', bound, 'refund_by_idempotency_key'],
+    ['cancelled', { cancel_key: 'bound' }, 'refund_by_cancel_key'],
   ] as const)(
     'has %s one refund of its organization and environment at most',
     async ([, key, constraint]) => {

@@ -138,6 +138,13 @@ export function stepsOf(
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
     },
     'a payment with its refunds': get('/v1/payments/:payment'),
+    'a batch': async () => {
+      const rows = [{ transactionId, amount: 1, reason: 'other' }];
+      const { body } = await service.call('POST', '/v1/refund-batches', { body: { rows } });
+      await advanceOneBatch(deps);
+      for (const of of ['', `/${body.data.id}`, `/${body.data.id}/results`])
+        await get(`/v1/refund-batches${of}`)();
+    },
     'a replay': {
       // 100 refunds, those of the day before them, and the others of their payments.
       rows: 2_000,
@@ -341,13 +348,6 @@ export function stepsOf(
         void leased.push(...(await claim(5)).flat());
       await createDeliveries(deps, { startUpTo }, new AbortController().signal);
       expect(leased).not.toEqual([]);
-    },
-    'a batch': async () => {
-      const rows = [{ transactionId, amount: 1, reason: 'other' }];
-      const { body } = await service.call('POST', '/v1/refund-batches', { body: { rows } });
-      await advanceOneBatch(deps);
-      for (const of of ['', `/${body.data.id}`, `/${body.data.id}/results`])
-        await get(`/v1/refund-batches${of}`)();
     },
     'due deliveries': async () => {
       const due = await claimDue(db, null, 500);
