@@ -20,6 +20,7 @@ const question = "Confirm that it's you";
 const exceptions: Record<string, string> = {
   '/settings/accounts/:processor/test': 'it changes nothing',
   '/policies/replay': 'it changes nothing',
+  '/settings/company-sign-in/test': 'it changes nothing',
 };
 
 let owner: DashboardMember;
