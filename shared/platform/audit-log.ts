@@ -11,6 +11,7 @@ export const auditActions = {
   'refund.resolved': 'Resolved refund',
   'refund.flag_dismissed': 'Dismissed flag of refund',
   'refund.rechecked': 'Rechecked refund',
+  'refund.note_added': 'Added note to refund',
   'refund.erased': 'Erased personal data of refund',
   'refund_batch.created': 'Created refund batch',
   'refund_batch.paused': 'Paused refund batch',

@@ -8,7 +8,7 @@ export interface ConfirmProps {
   /** The label of both buttons: the one that opens the dialog and the one that confirms. */
   action: string;
   title: string;
-  kind: 'primary' | 'danger';
+  kind?: 'primary' | 'danger';
   /** The key that opens it. */
   shortcut?: string | undefined;
   context: Context;

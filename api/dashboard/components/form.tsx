@@ -153,15 +153,23 @@ export function TextField({ form = emptyForm, name, label, hint, type = 'text', 
   );
 }
 
-/** An input for a JSON object. */
-export function JsonField({ form: { body, problems } = emptyForm, name, label, hint }: NamedFieldProps) {
+type TextAreaFieldProps = NamedFieldProps & Pick<TextFieldProps, 'required' | 'maxLength' | 'spellcheck'>;
+
+/** An input for several lines. */
+export function TextAreaField(props: TextAreaFieldProps & { class?: string }) {
+  const { form: { body, problems } = emptyForm, name, label, hint, ...input } = props;
   return (
     <Field name={name} label={label} hint={hint} problem={problems[name]}>
-      <textarea {...inputProps(name, problems[name])} class="mono" spellcheck={false} rows={3}>
+      <textarea {...inputProps(name, problems[name])} rows={3} {...input}>
         {entered(body, name)}
       </textarea>
     </Field>
   );
+}
+
+/** An input for a JSON object. */
+export function JsonField(props: NamedFieldProps) {
+  return <TextAreaField {...props} class="mono" spellcheck={false} />;
 }
 
 interface SelectFieldProps extends NamedFieldProps {

@@ -11,6 +11,7 @@ const messages = {
   rechecked: 'Recheck requested. This page updates automatically.',
   resolved: 'Refund resolved.',
   dismissed: 'Flag dismissed.',
+  noted: 'Note added.',
   'batch-created': 'Batch created. This page updates automatically.',
   'batch-repeated': 'This file was uploaded before. This is its batch; nothing was created again.',
   'batch-paused': 'Batch paused. Refunds that were created go on.',

@@ -24,12 +24,17 @@ export function paymentPage(scope: Api, deps: ApiDependencies): void {
     const context = contextOf(request);
     const { data: transactionId } = transactionIdSchema.safeParse((request.params as { id: string }).id);
     if (transactionId === undefined) throw pageNotFound();
+    const processor = await processorOnRecord(deps, context, transactionId);
     try {
-      const processor = await processorOnRecord(deps, context, transactionId);
       const payment = await viewPayment(deps, { ...context.owner, transactionId, processor });
       return sendPage(reply, <PaymentPage context={context} payment={payment} />);
     } catch (error) {
-      return unreadable(request, reply, context, error);
+      const refunds = `${context.base}/refunds?q=${encodeURIComponent(transactionId)}`;
+      return unreadable(request, reply, {
+        context,
+        error,
+        refunds: processor === undefined ? null : refunds,
+      });
     }
   });
 }
@@ -48,20 +53,30 @@ async function processorOnRecord(
   return known.length === 1 ? known[0]?.processor : undefined;
 }
 
-/** Nothing is on record of the payment, and its processor did not show it. @throws what is no answer about the payment. */
+interface Unread {
+  context: Context;
+  error: unknown;
+  /** The list of the refunds that are on record of it; null without any. */
+  refunds: string | null;
+}
+
+/** The payment's amount is not on record, and its processor did not show it. @throws what is no answer about the payment. */
 function unreadable(
   request: FastifyRequest,
   reply: FastifyReply,
-  context: Context,
-  error: unknown,
+  { context, error, refunds }: Unread,
 ): FastifyReply {
   if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
   const isMissing = error.code === 'not_found';
+  const title = refunds === null ? 'Nothing is on record of it' : 'Its amount is not known yet';
+  const message =
+    refunds === null ? error.message : 'Its refunds are on record. Its processor did not show it.';
   return sendPage(
     reply.code(error.status),
     <Frame context={context} title={isMissing ? 'Payment not found' : 'Payment not read'} section="refunds">
-      <Empty title={isMissing ? `No ${context.environment} account has it` : 'Nothing is on record of it'}>
-        <p>{isMissing ? 'Check the ID, and whether you are in test or live.' : error.message}</p>
+      <Empty title={isMissing ? `No ${context.environment} account has it` : title}>
+        <p>{isMissing ? 'Check the ID, and whether you are in test or live.' : message}</p>
+        {refunds === null ? null : <ButtonLink to={refunds}>Its refunds</ButtonLink>}
         <ButtonLink to={request.url}>Try again</ButtonLink>
       </Empty>
     </Frame>,

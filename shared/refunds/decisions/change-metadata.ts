@@ -1,20 +1,16 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '../../dependencies.ts';
-import { lockPaymentOf } from '../../payments/payment.ts';
-import { type DatabaseTransaction, isUniqueViolation, type Refund } from '../../platform/database.ts';
+import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import { moveMetadata } from '../lifecycle/move.ts';
-import { lockWork } from '../lifecycle/work.ts';
 import { checkMetadata } from '../model/metadata.ts';
+import { changeUnerased } from './change-unerased.ts';
 
 /** Keys of the first level with their new values; null removes a key. */
 export type MetadataPatch = Readonly<Record<string, unknown>>;
 
 type Metadata = Record<string, unknown>;
-
-/** How often a worker may write to the timeline at the same moment. */
-const maxTries = 5;
 
 /**
  * Merges metadata into a refund's own, in any status. The timeline gets the keys that changed, and no value, so that what is
@@ -25,33 +21,22 @@ const maxTries = 5;
  * erased, which must not come back.
  */
 export async function changeMetadata(
-  { db }: Pick<Dependencies, 'db'>,
+  deps: Pick<Dependencies, 'db'>,
   refund: Pick<Refund, 'id'>,
   patch: MetadataPatch,
   actor: string,
 ): Promise<Refund> {
-  for (let tried = 1; ; tried += 1) {
-    try {
-      return await db.$transaction((tx) => change(tx, refund, patch, actor));
-    } catch (error) {
-      // A worker that reviews a finished refund may have taken the next number of the timeline.
-      if (tried === maxTries || !isUniqueViolation(error)) throw error;
-    }
-  }
+  return await changeUnerased(deps, refund, 'metadata: cannot be changed', (tx, current) =>
+    change(tx, current, patch, actor),
+  );
 }
 
 async function change(
   tx: DatabaseTransaction,
-  { id }: Pick<Refund, 'id'>,
+  refund: Refund,
   patch: MetadataPatch,
   actor: string,
 ): Promise<Refund> {
-  await lockPaymentOf(tx, { id });
-  await lockWork(tx, { id });
-  // An erasure locks this row alone.
-  await tx.$queryRaw`SELECT FROM refund WHERE id = ${id} FOR NO KEY UPDATE`;
-  const refund = await tx.refund.findUniqueOrThrow({ where: { id } });
-  await refuseErased(tx, refund);
   const current = refund.metadata as Metadata | null;
   const merged = mergeMetadata(current, patch);
   const problem = checkMetadata(merged);
@@ -61,20 +46,6 @@ async function change(
   // `message` is erased with the other words of a timeline; see prisma/migrations/20261124160000_timeline.
   const entry = { type: 'metadata.changed', actor, detail: { message: redact(changes) } } as const;
   return await moveMetadata(tx, refund, merged, entry);
-}
-
-async function refuseErased(
-  tx: DatabaseTransaction,
-  { id, organizationId }: Pick<Refund, 'id' | 'organizationId'>,
-): Promise<void> {
-  const erasures = await tx.auditLog.count({
-    where: { organizationId, target: id, action: 'refund.erased' },
-  });
-  if (erasures === 0) return;
-  throw new ServiceError(
-    'validation_error',
-    'metadata: cannot be changed, because the personal data of this refund was erased.',
-  );
 }
 
 /** Pure. Keys that only the prototype of an object should have stay keys, and are refused by `checkMetadata`. */

@@ -31,6 +31,7 @@ export type RefundEventType =
   | 'review.agreed'
   | 'review.flagged'
   | 'metadata.changed'
+  | 'note.added'
   | 'flag.dismissed'
   | 'reconciliation.flagged'
   | 'recovery.put_back';

@@ -96,7 +96,18 @@ async function paymentOf(
   const known = payment ?? asKnown(stored.payment);
   if (known !== null) return known;
   if (found.kind === 'not-found') throw paymentNotFound();
-  throw readProblem(processor, found) ?? unreachable(processor, found);
+  const problem = readProblem(processor, found);
+  if (problem !== null) throw problem;
+  throw stored.payment === null ? unreachable(processor, found) : notReadYet(processor, question);
+}
+
+/** 503: the payment has refunds, and its processor has been unreachable since the first of them. */
+function notReadYet(processor: string, { transactionId }: PaymentQuestion): ServiceError {
+  return new ServiceError(
+    'service_unavailable',
+    `The payment is on record, but its amount is not known yet, because ${processor} could not be reached. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=${transactionId}.`,
+    { retryAfterSeconds: 5 },
+  );
 }
 
 function paymentNotFound(): ServiceError {

@@ -66,6 +66,7 @@ const table: Record<string, Access> = {
   [`POST ${base}/refunds/:id/reject`]: 'operator',
   [`POST ${base}/refunds/:id/recheck`]: 'operator',
   [`POST ${base}/refunds/:id/resolve`]: 'operator',
+  [`POST ${base}/refunds/:id/note`]: 'operator',
   [`GET ${base}/batches`]: 'viewer',
   [`POST ${base}/batches`]: 'operator',
   [`GET ${base}/batches/:id`]: 'viewer',

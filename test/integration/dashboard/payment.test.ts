@@ -47,5 +47,10 @@ test.each(['stripe', 'braintree'])(
     expect(nothing.status).toBe(503);
     expect(nothing.text).toContain('Nothing is on record of it');
     expect(nothing.text).not.toMatch(/not found/i);
+    await createdRefund(service, processor, { transactionId: unknown });
+    const unread = await pageFor('operator', `/payments/${unknown}`);
+    expect(unread.status).toBe(503);
+    expect(unread.text).toContain('Its amount is not known yet');
+    expect(unread.text).toContain(`href="${base}/refunds?q=${unknown}"`);
   },
 );

@@ -98,6 +98,10 @@ test('while the processor is down shows what is on record, with its age, and ref
   const asChecked = await service.call('POST', '/v1/policies/check', check);
   expect([status, refused]).toEqual([asChecked.status, asChecked.body]);
   expect(refused.error.code).toBe('service_unavailable');
+  await create(check.body.transactionId, 1_000);
+  const { body: unread } = await view(check.body.transactionId);
+  expect(unread.error.code).toBe('service_unavailable');
+  expect(unread.error.message).toMatch(/is on record, but its amount is not known yet.*transactionId=ch_/);
 });
 
 test('shows the newest refunds of a payment that has more than fit', async () => {

@@ -15,7 +15,7 @@ test.each<[refund: object, words: string | null]>([
   ],
   [
     { status: 'processing', work: { ...work, retryingSince: now } },
-    'Next attempt in 12 s, because Stripe did not answer.',
+    'Next attempt in 12 s, because the last request to Stripe got no result.',
   ],
   [
     {
@@ -30,7 +30,7 @@ test.each<[refund: object, words: string | null]>([
   ],
   [
     { status: 'processing', work: { ...work, unknownSince: now, retryingSince: now, dueAt: now } },
-    'Sent, and Stripe may have it. Next lookup now, because Stripe did not answer.',
+    'Sent, and Stripe may have it. Next lookup now, because the last request to Stripe got no result.',
   ],
   [
     { status: 'processing', work: { ...work, unknownSince: now, dueAt: null } },

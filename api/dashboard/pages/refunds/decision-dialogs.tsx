@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { holdInWords } from '#shared/policies/explain.ts';
+import { maxNoteLength } from '#shared/refunds/decisions/add-note.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
@@ -8,7 +9,7 @@ import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { heldUntilOf, type RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Submit } from '../../components/button.tsx';
 import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';
-import { CsrfField, type FormState, TextField } from '../../components/form.tsx';
+import { CsrfField, type FormState, TextAreaField, TextField } from '../../components/form.tsx';
 import { Amount } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
@@ -16,7 +17,7 @@ import { processorWord } from '../../words/words.ts';
 
 /** A decision that could not be carried out as it was entered; its dialog is shown again. */
 export interface UnfinishedDecision extends FormState {
-  dialog: 'reject' | 'resolve';
+  dialog: 'reject' | 'resolve' | 'note';
   /** True when `force` would carry it out. */
   forceable: boolean;
 }
@@ -30,7 +31,7 @@ interface DecisionsProps {
   now: Date;
 }
 
-/** The decisions that are possible in the refund's state; viewers have none. */
+/** The decisions that are possible in the refund's state, and a note in any; viewers have none. */
 export function Decisions({ context, refund, unfinished, approvalRefusal, now }: DecisionsProps) {
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
@@ -49,6 +50,7 @@ export function Decisions({ context, refund, unfinished, approvalRefusal, now }:
       {isCancellable ? heldUntilOf(refund, now) === null ? <Cancel {...props} /> : <Undo {...props} /> : null}
       {isFlagged && !isPending ? <Recheck {...props} /> : null}
       {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
+      <Note {...props} submitted={formOf('note')} />
     </>
   );
 }
@@ -182,6 +184,22 @@ function Resolve({ submitted, ...props }: DialogWithFieldsProps) {
           may get no money or be paid twice.
         </label>
       ) : null}
+    </Dialog>
+  );
+}
+
+/** Adds a note to the timeline. */
+function Note({ submitted, ...props }: DialogWithFieldsProps) {
+  return (
+    <Dialog {...props} id="note" action="Add note" title="Add a note" form={submitted}>
+      <TextAreaField
+        form={submitted}
+        name="note"
+        label="Note"
+        hint="Members of the organization see it in the timeline. It can't be changed or deleted."
+        required
+        maxLength={maxNoteLength}
+      />
     </Dialog>
   );
 }

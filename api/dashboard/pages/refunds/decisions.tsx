@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { addNote } from '#shared/refunds/decisions/add-note.ts';
 import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import {
@@ -46,7 +47,7 @@ type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
 
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
-const decisions = { approve, reject, cancel, recheck, resolve } satisfies Record<string, Decide>;
+const decisions = { approve, reject, cancel, recheck, resolve, note } satisfies Record<string, Decide>;
 
 /** Those that move money, or settle what has become of it. */
 const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);
@@ -168,6 +169,18 @@ async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest)
 async function recheck(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
   if (await recheckRefund(deps, refund, actor)) return { kind: 'done', word: 'rechecked' };
   return tooLate('The refund awaits approval and has never been sent to its processor.');
+}
+
+async function note(
+  deps: ApiDependencies,
+  { refund, actor, body }: DecisionRequest,
+): Promise<DecisionResult> {
+  try {
+    await addNote(deps, refund, actor, entered(body, 'note'));
+    return { kind: 'done', word: 'noted' };
+  } catch (error) {
+    return unfinished('note', body, problemsOf(error, ['note']));
+  }
 }
 
 const resolutionSchema = z.object({

@@ -48,15 +48,18 @@ function whileProcessing(
     : `It is sent to ${name} as soon as a worker is free.`;
 }
 
-/** True while the last call to the processor has got no answer. */
+/** True while the last call to the processor has got no result. */
 function isUnanswered(work: RefundWork | null): boolean {
   return work !== null && work.retryingSince !== null;
 }
 
-/** "Next attempt in 12 s, because Stripe did not answer." */
+/** "Next attempt in 12 s, because the last request to Stripe got no result." That may as well be a rate limit. */
 function timed(what: string, work: RefundWork | null, name: string, now: Date): string {
   if (work?.dueAt == null) return 'Nothing happens until the flag is resolved.';
   const waitMs = work.dueAt.getTime() - now.getTime();
-  const why = isUnanswered(work) && work.flagReason === null ? `, because ${name} did not answer` : '';
+  const why =
+    isUnanswered(work) && work.flagReason === null
+      ? `, because the last request to ${name} got no result`
+      : '';
   return `${what} ${waitMs < 1_000 ? 'now' : `in ${inTime(waitMs)}`}${why}.`;
 }

@@ -172,6 +172,7 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
   'review.agreed': { title: 'Rechecked: the processor agrees', tone: 'good' },
   'review.flagged': { title: 'Flagged: the processor disagrees', tone: 'bad' },
   'metadata.changed': { title: 'Metadata changed', tone: 'quiet' },
+  'note.added': { title: 'Note', tone: 'quiet' },
   'flag.dismissed': { title: 'Flag dismissed', tone: 'good' },
   'reconciliation.flagged': { title: 'Flagged by reconciliation', tone: 'bad' },
   'recovery.put_back': { title: 'Put back on record after a restore', tone: 'warn' },
@@ -224,8 +225,14 @@ function eventFacts(
   return facts;
 }
 
+/** How the `message` of events is labelled that is not the processor's. */
+const messageLabels: Partial<Record<RefundEventType, string>> = {
+  'metadata.changed': 'Keys',
+  'note.added': 'Text',
+};
+
 function labelOf(type: string, name: string): string | undefined {
-  return type === ('metadata.changed' satisfies RefundEventType) ? 'Keys' : factLabels[name];
+  return (name === 'message' && messageLabels[type as RefundEventType]) || factLabels[name];
 }
 
 function flagSummary({ reason, facts }: Flag, processor: string): string {

@@ -1,8 +1,11 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '#shared/platform/database.ts';
+import { addNote } from '#shared/refunds/decisions/add-note.ts';
+import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { newCanary } from '#test/support/http/canaries.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
@@ -57,9 +60,9 @@ async function pendingRefund(): Promise<Refund> {
   return refund;
 }
 
-/** The buttons that open a dialog, by the dialog's id. */
+/** The buttons that open a dialog, by the dialog's id; operators always have that of a note. */
 const offered = (text: string) =>
-  new Set([...text.matchAll(/commandfor="(?!search)(\w+)"(?! command="close")/g)].map(([, id]) => id));
+  new Set([...text.matchAll(/commandfor="(?!search|note)(\w+)"(?! command="close")/g)].map(([, id]) => id));
 
 const byPerson = () => ({ actor: `user:${person.userId}` });
 
@@ -235,12 +238,64 @@ describe('a flagged refund', () => {
   });
 });
 
+describe('a note', () => {
+  const customer = newCanary('a customer');
+  const note = `<b>${customer.text}</b>\r\ncalled about 4242 4242 4242 4242`;
+  const feed = async () => (await service.call('GET', '/v1/events?limit=100')).body.data;
+
+  test('is shown in the timeline as text, and changes neither the refund nor the feed', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    const before = await feed();
+    await expectDone(refund, 'note', { note }, 'noted');
+    const { text } = await viewer.visitor.get(pageOf(refund));
+    expect(text).toContain(`&lt;b>${customer.text}&lt;/b>\ncalled about [digits redacted]`);
+    expect(text).toContain(person.email);
+    expect(await rowOf(service, refund.id)).toEqual(refund);
+    expect(await feed()).toEqual(before);
+    expect(before).toContainEqual(expect.objectContaining({ type: 'refund.created' }));
+    const [audit] = await auditOf(service, refund.id);
+    expect(audit).toMatchObject({ action: 'refund.note_added', ...byPerson() });
+    expect(JSON.stringify(audit)).not.toContain(customer.text);
+  });
+
+  test('is erased with the personal data of its refund, and none is added afterwards', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    await decide(refund, 'note', { note });
+    const erase = { organizationId: refund.organizationId, refundIds: [refund.id], actor: 'cli:ada' };
+    await eraseRefunds({ db: service.ownerDb, clock: service.deps.clock }, erase);
+    const { status, text } = await decide(refund, 'note', { note: 'Again' });
+    expect(status).toBe(400);
+    expect(text).toContain('Cannot be added, because the personal data of this refund was erased.');
+    expect(text).not.toContain(customer.text);
+  });
+
+  test.each([
+    ['empty', ' \n'],
+    ['too long', 'x'.repeat(1_001)],
+    ['not printable', 'a\u0007b'],
+  ])('is refused when it is %s', async (_what, refused) => {
+    const { status, text } = await decide(await createdRefund(service, 'stripe'), 'note', { note: refused });
+    expect(status).toBe(400);
+    expect(text).toContain('id="note-problem">Must be 1 to 1000 printable characters.');
+  });
+
+  test('is kept, however many are added at once', async () => {
+    const refund = await createdRefund(service, 'stripe');
+    const notes = Array.from({ length: 8 }, (_, number) => `Note ${number}`);
+    await Promise.all(notes.map((text) => addNote(service.deps, refund, 'cli:ada', text)));
+    const events = await service.deps.db.refundEvent.findMany({
+      where: { refundId: refund.id, type: 'note.added' },
+    });
+    expect(events.map(({ detail }) => (detail as { message: string }).message).toSorted()).toEqual(notes);
+  });
+});
+
 // Roles, tokens and foreign organizations are covered for every route by access.test.ts.
-test.each(['approve', 'reject', 'cancel', 'recheck', 'resolve'])(
+test.each(['approve', 'reject', 'cancel', 'recheck', 'resolve', 'note'])(
   'a refund of another environment or organization, and an unknown one, is not found: %s',
   async (decision) => {
     const refund = await pendingRefund();
-    const fields = { rejectReason: 'No', end: 'dismiss', resolveReason: 'No' };
+    const fields = { rejectReason: 'No', end: 'dismiss', resolveReason: 'No', note: 'No' };
     const { id: organizationId } = await service.addOrganization('Others');
     const { visitor } = await signInMember(service, 'owner', organizationId);
     const url = pageOf(refund);
@@ -259,4 +314,5 @@ test('no decision is offered to a viewer', async () => {
   const text = await textOf(await pendingRefund(), viewer);
   expect(text).toContain('Awaiting approval by an operator');
   expect(offered(text)).toEqual(new Set());
+  expect(text).not.toContain('Add note');
 });
