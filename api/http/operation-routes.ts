@@ -94,7 +94,7 @@ export async function requireScope(db: Database, key: ApiKey, required: ApiKeySc
   if (key.stoppedAt !== null) {
     throw new ServiceError(
       'insufficient_scope',
-      'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
+      'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed in the dashboard or through the API.',
     );
   }
   if (key.scopes.includes(required)) return await requirePersonBehind(db, key, required);

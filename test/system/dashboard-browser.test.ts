@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { policySchema } from '#shared/policies/policy.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
@@ -134,6 +135,32 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await secret.getByRole('status').getByText('Selected. Press Ctrl+C to copy.').waitFor();
     const selected = await page.evaluate(() => getSelection()?.toString());
     expect(selected).toBe(await secret.locator('code').textContent());
+  });
+
+  test('stops an agent, whose next request is refused, and resumes it', async () => {
+    const { organization } = service;
+    const agent = await createApiKey(service.deps, {
+      ...{ organizationId: organization.id, environment: 'test', actor: 'test', name: 'Support agent' },
+      agentLimits: { currency: 'usd', maxPerDay: 10_000n },
+    });
+    const body = { transactionId: await newPayment(service), amount: 1_250, reason: 'other' };
+    const { plaintext: key } = agent;
+    expect(await service.call('POST', '/v1/refunds', { key, body })).toMatchObject({ status: 200 });
+    const page = await pageOf(await addPerson(service, 'admin'), '/agents');
+    const complaints = noteComplaints(page);
+    const row = page.getByRole('row', { name: 'Support agent' });
+    await row.getByText('12.50 USD of 100.00 USD in 24 hours').waitFor();
+    await row.getByRole('button', { name: 'Stop', exact: true }).click();
+    await confirm(page, 'Stop');
+    await page.getByText('Agent stopped.').waitFor();
+    await row.getByText('Stopped', { exact: true }).waitFor();
+    expect(await service.call('GET', '/v1/refunds', { key })).toMatchObject({ status: 403 });
+    await press(page, 'Resume');
+    await page.getByText('Agent resumed.').waitFor();
+    expect(await service.call('GET', '/v1/refunds', { key })).toMatchObject({ status: 200 });
+    await row.getByRole('link', { name: 'Refunds' }).click();
+    await page.getByText('1 refund', { exact: true }).waitFor();
+    expect(complaints).toEqual([]);
   });
 
   test('decides ten approvals in a row by keyboard with one confirmation', async () => {

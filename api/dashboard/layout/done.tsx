@@ -20,6 +20,8 @@ const messages = {
   'approvals-saved': 'Settings saved.',
   'sign-in-saved': 'Settings saved.',
   'connection-works': 'The provider answers.',
+  'agent-stopped': 'Agent stopped. Requests with its key are refused.',
+  'agent-resumed': 'Agent resumed.',
   'key-revoked': 'API key revoked. Requests with it now fail.',
   'keys-revoked':
     'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',

@@ -26,8 +26,17 @@ const sections = {
   attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
   batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
+  agents: { label: 'Agents', path: '/agents', icon: 'copilot', group: 'Developers' },
+  'api-keys': { label: 'API keys', path: '/settings/api-keys', icon: 'key', group: 'Developers' },
   webhooks: { label: 'Webhooks', path: '/webhooks', icon: 'webhook', role: 'operator', group: 'Developers' },
   health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator', group: 'Operations' },
+  activity: {
+    label: 'Activity',
+    path: '/settings/audit-log',
+    icon: 'history',
+    role: 'admin',
+    group: 'Organization',
+  },
   settings: { label: 'Settings', path: '/settings', icon: 'gear', group: 'Organization' },
 } as const satisfies Record<string, Entry>;
 

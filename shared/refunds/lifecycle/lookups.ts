@@ -78,6 +78,13 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
   );
 }
 
+/** What the refunds of the key `asked.api_key_id` of the last 24 hours come to in `asked.currency`. */
+export const takenInLastDaySql = `(
+  SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
+  WHERE r.requester = requester_of('key:' || asked.api_key_id)
+    AND r.created_at > (SELECT service_time() - interval '24 hours')
+    AND r.api_key_id = asked.api_key_id AND r.currency = asked.currency AND r.status IN ('pending', 'processing', 'completed'))`;
+
 async function readPayments(
   reads: Reads,
   keys: readonly string[],
@@ -87,12 +94,7 @@ async function readPayments(
     `SELECT service_time() AS now, p.id, p.organization_id AS "organizationId", p.environment, p.processor, p.amount, p.currency,
        p.charged_at AS "chargedAt", p.refunded_outside AS "refundedOutside", p.reserved, p.fetched_at AS "fetchedAt",
        p.stale_since AS "staleSince", p.created_at AS "createdAt", asked.position::int,
-       CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE (
-         SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
-         WHERE r.requester = requester_of('key:' || asked.api_key_id)
-           AND r.created_at > (SELECT service_time() - interval '24 hours')
-           AND r.api_key_id = asked.api_key_id AND r.currency = asked.currency AND r.status IN ('pending', 'processing', 'completed')
-       ) END AS "takenByKeyInLastDay"
+       CASE WHEN asked.api_key_id IS NULL THEN 0 ELSE ${takenInLastDaySql} END AS "takenByKeyInLastDay"
      FROM unnest($1::text[], $2::environment[], $3::text[], $4::text[], $5::text[], $6::text[]) WITH ORDINALITY
        AS asked(organization_id, environment, processor, transaction_id, api_key_id, currency, position)
      LEFT JOIN payment_name AS named ON named.organization_id = asked.organization_id AND named.environment = asked.environment

@@ -14,6 +14,8 @@ export interface RefundFilter {
   /** The id of the payment that the request named. */
   transactionId?: string | undefined;
   initiatedBy?: InitiatedBy | undefined;
+  /** The id of the API key that requested it. */
+  apiKeyId?: string | undefined;
   reason?: RefundReason | undefined;
   /** As stored with a refund that failed. */
   failureCode?: string | undefined;
@@ -57,16 +59,17 @@ function outcomeUnknownSql(owner: RefundOwner): Prisma.Sql {
 export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
   check(filter);
   const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
-  const { failureCode, createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
+  const { apiKeyId, failureCode, createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
   const q = filter.q?.trim() ?? '';
-  const isByIds = transactionId !== undefined || needsAttention || filter.outcomeUnknown || q !== '';
+  const isById = (transactionId ?? apiKeyId) !== undefined || q !== '';
   return Prisma.join(
     [
-      isByIds ? comparedOwnerSql(owner) : ownerSql(owner),
+      isById || needsAttention || filter.outcomeUnknown ? comparedOwnerSql(owner) : ownerSql(owner),
       statuses.length > 0 && statusSql(statuses),
       processor !== undefined && inOrderSql(Prisma.sql`processor = ${processor}`),
       transactionId !== undefined && requestedForSql(owner, transactionId),
       initiatedBy !== undefined && inOrderSql(Prisma.sql`initiated_by = ${initiatedBy}::initiated_by`),
+      apiKeyId !== undefined && requestedBySql(apiKeyId),
       reason !== undefined && inOrderSql(Prisma.sql`reason = ${reason}::refund_reason`),
       failureCode !== undefined && inOrderSql(Prisma.sql`failure_code = ${failureCode}`),
       currency !== undefined && inOrderSql(Prisma.sql`currency = ${currency}`),
@@ -121,6 +124,12 @@ const literals: Readonly<Record<RefundStatus, Prisma.Sql>> = {
 function requestedForSql(owner: RefundOwner, transactionId: string): Prisma.Sql {
   const ofPayment = idsOfPaymentSql(owner, transactionId);
   return Prisma.sql`id = ANY (ARRAY(${ofPayment})) AND transaction_id = ${transactionId}`;
+}
+
+/** Read in the order of the requester's index, which is that of the list. */
+function requestedBySql(apiKeyId: string): Prisma.Sql {
+  const isOfKey = inOrderSql(Prisma.sql`api_key_id = ${apiKeyId}`);
+  return Prisma.sql`requester = (SELECT requester_of(${`key:${apiKeyId}`})) AND ${isOfKey}`;
 }
 
 /** The refunds of a payment, whichever of its ids they name. Naming every processor completes the key of a name. */

@@ -76,6 +76,8 @@ const table: Record<string, Access> = {
   [`GET ${base}/approvals`]: 'viewer',
   [`POST ${base}/approvals/:id/approve`]: 'operator',
   [`POST ${base}/approvals/:id/reject`]: 'operator',
+  [`GET ${base}/agents`]: 'viewer',
+  [`POST ${base}/agents/:keyId/status`]: 'admin',
   [`GET ${base}/settings`]: 'viewer',
   [`GET ${base}/settings/api-keys`]: 'viewer',
   [`POST ${base}/settings/api-keys`]: 'admin',

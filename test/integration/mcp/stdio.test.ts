@@ -100,7 +100,7 @@ test('a stopped key and an expired one are refused while the program runs', asyn
     content: {
       code: 'insufficient_scope',
       message:
-        'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed through the API.',
+        'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed in the dashboard or through the API.',
     },
   });
   await service.deps.db.apiKey.update({ where: { id: keyId }, data: { expiresAt: new Date(0) } });

@@ -1,5 +1,7 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { actorOf } from '#shared/people/actors.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { exposeService } from '../http/connect-client.ts';
@@ -71,6 +73,15 @@ export async function setStage(
   await setPolicies(deps, { organizationId: organization.id, file: { policies }, actor: 'test' });
   await fillWithRefunds(service, organization.id, 5_000);
   const acting = { userId: people.owner.userId };
+  await createApiKey(deps, {
+    ...{
+      organizationId: organization.id,
+      environment: 'test',
+      actor: actorOf(acting),
+      name: 'Support agent',
+    },
+    agentLimits: { currency: 'usd', maxPerRefund: 5_000n, maxPerDay: 50_000n, reasons: ['other'] },
+  });
   const invited = {
     email: 'new.colleague@example.com',
     role: 'operator',

@@ -280,6 +280,8 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await holdPolicies(policies);
       },
     },
+    agents: { arrive: (page) => page.goto(`${stage.base}/agents`) },
+    'agents-empty': { as: 'newcomer', arrive: (page) => page.goto(`${stage.emptyBase}/agents`) },
     webhooks: { arrive: (page) => page.goto(`${stage.base}/webhooks`) },
     'webhooks-empty': { as: 'newcomer', arrive: (page) => page.goto(`${stage.emptyBase}/webhooks`) },
     'webhook-endpoint': {

@@ -7,6 +7,8 @@ import { readOverview } from '#shared/insights/overview.ts';
 import { kindsByRole } from '#shared/notifications/kinds.ts';
 import { noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
 import { claimNotifications, endMessage, retryMessage } from '#shared/notifications/outbox.ts';
+import { hashApiKey } from '#shared/organizations/find-api-key.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { replayPolicies } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
@@ -15,6 +17,7 @@ import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.t
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
 import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
+import { takenByKeys } from '#shared/refunds/lifecycle/taken-by-keys.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { findByText } from '#shared/refunds/queries/find-by-text.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
@@ -57,6 +60,7 @@ const filters: readonly RefundFilter[] = [
   { statuses: ['failed', 'cancelled'] },
   { needsAttention: true },
   { outcomeUnknown: true },
+  { apiKeyId: newId('key') },
 ];
 
 /** Every function of the database and the reads of lists, pages and retention, each as the service runs it. */
@@ -261,6 +265,11 @@ export function stepsOf(
         },
       ]),
     ),
+    'what keys have used of their daily limits': async () => {
+      const { id: keyId } = await db.apiKey.findUniqueOrThrow({ where: { hash: hashApiKey(agentKey) } });
+      const keys = [keyId, newId('key')].map((each) => ({ id: each, currency: 'usd' }));
+      expect((await takenByKeys(db, keys)).get(keyId)).toBeGreaterThan(0n);
+    },
     'the oldest refunds of a page': () =>
       searchRefunds(db, owner, {}, { cursor: null, limit: 50, isOldestFirst: true }),
     'the counts of the views of the list': {

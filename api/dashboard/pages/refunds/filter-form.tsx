@@ -58,6 +58,7 @@ function MoreFilters({ form }: { form: FormState }) {
     <div class="fields">
       <SelectField form={form} name="processor" label="Processor" choices={[any, ...processorChoices]} />
       <SelectField form={form} name="initiatedBy" label="Source" choices={[any, ...initiatorChoices]} />
+      <TextField form={form} name="apiKeyId" label="API key ID" maxLength={255} spellcheck={false} />
       <SelectField form={form} name="reason" label="Reason" choices={[any, ...reasonChoices]} />
       <SelectField form={form} name="failureCode" label="Failure" choices={[any, ...failureChoices]} />
       <SelectField form={form} name="currency" label="Currency" choices={[any, ...currencyChoices]} />

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { currencies } from '#shared/money/money.ts';
+import { isId } from '#shared/platform/ids.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
@@ -17,6 +18,7 @@ const textFields = [
   'q',
   'processor',
   'initiatedBy',
+  'apiKeyId',
   'reason',
   'failureCode',
   'currency',
@@ -83,6 +85,7 @@ const filterSchema = z.object({
   status: z.array(z.enum(refundStatuses, 'Choose from the list.')),
   processor: chosen(z.enum(processorNames, 'Choose from the list.')),
   initiatedBy: chosen(z.enum(initiators, 'Choose from the list.')),
+  apiKeyId: chosen(z.string().refine((text) => isId('key', text), 'Enter the ID of an API key, key_...')),
   reason: chosen(z.enum(refundReasons, 'Choose from the list.')),
   failureCode: chosen(z.string().max(100, 'Choose from the list.')),
   currency: chosen(z.enum(currencies, 'Choose from the list.')),

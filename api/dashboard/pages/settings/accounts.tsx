@@ -21,8 +21,12 @@ import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
 
-/** `/settings/accounts`: the processor accounts of the environment. */
+/** `/settings/accounts`: the processor accounts of the environment, the first page of the settings. */
 export function accountPages(scope: Api, deps: ApiDependencies): void {
+  scope.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
+    reply.redirect(`${contextOf(request).base}${path}`, 303),
+  );
+
   scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
     const view = await readAccounts(deps, request);
     return sendPage(reply, <Accounts {...view} tested={null} />);

@@ -28,9 +28,11 @@ import { CopyButton, Moment } from '../../components/values.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
+import { sendPage, sendPart } from '../../http/render.ts';
 import { doneAt } from '../../layout/done.tsx';
+import { Frame } from '../../layout/frame.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
-import { ShownOnce, sendOnce } from './settings-frame.tsx';
+import { ShownOnce } from './settings-frame.tsx';
 
 const path = '/settings/api-keys';
 const pageSize = 50;
@@ -44,12 +46,8 @@ const querySchema = z.object({
     .catch(undefined),
 });
 
-/** `/settings/api-keys`: the API keys of the environment, the first page of the settings. */
+/** `/settings/api-keys`: the API keys of the environment. */
 export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
-    reply.redirect(`${contextOf(request).base}${path}`, 303),
-  );
-
   scope.get(path, { config: { role: 'viewer' } }, (request, reply) => show(deps, request, reply, {}));
 
   scope.post(path, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
@@ -108,7 +106,14 @@ async function show(
     isNewest: before === undefined,
     now,
   };
-  return sendOnce(request, reply, { context, page: 'api-keys', part: <ApiKeys {...view} {...state} /> });
+  const part = <ApiKeys {...view} {...state} />;
+  if (request.headers['hx-request'] === 'true') return sendPart(reply, part);
+  return sendPage(
+    reply,
+    <Frame context={context} title="API keys" section="api-keys">
+      {part}
+    </Frame>,
+  );
 }
 
 /** Whether a key can create what outlives it. */
@@ -213,7 +218,7 @@ function columnsOf(view: ListView): readonly Column<ApiKeySummary>[] {
     ],
     ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
     ['Expires', ({ expiresAt }) => <When at={expiresAt} />],
-    ['Status', (key) => <Status status={apiKeyStatus(key, now)} since={key.revokedAt ?? key.stoppedAt} />],
+    ['Status', (key) => <KeyStatus apiKey={key} now={now} />],
     [
       'Actions',
       (key) =>
@@ -265,7 +270,8 @@ function WithCreated({ keys, endpoints }: { keys: number; endpoints: number }) {
   );
 }
 
-function When({ at }: { at: Date | null }) {
+/** A time of a key; null for never. */
+export function When({ at }: { at: Date | null }) {
   return at === null ? <span class="muted">Never</span> : <Moment at={at} />;
 }
 
@@ -276,9 +282,11 @@ const statuses: Record<ApiKeyStatus, { word: string; tone: Tone }> = {
   revoked: { word: 'Revoked', tone: 'quiet' },
 };
 
-/** @param props.since when it was stopped or revoked. */
-function Status({ status, since }: { status: ApiKeyStatus; since: Date | null }) {
+/** Whether a key works, and since when not. */
+export function KeyStatus({ apiKey, now }: { apiKey: ApiKeySummary; now: Date }) {
+  const status = apiKeyStatus(apiKey, now);
   const { word, tone } = statuses[status];
+  const since = apiKey.revokedAt ?? apiKey.stoppedAt;
   return (
     <span>
       <Badge tone={tone}>{word}</Badge>{' '}

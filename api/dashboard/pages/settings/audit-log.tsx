@@ -13,8 +13,8 @@ import { Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { sendPage } from '../../http/render.ts';
+import { Frame } from '../../layout/frame.tsx';
 import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
-import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
@@ -80,7 +80,7 @@ function actorsIn({ actor, target }: AuditLog): string[] {
 function AuditLogPage(view: AuditView) {
   const { context, page, filter, isNewest } = view;
   return (
-    <SettingsFrame context={context} page="audit-log">
+    <Frame context={context} title="Activity" section="activity">
       <p class="muted">
         All changes by people in {context.organization.name}, in test and live. Entries can't be edited or
         deleted.
@@ -98,7 +98,7 @@ function AuditLogPage(view: AuditView) {
         newest={isNewest ? null : addressOf(context, filter)}
         older={page.next && addressOf(context, { ...filter, before: page.next })}
       />
-    </SettingsFrame>
+    </Frame>
   );
 }
 

@@ -7,12 +7,10 @@ import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 
 const pages = [
-  { path: 'api-keys', label: 'API keys', role: 'viewer' },
   { path: 'accounts', label: 'Processor accounts', role: 'viewer' },
   { path: 'members', label: 'Members', role: 'viewer' },
   { path: 'approvals', label: 'Approvals', role: 'viewer' },
   { path: 'company-sign-in', label: 'Sign-in', role: 'owner' },
-  { path: 'audit-log', label: 'Audit log', role: 'admin' },
 ] as const;
 
 type SettingsPage = (typeof pages)[number]['path'];

@@ -35,13 +35,14 @@ async function newKey(environment: Environment = 'test', organizationId = servic
 }
 
 describe('settings', () => {
-  test('start with the API keys', async () => {
-    expect(await viewer.visitor.get(settings)).toMatchObject({ status: 303, headers: { location: apiKeys } });
+  test('start with the processor accounts', async () => {
+    const location = `${settings}/accounts`;
+    expect(await viewer.visitor.get(settings)).toMatchObject({ status: 303, headers: { location } });
   });
 
   test('offer the audit log only to those who may read it', async () => {
-    expect((await viewer.visitor.get(apiKeys)).text).not.toContain('Audit log');
-    expect((await admin.visitor.get(apiKeys)).text).toContain('Audit log');
+    expect((await viewer.visitor.get(apiKeys)).text).not.toContain('/settings/audit-log');
+    expect((await admin.visitor.get(apiKeys)).text).toContain('/settings/audit-log');
   });
 
   test.each(['constructor', '__proto__', '<b>'])('show no message for ?done=%s', async (word) => {
