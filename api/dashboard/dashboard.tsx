@@ -18,6 +18,7 @@ import { healthPage } from './pages/health.tsx';
 import { invitationPages } from './pages/invitation.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
+import { passwordResetPages } from './pages/password-reset.tsx';
 import { paymentPage } from './pages/payment.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
 import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
@@ -62,6 +63,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await companySignInPages(open, deps);
       await setUpPages(open, deps);
       await invitationPages(open, deps);
+      await passwordResetPages(open, deps);
     });
     await scope.register(async (inside: Api) => {
       await inside.register(traceRequests);

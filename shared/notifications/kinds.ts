@@ -5,6 +5,11 @@ export const notificationKinds = ['approvals', 'attention', 'processors', 'webho
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
+/** Links that are mailed to one address at once, which nobody can turn off. */
+export const linkKinds = ['invitation', 'password_reset'] as const;
+
+export type LinkKind = (typeof linkKinds)[number];
+
 /** What a member gets by mail who has chosen nothing. */
 export const kindsByRole: Readonly<Record<Role, readonly NotificationKind[]>> = {
   owner: notificationKinds,

@@ -1,15 +1,18 @@
 import { type Database, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
+import type { LinkKind, NotificationKind } from './kinds.ts';
 import type { Occasion } from './occasions.ts';
 
 /** A row of a message that this worker sends. */
-export interface ClaimedNotification extends Occasion {
+export interface ClaimedNotification extends Omit<Occasion, 'kind'> {
   id: string;
+  kind: NotificationKind | LinkKind;
   messageId: string;
-  organizationId: string;
-  environment: Environment;
-  organizationName: string;
-  /** Null for a user who is disabled or no member any more. */
+  /** The organization is null for a password reset, the environment for an invitation as well. */
+  organizationId: string | null;
+  environment: Environment | null;
+  organizationName: string | null;
+  /** Null for a user who is disabled or no member any more, and when a link is of no use any more. */
   email: string | null;
 }
 
@@ -49,9 +52,18 @@ export async function claimNotifications(db: Database, most: number): Promise<Cl
       RETURNING n.*
     )
     SELECT n.id, n.kind, n.target, n.since, n.message_id AS "messageId", n.organization_id AS "organizationId", n.environment,
-      o.name AS "organizationName", (
-        SELECT u.email FROM membership AS m JOIN "user" AS u ON u.id = m.user_id
-        WHERE m.user_id = n.recipient AND m.organization_id = n.organization_id AND u.disabled_at IS NULL) AS email
+      o.name AS "organizationName", CASE n.kind
+        WHEN 'invitation' THEN (
+          SELECT email FROM invitation
+          WHERE id = n.target AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > service_time())
+        -- A late one would surprise.
+        WHEN 'password_reset' THEN (
+          SELECT email FROM "user"
+          WHERE id = n.target AND disabled_at IS NULL AND n.since > service_time() - interval '1 hour')
+        ELSE (
+          SELECT u.email FROM membership AS m JOIN "user" AS u ON u.id = m.user_id
+          WHERE m.user_id = n.recipient AND m.organization_id = n.organization_id AND u.disabled_at IS NULL)
+      END AS email
     FROM leased AS n LEFT JOIN organization AS o ON o.id = n.organization_id
     ORDER BY n.since, n.id`;
 }

@@ -70,7 +70,7 @@ function redactFields(line: string): string {
 }
 
 /** Matches every text that `redact` changes, and few others. */
-const suspicious = /svc_|[sr]k_|whsec_|_secret_|invite_|basic|bearer|:\/\/|\d[\d +%-]{12}/i;
+const suspicious = /svc_|[sr]k_|whsec_|_secret_|invite_|reset_|basic|bearer|:\/\/|\d[\d +%-]{12}/i;
 
 /** Only strings are redacted: a redacted number would make the line invalid JSON. */
 function redactLine(line: string): string {
@@ -91,7 +91,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/whsec_[A-Za-z0-9+/_=-]+/g, 'whsec_[redacted]'],
   // Client secrets of Stripe: pi_..._secret_...
   [/_secret_[\w%]+/g, '_secret_[redacted]'],
-  [/invite_[\w-]{20,}/g, 'invite_[redacted]'],
+  [/(invite|reset)_[\w-]{20,}/g, '$1_[redacted]'],
   [/\b(Basic|Bearer) +[A-Za-z0-9+/._~=-]{16,}/gi, '$1 [redacted]'],
 ];
 

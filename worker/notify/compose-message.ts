@@ -100,6 +100,6 @@ function displayName(processor: string): string {
 }
 
 /** What someone entered, without line breaks, secrets and card numbers. */
-function oneLine(text: string): string {
+export function oneLine(text: string): string {
   return redact(text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim());
 }

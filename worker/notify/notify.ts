@@ -1,18 +1,15 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { kindsByRole } from '#shared/notifications/kinds.ts';
-import {
-  type KnownOccasion,
-  noteOccasions,
-  type Occasion,
-  readOccasions,
-} from '#shared/notifications/occasions.ts';
+import { kindsByRole, type LinkKind, linkKinds, type NotificationKind } from '#shared/notifications/kinds.ts';
+import { newLinkToken } from '#shared/notifications/links.ts';
+import { type KnownOccasion, noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
 import {
   type ClaimedNotification,
   claimNotifications,
   endMessage,
   retryMessage,
 } from '#shared/notifications/outbox.ts';
-import { composeMessage } from './compose-message.ts';
+import { composeLink } from './compose-link.ts';
+import { composeMessage, type Message } from './compose-message.ts';
 import { type Mailer, openMailer } from './mail.ts';
 
 /** Tells people what they have to do or know. */
@@ -35,7 +32,9 @@ export function openNotifier(deps: Pick<Dependencies, 'db' | 'log' | 'settings'>
       while (!closing.aborted) {
         const claimed = await claimNotifications(deps.db, mostAtOnce);
         if (claimed.length === 0) return;
-        const known = new Map((await readOccasions(deps.db, claimed)).map((each) => [nameOf(each), each]));
+        const known = new Map(
+          (await readOccasions(deps.db, claimed.filter(isOccasion))).map((each) => [nameOf(each), each]),
+        );
         const messages = new Set(claimed.map(({ messageId }) => messageId));
         const rowsOf = (message: string) => claimed.filter(({ messageId }) => messageId === message);
         await Promise.all([...messages].map((id) => sendMessage(deps, mailer, rowsOf(id), known)));
@@ -45,7 +44,17 @@ export function openNotifier(deps: Pick<Dependencies, 'db' | 'log' | 'settings'>
   };
 }
 
-function nameOf({ kind, target, since }: Occasion): string {
+type Claimed<Kind> = ClaimedNotification & { kind: Kind };
+
+function isLink(row: ClaimedNotification): row is Claimed<LinkKind> {
+  return linkKinds.some((kind) => kind === row.kind);
+}
+
+function isOccasion(row: ClaimedNotification): row is Claimed<NotificationKind> {
+  return !isLink(row);
+}
+
+function nameOf({ kind, target, since }: Pick<ClaimedNotification, 'kind' | 'target' | 'since'>): string {
   return `${kind} ${target} ${since.getTime()}`;
 }
 
@@ -59,13 +68,44 @@ async function sendMessage(
   const [first] = rows;
   if (first === undefined) return;
   const { messageId, email } = first;
-  const occasions = rows.flatMap((row) => known.get(nameOf(row)) ?? []);
-  if (email === null || occasions.length === 0) return await endMessage(db, messageId, false);
+  const publicUrl = settings.PUBLIC_URL ?? '';
   try {
-    await mailer.send(email, composeMessage(occasions, first, settings.PUBLIC_URL ?? ''), messageId);
+    const message = isLink(first)
+      ? email !== null && (await linkMessage(db, first, publicUrl))
+      : occasionMessage(rows, known, publicUrl);
+    if (email === null || !message) return await endMessage(db, messageId, false);
+    await mailer.send(email, message, messageId);
   } catch (error) {
     log.warn({ err: error, messageId }, 'a mail could not be sent; it will be tried again');
     return await retryMessage(db, messageId);
   }
   await endMessage(db, messageId, true);
+}
+
+const linkPages: Readonly<Record<LinkKind, string>> = {
+  invitation: 'invitation',
+  password_reset: 'password-reset',
+};
+
+async function linkMessage(
+  db: Dependencies['db'],
+  { kind, target, organizationName }: Claimed<LinkKind>,
+  publicUrl: string,
+): Promise<Message> {
+  const token = await newLinkToken(db, { kind, target });
+  return composeLink(kind, organizationName ?? '', `${publicUrl}/dashboard/${linkPages[kind]}/${token}`);
+}
+
+/** Null when nothing is so any more. */
+function occasionMessage(
+  rows: readonly ClaimedNotification[],
+  known: ReadonlyMap<string, KnownOccasion>,
+  publicUrl: string,
+): Message | null {
+  const [first] = rows;
+  const occasions = rows.flatMap((row) => known.get(nameOf(row)) ?? []);
+  if (first === undefined || occasions.length === 0) return null;
+  const { organizationId, organizationName, environment } = first;
+  if (organizationId === null || organizationName === null || environment === null) return null;
+  return composeMessage(occasions, { organizationId, organizationName, environment }, publicUrl);
 }

@@ -45,14 +45,15 @@ export async function expireSessions(deps: RetentionDependencies): Promise<void>
   await deleteWhere(deps, 'lockout', Prisma.sql`last_failed_at < ${ago(deps, failuresKeptMs)}`);
 }
 
-/** Deletes old notifications, whether or not they could be sent. */
+/** Deletes old notifications, whether or not they could be sent, and expired links. */
 export async function expireNotifications(deps: RetentionDependencies): Promise<void> {
   await deleteWhere(deps, 'notification', Prisma.sql`created_at < ${ago(deps, notificationKeptMs)}`);
+  await deleteWhere(deps, 'mailed_link', Prisma.sql`expires_at <= ${deps.clock.now()}`);
 }
 
 async function deleteWhere(
   { db }: RetentionDependencies,
-  name: 'processor_event' | 'invitation' | 'session' | 'lockout' | 'notification',
+  name: 'processor_event' | 'invitation' | 'session' | 'lockout' | 'notification' | 'mailed_link',
   condition: Prisma.Sql,
 ): Promise<void> {
   const table = Prisma.raw(name);

@@ -11,6 +11,8 @@ export const accountPath = `${dashboardPath}/you`;
 /** Followed by the id of the organization whose provider signs in. */
 export const companySignInPath = `${dashboardPath}/sign-in/company`;
 
+export const passwordResetPath = `${dashboardPath}/password-reset`;
+
 /** Where providers lead back to. */
 export const companySignInCallback = `${companySignInPath}/callback`;
 

@@ -37,6 +37,9 @@ const messages = {
   'member-removed': 'Member removed, and their open invitations revoked.',
   'invitation-revoked': 'Invitation revoked. Its link no longer works.',
   'password-changed': 'Password changed. All other sessions were signed out.',
+  'reset-requested':
+    'If this address has a user, a link to set a new password is on its way. It expires in an hour.',
+  'password-reset': 'Password set, and all sessions signed out. Sign in with the new password.',
   'session-ended': 'Session signed out.',
   'sessions-ended': 'All other sessions were signed out.',
   'signed-out': 'You are signed out.',

@@ -8,7 +8,7 @@ import { Submit } from '../components/button.tsx';
 import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../components/form.tsx';
 import { ownSessionOf } from '../http/access.ts';
 import { entered, problemsOf } from '../http/forms.ts';
-import { companySignInPath, dashboardPath, safeReturnPath } from '../http/paths.ts';
+import { companySignInPath, dashboardPath, passwordResetPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
@@ -27,12 +27,14 @@ const incorrect = 'Incorrect email address or password.';
 
 /** `/dashboard/sign-in`. */
 export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
+  const hasMail = deps.settings.SMTP_URL !== null;
+
   scope.get(path, async (request, reply) => {
     const { query } = request;
     const next = safeReturnPath(entered(query, 'next'));
     if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(next, 303);
     if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return sendPage(reply, <SignIn query={query} form={emptyForm} next={next} />);
+    return sendPage(reply, <SignIn {...{ query, form: emptyForm, next, hasMail }} />);
   });
 
   scope.post(path, async (request, reply) => {
@@ -40,7 +42,7 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     const { body } = request;
     const refuse = (message: string) => {
       const form = { body, problems: { form: message } };
-      return sendPage(reply.code(401), <SignIn form={form} next={next} />);
+      return sendPage(reply.code(401), <SignIn {...{ form, next, hasMail }} />);
     };
     const form = formSchema.safeParse(body);
     if (!form.success) return refuse(incorrect);
@@ -97,9 +99,11 @@ interface SignInProps {
   form: FormState;
   /** Where to go afterwards. */
   next: string;
+  /** Whether the service can mail a link to set a new password. */
+  hasMail: boolean;
 }
 
-function SignIn({ query, form, next }: SignInProps) {
+function SignIn({ query, form, next, hasMail }: SignInProps) {
   return (
     <Gate title="Sign in">
       <Done query={query} />
@@ -125,7 +129,11 @@ function SignIn({ query, form, next }: SignInProps) {
         <Submit kind="primary">Sign in</Submit>
       </form>
       <CompanyLink next={next} />
-      <p class="small muted">Forgot your password? Ask the operator of this service to reset it.</p>
+      {hasMail ? (
+        <a href={passwordResetPath}>Forgot your password?</a>
+      ) : (
+        <p class="small muted">Forgot your password? Ask the operator of this service to reset it.</p>
+      )}
     </Gate>
   );
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
+import { noteInvitation, targetOfLink } from '../../notifications/links.ts';
 import { writeAudit, writeAudits } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -30,14 +31,15 @@ export interface OpenInvitation extends InvitationSummary {
 /**
  * Invites an email address for seven days and replaces an open invitation of the address. The token is returned only
  * here; anyone who has it can accept.
+ * @param request.isMailed whether a link with a token of its own is mailed to the address.
  * @throws ServiceError validation_error for an invalid address or a member's; insufficient_scope when the actor may not
  * grant the role, or not revoke the open invitation.
  */
 export async function invite(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: { organizationId: string; acting: Acting; email: string; role: Role },
+  request: { organizationId: string; acting: Acting; email: string; role: Role; isMailed?: boolean },
 ): Promise<{ id: string; token: string; expiresAt: Date }> {
-  const { organizationId, acting, role } = request;
+  const { organizationId, acting, role, isMailed = false } = request;
   const email = checkedEmail(request.email);
   // The prefix lets logs recognize and mask a token.
   const token = `invite_${randomBytes(32).toString('base64url')}`;
@@ -60,6 +62,7 @@ export async function invite(
     const actor = actorOf(acting);
     const row = { id, organizationId, email, role, invitedBy: actor, createdAt: now, expiresAt };
     await tx.invitation.create({ data: { ...row, tokenHash: sha256(token) } });
+    if (isMailed) await noteInvitation(tx, { id, organizationId });
     const detail = { email, role, replaced: earlier?.id ?? null };
     await writeAudit(tx, { organizationId, actor, action: 'invitation.created', target: id, detail }, now);
   });
@@ -138,8 +141,10 @@ export async function findInvitation(
   { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
   token: string,
 ): Promise<OpenInvitation | null> {
+  const now = clock.now();
+  const mailed = await targetOfLink(db, token, now);
   const found = await db.invitation.findUnique({
-    where: { tokenHash: sha256(token), ...openAt(clock.now()) },
+    where: { ...(mailed === null ? { tokenHash: sha256(token) } : { id: mailed }), ...openAt(now) },
     omit: { tokenHash: true },
     include: { organization: { select: { name: true } } },
   });

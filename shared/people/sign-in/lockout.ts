@@ -19,7 +19,7 @@ export const failuresKeptMs = 24 * 60 * minuteMs;
  * network; to an account from all networks; from a network to all accounts; in a known browser; the current password or a
  * code in a session, so that a stolen session cannot lock its user out of signing in; codes at sign-in, in a known browser
  * apart, so that someone who knows the password cannot lock its user out; and the set-up code, per network. Successes: sign-ins of a user,
- * in known browsers apart for the same reason.
+ * in known browsers apart for the same reason. All: password resets, per email address and per network.
  */
 export type LockoutSubject =
   | { account: string; network: string }
@@ -32,7 +32,9 @@ export type LockoutSubject =
   | { signInCodeInKnownBrowser: string }
   | { setUpCodeFrom: string }
   | { signInsInKnownBrowsersOf: string }
-  | { signInsInOtherBrowsersOf: string };
+  | { signInsInOtherBrowsersOf: string }
+  | { passwordResetsOf: string }
+  | { passwordResetsFrom: string };
 
 /**
  * How many attempts lock a subject. Without a window, these are failures in a row: the lock lasts 30 s, after each further
@@ -54,6 +56,8 @@ function limitOf(subject: LockoutSubject): Limit {
   if ('signInsInKnownBrowsersOf' in subject || 'signInsInOtherBrowsersOf' in subject) {
     return { attempts: 10, windowMs: minuteMs };
   }
+  if ('passwordResetsOf' in subject) return { attempts: 5, windowMs: 60 * minuteMs };
+  if ('passwordResetsFrom' in subject) return { attempts: 50, windowMs: 10 * minuteMs };
   return inARow(5);
 }
 
@@ -125,6 +129,25 @@ export async function attempt(
   if (locksForSeconds === null) log.warn(about, 'attempt refused: wrong');
   else log.warn({ ...about, locksForSeconds }, 'attempt refused: wrong, now locked');
   return { kind: 'wrong' };
+}
+
+/**
+ * Counts what anyone may do a few times, right or wrong.
+ * @param subjects the narrowest first.
+ * @throws ServiceError rate_limited while one of them is locked.
+ */
+export async function countRequest(
+  { db, clock, log }: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
+  subjects: readonly LockoutSubject[],
+): Promise<void> {
+  const now = clock.now();
+  const counters = subjects.map((each) => counterOf(each, now));
+  const counted = await countAsFailed(db, counters, { checked: counters, now });
+  if (counted.kind === 'counted') return;
+  const { retryAfterSeconds } = counted;
+  log.warn({ retryAfterSeconds }, 'request refused: too many');
+  const message = `Too many requests. Try again in ${Math.ceil(retryAfterSeconds / 60)} min.`;
+  throw new ServiceError('rate_limited', message, { retryAfterSeconds });
 }
 
 type Counted =

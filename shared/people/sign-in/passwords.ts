@@ -1,5 +1,6 @@
 import { hash, verify } from '@node-rs/argon2';
 import type { Dependencies } from '../../dependencies.ts';
+import { endLinks } from '../../notifications/links.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -52,7 +53,8 @@ export async function checkNewPassword(
   }
 }
 
-async function ownerOf(
+/** What a new password of a user must differ from. */
+export async function ownerOf(
   { db }: Pick<Dependencies, 'db'>,
   { userId, email }: { userId: string; email: string },
 ): Promise<PasswordOwner> {
@@ -114,6 +116,7 @@ export async function changePassword(
     }
     await holdSession(tx, { sid, userId, now });
     await endSessionsOf(tx, userId, null);
+    await endLinks(tx, userId);
     const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
     await auditEverywhere(tx, { userId, ...act }, now);
     return await currentProof(tx, userId);
@@ -150,6 +153,7 @@ export async function resetPassword(
   await deps.db.$transaction(async (tx) => {
     await tx.user.update({ where: { id: userId }, data: { passwordHash } });
     await endSessionsOf(tx, userId, null);
+    await endLinks(tx, userId);
     await forgetFailures(tx, { passwordInSessionOf: userId });
     await forgetFailures(tx, { signInCodeOf: userId });
     await forgetFailures(tx, { codeInSessionOf: userId });

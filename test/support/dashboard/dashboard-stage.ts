@@ -60,6 +60,8 @@ export async function setStage(
   untouched: TestService,
 ): Promise<DashboardStage> {
   const { deps, organization } = service;
+  // Offered by pages; nothing is sent.
+  Object.assign(service.settings, { SMTP_URL: 'smtp://mail.invalid' });
   const { id: emptyId } = await createOrganization(deps, { name: 'Beginners', actor: 'test' });
   const people = {
     owner: await addPerson(service, 'owner'),

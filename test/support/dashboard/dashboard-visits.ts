@@ -1,4 +1,5 @@
 import type { Page } from 'playwright-core';
+import { newLinkToken } from '#shared/notifications/links.ts';
 import type { Prisma, Refund } from '#shared/platform/database.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
@@ -84,6 +85,20 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       as: 'stranger',
       status: 404,
       arrive: (page) => page.goto('/dashboard/invitation/inv_none'),
+    },
+    'password-reset': { as: 'stranger', arrive: (page) => page.goto('/dashboard/password-reset') },
+    'new-password': {
+      as: 'stranger',
+      arrive: async (page) => {
+        const { userId: target } = await addPerson(service, 'viewer');
+        const token = await newLinkToken(service.deps.db, { kind: 'password_reset', target });
+        await page.goto(`/dashboard/password-reset/${token}`);
+      },
+    },
+    'new-password-over': {
+      as: 'stranger',
+      status: 404,
+      arrive: (page) => page.goto('/dashboard/password-reset/reset_none'),
     },
     organizations: { as: 'viewer', arrive: (page) => page.goto('/dashboard') },
     you: { arrive: (page) => page.goto('/dashboard/you') },

@@ -381,7 +381,7 @@ export function stepsOf(
       await noteOccasions(db, kindsByRole);
       const [claimed] = await claimNotifications(db, 20);
       const wanted = { kind: 'approvals', target: id, since: new Date() } as const;
-      await readOccasions(db, [claimed ?? wanted]);
+      await readOccasions(db, [{ ...wanted, target: claimed?.target ?? id }]);
       await retryMessage(db, claimed?.messageId ?? id);
       await endMessage(db, claimed?.messageId ?? id, true);
     },

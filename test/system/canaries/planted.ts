@@ -60,6 +60,7 @@ export const sealedColumns = [
   'public.identity_provider.encrypted_client_secret',
   'public.invitation.token_hash',
   'public.lockout.subject',
+  'public.mailed_link.token_hash',
   'public.processor_account.encrypted_credentials',
   'public.refund.fingerprint',
   'public.refund_batch.fingerprint',

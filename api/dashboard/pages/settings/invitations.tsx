@@ -67,14 +67,19 @@ export interface Invited {
   email: string;
   role: Role;
   expiresAt: Date;
+  /** Whether a link is mailed to the address as well. */
+  isMailed: boolean;
 }
 
-export function InvitedNotice({ link, email, role, expiresAt }: Invited) {
+export function InvitedNotice({ link, email, role, expiresAt, isMailed }: Invited) {
   return (
     <ShownOnce title="Invite link created" text={link} label="invite link">
       <p>
-        Send it to {email}. Anyone with the link can join as {role}; it expires <Moment at={expiresAt} /> and
-        won't be shown again.
+        {isMailed
+          ? `An invitation is on its way to ${email}; you can also send this link.`
+          : `Send it to ${email}.`}{' '}
+        Anyone with the link can join as {role}; it expires <Moment at={expiresAt} /> and won't be shown
+        again.
       </p>
     </ShownOnce>
   );
@@ -84,7 +89,7 @@ export function InvitedNotice({ link, email, role, expiresAt }: Invited) {
 export const inviteSchema = z.object({
   email: z.string().meta({
     title: 'Email address',
-    description: 'You send the link yourself. It expires in 7 days.',
+    description: 'Gets a link that expires in 7 days.',
     format: 'email',
   }),
   role: z.enum(roles, 'Select a role.').meta({

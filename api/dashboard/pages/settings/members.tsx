@@ -87,10 +87,13 @@ function invitationRoutes(scope: Api, deps: ApiDependencies): void {
       show(deps, request, reply.code(400), { problems, body: request.body });
     const form = readForm(inviteSchema, request.body);
     if (form.kind === 'invalid') return await again(form.problems);
+    const isMailed = deps.settings.SMTP_URL !== null;
     try {
-      const { token, expiresAt } = await invite(deps, { ...acting(contextOf(request)), ...form.value });
+      const { token, expiresAt } = await invite(deps, {
+        ...{ ...acting(contextOf(request)), ...form.value, isMailed },
+      });
       const link = `${originOf(request)}${dashboardPath}/invitation/${token}`;
-      return await show(deps, request, reply, { invited: { link, expiresAt, ...form.value } });
+      return await show(deps, request, reply, { invited: { link, expiresAt, isMailed, ...form.value } });
     } catch (error) {
       return await again(validationProblemsOf(error, ['email', 'role']));
     }

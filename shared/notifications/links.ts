@@ -1,0 +1,70 @@
+import { randomBytes } from 'node:crypto';
+import type { Database, DatabaseTransaction } from '../platform/database.ts';
+import { sha256 } from '../platform/secrets.ts';
+import type { LinkKind } from './kinds.ts';
+
+/** From the moment at which the mail is first sent. That of an invitation is checked with the invitation as well. */
+const lifeMs: Readonly<Record<LinkKind, number>> = {
+  invitation: 7 * 24 * 60 * 60 * 1000,
+  password_reset: 60 * 60 * 1000,
+};
+
+/** The prefixes let logs recognize and mask a token. */
+const prefixes: Readonly<Record<LinkKind, string>> = { invitation: 'invite', password_reset: 'reset' };
+
+/** Notes that an invitation is to be mailed, in the transaction that stores it. */
+export async function noteInvitation(
+  tx: DatabaseTransaction,
+  { id, organizationId }: { id: string; organizationId: string },
+): Promise<void> {
+  await tx.$executeRaw`
+    INSERT INTO notification (id, kind, target, since, recipient, organization_id, due_at, created_at)
+    SELECT new_type_id('ntf', moment), 'invitation', ${id}, moment, ${id}, ${organizationId}, moment, moment
+    FROM (SELECT service_time() AS moment) AS clock`;
+}
+
+/**
+ * Notes that a link to set a new password is to be mailed. An address without a user, with a disabled one or one that signs in with a
+ * company account is noted as nobody, so that it takes as long as any other.
+ */
+export async function notePasswordReset(db: Database, email: string): Promise<void> {
+  await db.$executeRaw`
+    INSERT INTO notification (id, kind, target, since, recipient, due_at, created_at)
+    SELECT new_type_id('ntf', moment), 'password_reset', recipient, moment, recipient, moment, moment
+    FROM (
+      SELECT service_time() AS moment, coalesce((
+        SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND u.disabled_at IS NULL
+          AND NOT EXISTS (SELECT FROM company_account WHERE user_id = u.id)), 'nobody') AS recipient) AS noted
+    ON CONFLICT DO NOTHING`;
+}
+
+/**
+ * Makes the token of a link as it is mailed; only its hash is stored. The tokens of earlier attempts stay valid, because their mails may
+ * have arrived.
+ * @param link.target the id of an invitation, or of the user whose password is reset.
+ */
+export async function newLinkToken(
+  db: Database,
+  { kind, target }: { kind: LinkKind; target: string },
+): Promise<string> {
+  const token = `${prefixes[kind]}_${randomBytes(32).toString('base64url')}`;
+  await db.$executeRaw`
+    INSERT INTO mailed_link (token_hash, target, expires_at)
+    VALUES (${sha256(token)}, ${target}, service_time() + ${lifeMs[kind]} * interval '1 millisecond')`;
+  return token;
+}
+
+/** The id of what a mailed link opens; null when it is unknown, used or expired. */
+export async function targetOfLink(
+  db: Database | DatabaseTransaction,
+  token: string,
+  now: Date,
+): Promise<string | null> {
+  const where = { tokenHash: sha256(token), expiresAt: { gt: now } };
+  return (await db.mailedLink.findUnique({ where }))?.target ?? null;
+}
+
+/** Ends all mailed links to something. */
+export async function endLinks(tx: DatabaseTransaction, target: string): Promise<void> {
+  await tx.mailedLink.deleteMany({ where: { target } });
+}

@@ -1,0 +1,69 @@
+import type { Dependencies } from '../../dependencies.ts';
+import { endLinks, notePasswordReset, targetOfLink } from '../../notifications/links.ts';
+import { auditEverywhere } from '../../platform/audit-log.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { networkOf } from '../../platform/network.ts';
+import { actorOf } from '../actors.ts';
+import { checkedEmail } from '../email.ts';
+import { countRequest, type RefusalLog } from './lockout.ts';
+import { checkNewPassword, hashPassword, ownerOf } from './passwords.ts';
+import { endSessionsOf } from './sessions.ts';
+
+/**
+ * Has a link to set a new password mailed to an address. The result, the limits and the time are the same whether or not it has a user.
+ * @throws ServiceError validation_error for an invalid address; rate_limited.
+ */
+export async function requestPasswordReset(
+  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
+  request: { email: string; ip: string },
+): Promise<void> {
+  const email = checkedEmail(request.email);
+  const subjects = [{ passwordResetsOf: email }, { passwordResetsFrom: networkOf(request.ip) }];
+  await countRequest(deps, subjects);
+  await notePasswordReset(deps.db, email);
+}
+
+/** A user who may set a new password; null when the link is unknown, used or expired, or the user is disabled. */
+export async function findPasswordReset(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  token: string,
+): Promise<{ userId: string; email: string } | null> {
+  const id = await targetOfLink(db, token, clock.now());
+  if (id === null) return null;
+  const user = await db.user.findUnique({ where: { id, disabledAt: null } });
+  return user === null ? null : { userId: id, email: user.email };
+}
+
+/**
+ * Sets the password of the user whom a mailed link names, ends all of the user's sessions and links. The second factor stays, with its
+ * lockouts: the user signs in with both afterwards.
+ * @throws ServiceError not_found for a link that is unknown, used or expired; validation_error for an unsuitable password;
+ * service_unavailable.
+ */
+export async function setForgottenPassword(
+  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  { token, password }: { token: string; password: string },
+): Promise<void> {
+  const user = await findPasswordReset(deps, token);
+  if (user === null) throw linkOver();
+  const { userId } = user;
+  await checkNewPassword(await ownerOf(deps, user), password);
+  const passwordHash = await hashPassword(deps, password, { lane: 'open', of: userId });
+  const now = deps.clock.now();
+  await deps.db.$transaction(async (tx) => {
+    // Locks the user, so that one of several concurrent uses still finds the link.
+    const { count } = await tx.user.updateMany({
+      where: { id: userId, disabledAt: null },
+      data: { passwordHash },
+    });
+    if (count === 0 || (await targetOfLink(tx, token, now)) === null) throw linkOver();
+    await endLinks(tx, userId);
+    await endSessionsOf(tx, userId, null);
+    const act = { actor: actorOf({ userId }), action: 'user.password_reset', target: userId } as const;
+    await auditEverywhere(tx, { userId, ...act }, now);
+  });
+}
+
+function linkOver(): ServiceError {
+  return new ServiceError('not_found', 'This link was already used or has expired. Request a new one.');
+}
