@@ -57,8 +57,9 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
   const { claim, processor, settings } = context;
   const reference = referenceTo(claim.refund);
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
+  const metadata = claim.work.sentMetadata as Record<string, string> | null;
   const result = await processor.createRefund(
-    { ...reference, reason: claim.refund.reason, idempotencyKey },
+    { ...reference, reason: claim.refund.reason, metadata, idempotencyKey },
     { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since: claim.since },
   );
   switch (result.kind) {

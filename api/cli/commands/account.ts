@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Environment } from '#shared/platform/environment.ts';
 import { listProcessorAccounts, setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
 import {
@@ -58,6 +59,22 @@ export function addAccountCommands(program: Command): void {
     )
     .action(withSession(setAccount));
   account
+    .command('send-metadata')
+    .description(
+      "choose which keys of a refund's metadata are sent to the processor with it; replaces those before",
+    )
+    .addOption(organizationOption)
+    .addOption(environmentOption)
+    .addOption(processorOption)
+    .option('--key <key...>', `a key to send, up to ${maxSentKeys}; none to send no metadata`, [])
+    .addHelpText(
+      'after',
+      examples(
+        'account send-metadata --organization org_... --environment live --processor stripe --key order_id --key ticket',
+      ),
+    )
+    .action(withSession(sendMetadata));
+  account
     .command('list')
     .description('list the processor accounts of an organization, without their credentials')
     .addOption(organizationOption)
@@ -66,9 +83,12 @@ export function addAccountCommands(program: Command): void {
     .action(withSession(listAccounts));
 }
 
-interface SetOptions extends Owner {
+interface AccountOptions extends Owner {
   environment: Environment;
   processor: string;
+}
+
+interface SetOptions extends AccountOptions {
   credentialsFile?: string;
 }
 
@@ -83,6 +103,13 @@ async function setAccount(session: Session, options: SetOptions): Promise<void> 
   if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
 }
 
+async function sendMetadata(session: Session, options: AccountOptions & { key: string[] }): Promise<void> {
+  const { organization: organizationId, environment, processor, key: keys } = options;
+  const { actor } = session;
+  const sent = await setSentMetadata(session, { organizationId, environment, processor, keys, actor });
+  explain(`Metadata that refunds send to ${processor} (${environment}): ${sent.join(', ') || 'none'}.`);
+}
+
 async function listAccounts({ db }: Session, { organization, json }: Owner & Shown): Promise<void> {
   printList(await listProcessorAccounts(db, organization), {
     json,
@@ -92,6 +119,7 @@ async function listAccounts({ db }: Session, { organization, json }: Owner & Sho
       ENVIRONMENT: ({ environment }) => environment,
       PROCESSOR: ({ processor }) => processor,
       'CREDENTIALS UPDATED': ({ updatedAt }) => updatedAt,
+      'SENT METADATA': ({ sentMetadataKeys }) => sentMetadataKeys.join(', '),
       'REJECTED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
       'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
     },

@@ -27,6 +27,7 @@ const messages = {
     'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',
   'credentials-saved':
     'Credentials saved. Refunds that waited for them are being retried. Test the connection to check the account.',
+  'sent-metadata-saved': 'Settings saved. Refunds that are first sent from now on use them.',
   'endpoint-saved': 'Webhook endpoint saved.',
   'endpoint-enabled': 'Webhook endpoint enabled. Send it the events that it missed.',
   'endpoint-disabled': 'Webhook endpoint disabled. Nothing more is sent to it.',

@@ -14,7 +14,7 @@ DECLARE
   stuck_id text;
 BEGIN
   WITH next AS MATERIALIZED (
-    SELECT i.*, keeps_flag, needs_resync,
+    SELECT i.*, keeps_flag, needs_resync, r.status = 'processing' AND r.external_refund_id IS NULL AS is_unsent,
       CASE
         WHEN keeps_flag OR is_same_flag THEN w.flagged_at
         WHEN i.flag ? 'reason' THEN moment
@@ -52,6 +52,7 @@ BEGIN
     resync_requested_at = CASE WHEN needs_resync THEN w.resync_requested_at END,
     attempt_started_at = CASE WHEN next.ends_attempt THEN NULL ELSE w.attempt_started_at END,
     is_key_spent = coalesce(next.is_key_spent, w.is_key_spent),
+    sent_metadata = CASE WHEN next.is_unsent THEN w.sent_metadata END,
     unknown_since = CASE
       WHEN is_known THEN NULL
       -- From now on, because what was sent may be applied until the attempt has ended.

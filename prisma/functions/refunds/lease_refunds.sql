@@ -7,6 +7,8 @@
 -- reads the refund. If the refund is not known to be at the processor, its outcome is unknown from then on, until a lookup
 -- settles it.
 --
+-- The first attempt decides which metadata all attempts send, because a processor refuses a repeated idempotency key with another request.
+--
 -- step, decided from the stored rows alone:
 --   verify               the payment is not known yet: read it
 --   send                 not at the processor: submit the refund
@@ -27,15 +29,16 @@ AS $$
 #variable_conflict use_column
 BEGIN
   RETURN QUERY WITH known AS MATERIALIZED (
-    SELECT h.refund_id, r, a.account, a.throttled_until,
+    SELECT h.refund_id, r, a.account, a.throttled_until, a.sent_metadata_keys,
       next_refund_step(r, work.w, p.amount IS NOT NULL) AS step
     FROM unnest(held) AS h(refund_id)
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = h.refund_id
     JOIN payment AS p ON p.id = r.payment_id
     JOIN LATERAL (
-      SELECT to_json(named) AS account, named.throttled_until FROM (
-        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until
+      SELECT to_json(named) AS account, named.throttled_until, named.sent_metadata_keys FROM (
+        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until,
+          a.sent_metadata_keys
         FROM processor_account AS a
         WHERE a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
       ) AS named
@@ -70,6 +73,13 @@ BEGIN
       attempt_started_at = CASE WHEN step = 'send' THEN moment ELSE w.attempt_started_at END,
       idempotency_key_version = w.idempotency_key_version + (step = 'send' AND w.is_key_spent)::int,
       is_key_spent = step <> 'send' AND w.is_key_spent,
+      sent_metadata = CASE WHEN step = 'send' AND w.attempt_number = 0 THEN (
+        SELECT jsonb_object_agg(chosen.key, value.as_text)
+        FROM unnest(taken.sent_metadata_keys) AS chosen(key)
+        CROSS JOIN LATERAL (SELECT (taken.r).metadata->>chosen.key AS as_text) AS value
+        WHERE jsonb_typeof((taken.r).metadata->chosen.key) IN ('string', 'number', 'boolean')
+          AND length(value.as_text) BETWEEN 1 AND 500
+      ) ELSE w.sent_metadata END,
       unknown_since = CASE
         WHEN step = 'send' THEN moment
         WHEN step = 'look_up' AND w.resync_requested_at IS NOT NULL THEN moment

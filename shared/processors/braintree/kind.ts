@@ -56,7 +56,7 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
   displayName: 'Braintree',
   credentialFields,
-  capabilities: allCapabilities,
+  capabilities: { ...allCapabilities, keepsMetadata: false },
   refundState: mapStatus,
   // Its ids have no format of their own.
   recognizes: () => false,

@@ -63,6 +63,9 @@ export interface KeptName {
   requestDigest: string | null;
 }
 
+/** Where a processor keeps the name in the metadata of a refund. */
+export const nameKeys: readonly string[] = ['refund_id', 'request_digest'];
+
 /** Reads a kept name; others may have written anything there. */
 export function keptName(refundId: string | undefined, requestDigest: string | undefined): KeptName {
   if (refundId === undefined || !isId('ref', refundId)) return { refundId: null, requestDigest: null };
@@ -94,6 +97,8 @@ export interface RefundSubmission extends RefundName {
   amount: bigint;
   currency: string;
   reason: string;
+  /** What the organization has chosen of the refund's metadata, the same on every attempt; null unless the processor keeps metadata. */
+  metadata: Readonly<Record<string, string>> | null;
   /**
    * Derived from the request's digest, or from the refund's id where there is none, and the attempt's idempotencyKeyVersion: the
    * same on a retry unless that version has changed.
@@ -292,6 +297,8 @@ export interface ProcessorCapabilities {
   readsRefunds: boolean;
   /** Lists all refunds of a window. Without it, the account is not reconciled. */
   listsRefunds: boolean;
+  /** Keeps metadata with a refund, beside its name. Without it, an account sends none. */
+  keepsMetadata: boolean;
 }
 
 /** The capabilities of most processors. */
@@ -299,6 +306,7 @@ export const allCapabilities: ProcessorCapabilities = {
   findsRefunds: true,
   readsRefunds: true,
   listsRefunds: true,
+  keepsMetadata: true,
 };
 
 /** A processor, independent of an account. */

@@ -74,7 +74,8 @@ export class StripeProcessor implements Processor {
   }
 
   async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
-    const { transactionId, amount, currency, reason, refundId, requestDigest, idempotencyKey } = submission;
+    const { transactionId, amount, currency, reason, metadata, refundId, requestDigest, idempotencyKey } =
+      submission;
     if (!isPaymentId(transactionId)) return { kind: 'rejected', failure: noSuchPayment(transactionId) };
     const problem = amountProblem(amount, currency);
     if (problem !== null) return { kind: 'rejected', failure: processorFailure('invalid_amount', problem) };
@@ -86,6 +87,7 @@ export class StripeProcessor implements Processor {
           // Never `fraudulent`, which also puts the customer's card and email on Stripe's block lists.
           reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
           metadata: {
+            ...metadata,
             refund_id: refundId,
             ...(requestDigest === null ? {} : { request_digest: requestDigest }),
           },

@@ -18,7 +18,7 @@ const retry = { most: 100, pauseMs: 300 };
 /**
  * Erases the personal data of an organization's refunds: metadata, the reasons that people gave, and what processors and webhook
  * receivers said. Amounts, statuses, ids, idempotency keys and timelines stay. Repeating it is harmless. Refunds that another
- * session holds are erased once it has released them.
+ * session holds, or whose attempt with metadata has no outcome yet, are erased after that.
  * @param request.refundIds ids of refunds of this organization.
  * @throws ServiceError service_unavailable when a refund stays held; those before it were erased.
  */
@@ -48,7 +48,7 @@ export async function eraseRefunds(
   }
 }
 
-/** @returns the ids of those that another session holds: something of them may be left. */
+/** @returns the ids of those that cannot be erased yet: something of them may be left. */
 async function eraseBatch(
   tx: DatabaseTransaction,
   ids: readonly string[],
@@ -131,20 +131,27 @@ async function eraseWhatOthersSent(tx: DatabaseTransaction, refundIds: readonly 
 
 /**
  * Erases the words in the refunds and their work. It never waits for a session that holds one of them: meanwhile it would hold
- * the others, and the two could deadlock.
+ * the others, and the two could deadlock. A refund that may have to be sent again keeps its words until its processor has it: other
+ * metadata would make that another request.
  * @returns the refunds that it erased.
  */
 async function eraseFromRefunds(
   tx: DatabaseTransaction,
   refundIds: readonly string[],
 ): Promise<{ id: string; environment: string }[]> {
-  await eraseFlagWords(tx, refundIds);
+  const held = await tx.$queryRaw<{ id: string }[]>`
+    SELECT id FROM refund WHERE id = ANY(${[...refundIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
+  const heldIds = held.map(({ id }) => id);
+  await eraseFlagWords(tx, heldIds);
+  // The work is locked as well, so that no first attempt begins with metadata that is erased here.
   return await tx.$queryRaw<{ id: string; environment: string }[]>`
+    WITH free AS MATERIALIZED (
+      SELECT w.refund_id FROM refund_work AS w
+      WHERE w.refund_id = ANY(${heldIds}) AND NOT w.flag_facts ? 'message' AND w.sent_metadata IS NULL
+      FOR UPDATE SKIP LOCKED)
     UPDATE refund SET metadata = NULL, failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END
-    WHERE id = ANY(ARRAY(
-      SELECT id FROM refund WHERE id = ANY(${[...refundIds]}) AND NOT EXISTS (
-        SELECT FROM refund_work AS w WHERE w.refund_id = refund.id AND w.flag_facts ? 'message')
-      FOR NO KEY UPDATE SKIP LOCKED))
+    WHERE id = ANY(${heldIds}) AND (id IN (SELECT refund_id FROM free)
+      OR NOT EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = refund.id))
     RETURNING id, environment::text`;
 }
 
@@ -184,7 +191,7 @@ const hasErasableText = Prisma.sql`(
   OR EXISTS (
     SELECT FROM audit_log AS entry
     WHERE entry.organization_id = refund.organization_id AND entry.target = refund.id AND ${hasErasableTextIn('entry.detail')})
-  OR EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = refund.id AND w.flag_facts ? 'message')
+  OR EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = refund.id AND (w.flag_facts ? 'message' OR w.sent_metadata IS NOT NULL))
   OR EXISTS (SELECT FROM reconciliation_finding AS f WHERE f.refund_id = refund.id AND f.facts ? 'message')
   OR EXISTS (
     SELECT FROM webhook_delivery AS delivery

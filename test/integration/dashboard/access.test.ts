@@ -90,6 +90,8 @@ const table: Record<string, Access> = {
   [`GET ${base}/settings/accounts/:processor`]: 'admin',
   [`POST ${base}/settings/accounts/:processor`]: 'admin',
   [`POST ${base}/settings/accounts/:processor/test`]: 'admin',
+  [`GET ${base}/settings/accounts/:processor/metadata`]: 'admin',
+  [`POST ${base}/settings/accounts/:processor/metadata`]: 'admin',
   [`GET ${base}/settings/members`]: 'viewer',
   [`POST ${base}/settings/members/:userId/role`]: 'admin',
   [`POST ${base}/settings/members/:userId/remove`]: 'admin',

@@ -329,6 +329,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     },
     'settings-stripe': { arrive: (page) => page.goto(`${stage.base}/settings/accounts/stripe`) },
     'settings-braintree': { arrive: (page) => page.goto(`${stage.base}/settings/accounts/braintree`) },
+    'settings-sent-metadata': {
+      arrive: (page) => page.goto(`${stage.base}/settings/accounts/stripe/metadata`),
+    },
     'settings-sign-in': { arrive: (page) => page.goto(`${stage.base}/settings/company-sign-in`) },
     'settings-members': { arrive: (page) => page.goto(`${stage.base}/settings/members`) },
     'settings-invited': {

@@ -110,6 +110,7 @@ export function submissionFor(
     amount: 1_500n,
     currency: 'usd',
     reason: 'customer_request',
+    metadata: null,
     idempotencyKey: `${refundId}-0`,
     ...changes,
   };

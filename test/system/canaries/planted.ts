@@ -46,7 +46,7 @@ export const cards = {
 export const owned = {
   metadata: {
     canary: newCard('a card in metadata'),
-    columns: ['public.refund.metadata'],
+    columns: ['public.refund.metadata', 'public.refund_work.sent_metadata'],
   },
   transactionId: {
     canary: newCard('a card as a transaction id'),

@@ -17,6 +17,7 @@ import { type Context, contextOf } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
+import { sentMetadataPages } from './sent-metadata.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
@@ -43,6 +44,7 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
   });
 
   credentialPages(scope, deps);
+  sentMetadataPages(scope, deps);
 }
 
 /** @throws ServiceError not_found for an account that is not set up. */
@@ -147,8 +149,8 @@ function AccountBadge({ account, now, test }: AccountProps) {
 }
 
 function AccountDetails({ account, processor, origin, now }: AccountProps & { account: AccountSummary }) {
-  const { misconfiguredAt, throttledUntil, updatedAt, id } = account;
-  const { displayName, webhooks } = processorKind(processor);
+  const { misconfiguredAt, throttledUntil, updatedAt, id, sentMetadataKeys } = account;
+  const { displayName, webhooks, capabilities } = processorKind(processor);
   const webhookUrl = `${origin}/webhooks/${processor}/${id}`;
   const isThrottled = throttledUntil !== null && throttledUntil > now;
   return (
@@ -172,6 +174,7 @@ function AccountDetails({ account, processor, origin, now }: AccountProps & { ac
           ) : null,
         ],
         ['Credentials updated', <Moment key="updated" at={updatedAt} />],
+        ['Metadata sent', capabilities.keepsMetadata ? sentMetadataKeys.join(', ') || 'None' : null],
         [
           'Webhook URL',
           <>
@@ -189,7 +192,7 @@ function AccountDetails({ account, processor, origin, now }: AccountProps & { ac
 
 function AccountActions({ context, processor, account }: AccountProps) {
   const base = `${context.base}${path}/${processor}`;
-  const { displayName } = processorKind(processor);
+  const { displayName, capabilities } = processorKind(processor);
   return (
     <div class="row">
       {account === null ? null : (
@@ -204,6 +207,11 @@ function AccountActions({ context, processor, account }: AccountProps) {
         {account === null ? 'Set up' : 'Replace credentials'}
         <span class="visually-hidden"> {account === null ? displayName : `of ${displayName}`}</span>
       </ButtonLink>
+      {account !== null && capabilities.keepsMetadata ? (
+        <ButtonLink to={`${base}/metadata`}>
+          Choose metadata<span class="visually-hidden"> for {displayName}</span>
+        </ButtonLink>
+      ) : null}
     </div>
   );
 }

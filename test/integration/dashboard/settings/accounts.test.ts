@@ -122,6 +122,25 @@ describe('processor accounts', () => {
     expect(await accountOf('stripe')).toEqual(before);
   });
 
+  test('offer the metadata to send only where the processor keeps it', async () => {
+    const page = `${accounts}/stripe/metadata`;
+    const saved = await admin.visitor.post(page, { keys: ' order_id, ticket,' });
+    expect(saved).toMatchObject({
+      status: 303,
+      headers: { location: `${accounts}?done=sent-metadata-saved` },
+    });
+    expect((await accountOf('stripe')).sentMetadataKeys).toEqual(['order_id', 'ticket']);
+    expect((await viewer.visitor.get(accounts)).text).toContain('order_id, ticket');
+    expect((await admin.visitor.get(page)).text).toContain('value="order_id, ticket"');
+    const refused = await admin.visitor.post(page, { keys: 'refund_id' });
+    expect([refused.status, refused.text]).toEqual([
+      400,
+      expect.stringContaining('Must not include refund_id'),
+    ]);
+    expect((await admin.visitor.get(`${accounts}/braintree/metadata`)).status).toBe(404);
+    expect((await admin.visitor.post(`${accounts}/braintree/metadata`, { keys: 'a' })).status).toBe(404);
+  });
+
   test('respond with 404 for an unknown processor', async () => {
     expect((await admin.visitor.get(`${accounts}/paypal`)).status).toBe(404);
     expect((await admin.visitor.post(`${accounts}/constructor/test`)).status).toBe(404);

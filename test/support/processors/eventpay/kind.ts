@@ -26,7 +26,7 @@ export const eventpayKind: ProcessorKind<EventpayCredentials> = {
     secret: { label: 'Secret', type: 'secret', isRequired: true, hint: 'Signs requests and events.' },
     apiBase: apiBaseField,
   }),
-  capabilities: { findsRefunds: false, readsRefunds: false, listsRefunds: false },
+  capabilities: { findsRefunds: false, readsRefunds: false, listsRefunds: false, keepsMetadata: false },
   refundState,
   recognizes: (id) => /^ep_\w+$/.test(id),
   couldBe: (id) => /^ep_\w+$/.test(id),
