@@ -5,6 +5,7 @@ import { traceRequests } from '../http/trace-requests.ts';
 import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
 import { assetRoutes } from './http/assets.ts';
 import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csrf.ts';
+import { openDownloads } from './http/downloads.ts';
 import { dashboardPath } from './http/paths.ts';
 import { limitUsers } from './http/rate-limits.ts';
 import { protectPages } from './http/render.ts';
@@ -33,6 +34,7 @@ import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
 import { apiKeyPages } from './pages/settings/api-keys.tsx';
 import { approvalPages } from './pages/settings/approvals.tsx';
+import { auditLogExport } from './pages/settings/audit-export.ts';
 import { auditLogPages } from './pages/settings/audit-log.tsx';
 import { companySignInSettings } from './pages/settings/company-sign-in.tsx';
 import { memberPages } from './pages/settings/members.tsx';
@@ -93,6 +95,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
     async (scope: Api) => {
       requireMember(scope, deps);
       confirmRights(scope, deps);
+      const downloads = openDownloads(scope, deps);
       overviewPages(scope, deps);
       searchPage(scope, deps);
       healthPage(scope, deps);
@@ -108,8 +111,9 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       approvalPages(scope, deps);
       companySignInSettings(scope, deps);
       auditLogPages(scope, deps);
+      auditLogExport(scope, deps, downloads);
       refundListPages(scope, deps);
-      refundExport(scope, deps);
+      refundExport(scope, deps, downloads);
       await batchPages(scope, deps);
       createRefundPages(scope, deps);
       refundPages(scope, deps);

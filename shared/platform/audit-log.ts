@@ -18,6 +18,8 @@ export const auditActions = {
   'refund_batch.resumed': 'Resumed refund batch',
   'refunds.export_started': 'Started export of refunds',
   'refunds.exported': 'Exported refunds',
+  'audit_log.export_started': 'Started export of audit log',
+  'audit_log.exported': 'Exported audit log',
   'policies.set': 'Changed policies',
   'key.created': 'Created API key',
   'key.renamed': 'Renamed API key',
@@ -118,6 +120,25 @@ export async function auditEverywhere(
 export interface AuditFilter {
   actor?: string | undefined;
   action?: string | undefined;
+  /** Inclusive. */
+  since?: Date | undefined;
+  /** Exclusive. */
+  until?: Date | undefined;
+}
+
+function whereOf(
+  organizationId: string,
+  { actor, action, since, until }: AuditFilter,
+): Prisma.AuditLogWhereInput {
+  return {
+    organizationId,
+    ...(actor === undefined ? {} : { actor }),
+    ...(action === undefined ? {} : { action }),
+    createdAt: {
+      ...(since === undefined ? {} : { gte: since }),
+      ...(until === undefined ? {} : { lt: until }),
+    },
+  };
 }
 
 /** Some entries in a row, the newest first. */
@@ -136,14 +157,10 @@ export async function readAuditLog(
   db: Database,
   request: AuditFilter & { organizationId: string; before?: string | undefined; limit: number },
 ): Promise<AuditPage> {
-  const { organizationId, actor, action, before, limit } = request;
+  const { organizationId, before, limit, ...filter } = request;
+  const older = before === undefined ? {} : await olderThan(db, organizationId, before);
   const found = await db.auditLog.findMany({
-    where: {
-      organizationId,
-      ...(actor === undefined ? {} : { actor }),
-      ...(action === undefined ? {} : { action }),
-      ...(before === undefined ? {} : await olderThan(db, organizationId, before)),
-    },
+    where: { AND: [whereOf(organizationId, filter), older] },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: limit + 1,
   });
@@ -167,22 +184,22 @@ async function olderThan(
 const batchSize = 1_000;
 
 /** Reads an organization's entries of a time range, oldest first, a batch at a time. */
-export async function* auditEntries(
+export async function* auditBatches(
   db: Database,
-  { organizationId, since, until }: { organizationId: string; since: Date; until: Date },
-): AsyncGenerator<AuditLog> {
-  let from = since;
-  let after: { NOT?: Prisma.AuditLogWhereInput } = {};
+  { organizationId, ...filter }: AuditFilter & { organizationId: string; since: Date; until: Date },
+): AsyncGenerator<AuditLog[]> {
+  let { since } = filter;
+  let after: Prisma.AuditLogWhereInput = {};
   for (;;) {
     const entries = await db.auditLog.findMany({
-      where: { organizationId, createdAt: { gte: from, lt: until }, ...after },
+      where: { AND: [whereOf(organizationId, { ...filter, since }), after] },
       orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
       take: batchSize,
     });
-    yield* entries;
+    yield entries;
     const last = entries.at(-1);
     if (last === undefined || entries.length < batchSize) return;
-    from = last.createdAt;
-    after = { NOT: { createdAt: from, id: { lte: last.id } } };
+    since = last.createdAt;
+    after = { NOT: { createdAt: since, id: { lte: last.id } } };
   }
 }

@@ -143,13 +143,13 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
       ...{ organizationId: organization.id, environment: 'test', actor: 'test', name: 'Support agent' },
       agentLimits: { currency: 'usd', maxPerDay: 10_000n },
     });
-    const body = { transactionId: await newPayment(service), amount: 1_250, reason: 'other' };
+    const body = { transactionId: await newPayment(service), amount: 950, reason: 'other' };
     const { plaintext: key } = agent;
     expect(await service.call('POST', '/v1/refunds', { key, body })).toMatchObject({ status: 200 });
     const page = await pageOf(await addPerson(service, 'admin'), '/agents');
     const complaints = noteComplaints(page);
     const row = page.getByRole('row', { name: 'Support agent' });
-    await row.getByText('12.50 USD of 100.00 USD in 24 hours').waitFor();
+    await row.getByText('9.50 USD of 100.00 USD in 24 hours').waitFor();
     await row.getByRole('button', { name: 'Stop', exact: true }).click();
     await confirm(page, 'Stop');
     await page.getByText('Agent stopped.').waitFor();

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { auditEntries } from '#shared/platform/audit-log.ts';
+import { auditBatches } from '#shared/platform/audit-log.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { examples, type Owner, organizationOption, timeOption } from '../console/options.ts';
 import { explain, writeLine } from '../console/output.ts';
@@ -42,11 +42,11 @@ async function exportAuditLog({ db, clock }: Session, options: Range): Promise<v
     throw new CommandError('--since must be before --until, which is a minute ago by default.');
   await findOrganization(db, organizationId);
   let count = 0;
-  for await (const { organizationId: _, ...entry } of auditEntries(db, { organizationId, since, until })) {
-    await writeLine(JSON.stringify(entry));
-    count += 1;
+  for await (const entries of auditBatches(db, { organizationId, since, until })) {
+    for (const { organizationId: _, ...entry } of entries) await writeLine(JSON.stringify(entry));
+    count += entries.length;
   }
-  const entries = `${count} ${count === 1 ? 'entry' : 'entries'}`;
+  const exported = `${count} ${count === 1 ? 'entry' : 'entries'}`;
   const complete = until < minuteAgo ? until : minuteAgo;
-  explain(`Exported ${entries}. Continue with --since ${complete.toISOString()}.`);
+  explain(`Exported ${exported}. Continue with --since ${complete.toISOString()}.`);
 }

@@ -1,9 +1,9 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { toDecimal } from '../../money/money.ts';
-import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import { csvLine } from '../../platform/csv.ts';
 import type { Database, Prisma, Refund } from '../../platform/database.ts';
 import { redact } from '../../platform/log.ts';
+import { recordedExport } from '../../platform/recorded-export.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from './refund-filter.ts';
 import { findFrom, fromNewest, loadRefunds } from './search-refunds.ts';
@@ -21,34 +21,16 @@ export interface ExportRequest {
  * Exports refunds as `exportRefunds` does, with two entries in the audit log: one before the first data leaves, and one at the
  * end, in any case, with the number of exported refunds.
  */
-export async function* auditedExport(
+export function auditedExport(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   { owner, filter, actor, confirm }: ExportRequest,
 ): AsyncGenerator<string, void, undefined> {
-  const audit = (action: AuditAction, more: Prisma.InputJsonObject = {}) => {
-    const { organizationId, environment } = owner;
-    const detail = { environment, filter: asJson(filter), ...more };
-    const entry = { organizationId, actor, action, target: organizationId, detail };
-    return writeAudit(deps.db, entry, deps.clock.now());
-  };
-  let rowCount = 0;
-  let isComplete = false;
-  let hasFailed = false;
-  const onRows = (count: number) => {
-    rowCount += count;
-  };
-  try {
-    await audit('refunds.export_started');
-    yield* exportRefunds(deps.db, owner, filter, { onRows, confirm });
-    isComplete = true;
-  } catch (error) {
-    hasFailed = true;
-    throw error;
-  } finally {
-    const ended = audit('refunds.exported', { rowCount, isComplete });
-    // The first error is the one to report; the entry often fails for the same reason.
-    await (hasFailed ? ended.catch(() => undefined) : ended);
-  }
+  const { organizationId, environment } = owner;
+  const detail = { environment, filter: asJson(filter) };
+  const actions = ['refunds.export_started', 'refunds.exported'] as const;
+  return recordedExport(deps, { organizationId, actor, actions, detail }, (onRows) =>
+    exportRefunds(deps.db, owner, filter, { onRows, confirm }),
+  );
 }
 
 /** The search text is free text and the audit log is kept, so secrets and card numbers are masked. */

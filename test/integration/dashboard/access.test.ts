@@ -106,6 +106,7 @@ const table: Record<string, Access> = {
   [`GET ${base}/settings/approvals`]: 'viewer',
   [`POST ${base}/settings/approvals`]: 'owner',
   [`GET ${base}/settings/audit-log`]: 'admin',
+  [`GET ${base}/settings/audit-log/export`]: 'admin',
 };
 
 interface Row {

@@ -343,6 +343,10 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       },
     },
     'settings-audit-log': { arrive: (page) => page.goto(`${stage.base}/settings/audit-log`) },
+    'settings-audit-log-bad-range': {
+      status: 400,
+      arrive: (page) => page.goto(`${stage.base}/settings/audit-log?from=2026-02-02&to=2026-02-01`),
+    },
     'error-403': {
       as: 'viewer',
       status: 403,

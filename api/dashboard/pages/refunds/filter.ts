@@ -5,6 +5,7 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
+import { chosen, dayRangeFields, readDayRange } from '../../http/day-range.ts';
 import {
   enteredList,
   entered as enteredText,
@@ -64,16 +65,6 @@ export function isRestricting(entered: EnteredFilter): boolean {
   return filterQuery({ ...entered, sort: '' }) !== '';
 }
 
-const dayMs = 24 * 60 * 60 * 1000;
-const daySchema = z.iso
-  .date('Enter a date, such as 2026-01-31.')
-  .refine((day) => day >= '1970-01-01' && day < '9999-01-01', 'Enter a date after 1969.')
-  .transform((day) => new Date(`${day}T00:00:00.000Z`));
-
-function chosen<T extends z.ZodType>(schema: T) {
-  return z.preprocess((value) => (value === '' ? undefined : value), schema.optional());
-}
-
 const filterSchema = z.object({
   // No id is longer, and the audit log of an export stores the search text.
   q: chosen(
@@ -89,8 +80,7 @@ const filterSchema = z.object({
   reason: chosen(z.enum(refundReasons, 'Choose from the list.')),
   failureCode: chosen(z.string().max(100, 'Choose from the list.')),
   currency: chosen(z.enum(currencies, 'Choose from the list.')),
-  from: chosen(daySchema),
-  to: chosen(daySchema),
+  ...dayRangeFields,
   amountFrom: chosen(z.string()),
   amountTo: chosen(z.string()),
   needsAttention: z.string().transform((text) => text !== ''),
@@ -101,13 +91,12 @@ const filterSchema = z.object({
 export function readFilter(entered: EnteredFilter): FormReading<RefundFilter> {
   const reading = readForm(filterSchema, entered);
   if (reading.kind === 'invalid') return reading;
-  const { status: statuses, from: createdAfter, to, amountFrom, amountTo, ...rest } = reading.value;
-  if (createdAfter !== undefined && to !== undefined && to < createdAfter) {
-    return invalid({ to: 'Must not be before the start date.' });
-  }
+  const { status: statuses, from, to, amountFrom, amountTo, ...rest } = reading.value;
+  const range = readDayRange({ from, to });
+  if (range.kind === 'invalid') return range;
   const amounts = readAmounts({ amountFrom, amountTo }, rest.currency);
   if (amounts.kind === 'invalid') return amounts;
-  const createdBefore = to === undefined ? undefined : new Date(to.getTime() + dayMs);
+  const { since: createdAfter, until: createdBefore } = range.value;
   return { kind: 'valid', value: { ...rest, ...amounts.value, statuses, createdAfter, createdBefore } };
 }
 

@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/people/actors.ts';
@@ -8,32 +7,25 @@ import type { AuditLog, Database } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { findRefundEnvironments } from '#shared/refunds/queries/find-refunds.ts';
 import { ButtonLink, Submit } from '../../components/button.tsx';
-import { SelectField } from '../../components/form.tsx';
+import { SelectField, TextField } from '../../components/form.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
+import type { FormProblems, FormReading } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
+import { type EnteredAuditQuery, enteredAuditQuery, readAuditQuery } from './audit-query.ts';
 import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
 
-/** An empty text, or one that no entry can have, means no filter. */
-const filterText = z
-  .string()
-  .regex(/^[^\p{Cc}]{1,200}$/u)
-  .optional()
-  .catch(undefined);
-const querySchema = z.object({ actor: filterText, action: filterText, before: filterText });
-
 /** `/settings/audit-log`: the audit log of the organization, in both environments. */
 export function auditLogPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const query = querySchema.parse(request.query);
-    const view = await readView(deps.db, context, query);
-    return sendPage(reply, <AuditLogPage {...view} />);
+    const reading = readAuditQuery(request.query);
+    const view = await readView(deps.db, contextOf(request), enteredAuditQuery(request.query), reading);
+    return sendPage(reply.code(reading.kind === 'valid' ? 200 : 400), <AuditLogPage {...view} />);
   });
 }
 
@@ -41,7 +33,9 @@ export function auditLogPages(scope: Api, deps: ApiDependencies): void {
 export interface AuditView {
   context: Context;
   page: AuditPage;
-  filter: AuditFilter;
+  /** The filter as it was entered. */
+  filter: EnteredAuditQuery;
+  problems: FormProblems;
   members: readonly Member[];
   /** The display names of actors and affected users. */
   names: ReadonlyMap<string, string>;
@@ -54,16 +48,20 @@ export interface AuditView {
 async function readView(
   db: Database,
   context: Context,
-  { actor, action, before }: z.infer<typeof querySchema>,
+  { before, ...filter }: EnteredAuditQuery,
+  reading: FormReading<AuditFilter>,
 ): Promise<AuditView> {
   const organizationId = context.organization.id;
-  const filter = { actor, action };
-  const page = await readAuditLog(db, { organizationId, ...filter, before, limit: pageSize });
+  const page: AuditPage =
+    reading.kind === 'valid'
+      ? await readAuditLog(db, { organizationId, ...reading.value, before, limit: pageSize })
+      : { entries: [], next: null };
   const targets = page.entries.map(({ target }) => target);
   return {
     context,
     page,
     filter,
+    problems: reading.kind === 'valid' ? {} : reading.problems,
     members: await listMembers(db, organizationId),
     // Only from the page's own entries: a filter may name users of other organizations.
     names: await nameActors(db, organizationId, page.entries.flatMap(actorsIn)),
@@ -80,7 +78,16 @@ function actorsIn({ actor, target }: AuditLog): string[] {
 function AuditLogPage(view: AuditView) {
   const { context, page, filter, isNewest } = view;
   return (
-    <Frame context={context} title="Activity" section="activity">
+    <Frame
+      context={context}
+      title="Activity"
+      section="activity"
+      actions={
+        <ButtonLink id="export" to={addressOf(context, filter, `${path}/export`)}>
+          Export as CSV
+        </ButtonLink>
+      }
+    >
       <p class="muted">
         All changes by people in {context.organization.name}, in test and live. Entries can't be edited or
         deleted.
@@ -102,23 +109,28 @@ function AuditLogPage(view: AuditView) {
   );
 }
 
-function addressOf({ base }: Context, query: AuditFilter & { before?: string }): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+function addressOf({ base }: Context, query: EnteredAuditQuery, page = path): string {
+  const given = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  );
   const text = new URLSearchParams(given).toString();
-  return `${base}${path}${text === '' ? '' : `?${text}`}`;
+  return `${base}${page}${text === '' ? '' : `?${text}`}`;
 }
 
-function FilterForm({ context, filter: { actor, action }, members, names }: AuditView) {
+function FilterForm({ context, filter, problems, members, names }: AuditView) {
+  const { actor, action } = filter;
   const actors = new Map(members.map(({ userId, email }) => [`user:${userId}`, email]));
   if (actor !== undefined && !actors.has(actor)) actors.set(actor, names.get(actor) ?? actor);
   const actions = new Map(actionLabels);
   if (action !== undefined && !actions.has(action)) actions.set(action, describeAction(action));
-  const form = { body: { actor, action }, problems: {} };
+  const form = { body: filter, problems };
   return (
     <form method="get" action={`${context.base}${path}`} class="card stack">
       <div class="fields">
         <SelectField form={form} name="actor" label="Actor" choices={[['', 'All actors'], ...actors]} />
         <SelectField form={form} name="action" label="Action" choices={[['', 'All actions'], ...actions]} />
+        <TextField form={form} name="from" label="From (UTC)" type="date" />
+        <TextField form={form} name="to" label="To (UTC)" type="date" />
       </div>
       <div>
         <Submit>Filter</Submit>

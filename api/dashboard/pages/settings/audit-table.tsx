@@ -27,9 +27,9 @@ export function AuditTable({ page, ...view }: AuditTableProps) {
         [
           'Action',
           (entry) => (
-            <>
+            <span>
               {describeAction(entry.action)} <Target {...view} entry={entry} />
-            </>
+            </span>
           ),
         ],
         ['Details', ({ detail }) => <Detail detail={detail} />],

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { PassThrough, Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { Downloads } from '#api/dashboard/pages/refunds/export.ts';
+import { Downloads } from '#api/dashboard/http/downloads.ts';
 import type { Database } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { auditedExport, exportRefunds } from '#shared/refunds/queries/export-refunds.ts';

@@ -3,6 +3,7 @@ import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { type AuditAction, readAuditLog, writeAudit } from '#shared/platform/audit-log.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { parseCsv } from '#test/support/http/csv.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
 import { plansOf } from '#test/support/stores/statements.ts';
@@ -112,6 +113,39 @@ describe('the audit log', () => {
 
   test.each(['actor=nobody', 'action=a&action=b', 'before='])('accepts the query %s', async (query) => {
     expect((await admin.visitor.get(`${auditLog}?${query}`)).status).toBe(200);
+  });
+
+  test('lists and exports the days of a range, of the organization alone, disarmed, and records the export', async () => {
+    const actor = 'cli:ranged';
+    const formula = '=HYPERLINK("https://evil.example")';
+    const days = ['2026-02-01T00:00:00Z', '2026-02-02T23:59:59.999Z', '2026-02-03T00:00:00Z'];
+    for (const [index, day] of days.entries())
+      await note({ actor, target: `${formula}${index}` }, new Date(day));
+    const elsewhere = (await service.addOrganization('Ranged')).id;
+    await note({ organizationId: elsewhere, actor, target: 'theirs' }, new Date(days[0] ?? ''));
+    const range = 'from=2026-02-01&to=2026-02-02';
+    const page = await admin.visitor.get(`${auditLog}?actor=cli%3Aranged&${range}`);
+    expect(page.text.split('<th scope="row"><time').length - 1).toBe(2);
+    const link = /id="export" href="([^"]+)"/.exec(page.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const file = await admin.visitor.get(link);
+    expect(file.headers['content-disposition']).toMatch(/^attachment; filename="audit-log-.*\.csv"$/);
+    const [header, ...lines] = parseCsv(file.text);
+    expect(lines.map((line) => line[header?.indexOf('target') ?? -1])).toEqual([
+      `'=HYPERLINK("https://evil.example")0`,
+      `'=HYPERLINK("https://evil.example")1`,
+    ]);
+    const where = { organizationId: service.organization.id, actor: `user:${admin.userId}` };
+    const ended = await service.deps.db.auditLog.findMany({
+      where: { ...where, action: 'audit_log.exported' },
+    });
+    expect(ended.map(({ detail }) => detail)).toEqual([
+      { filter: { actor, from: '2026-02-01', to: '2026-02-02' }, rowCount: 2, isComplete: true },
+    ]);
+  });
+
+  test.each(['from=2026-02-30', 'from=2026-02-02&to=2026-02-01'])('refuses the range %s', async (range) => {
+    expect((await admin.visitor.get(`${auditLog}?${range}`)).status).toBe(400);
+    expect((await admin.visitor.get(`${auditLog}/export?${range}`)).status).toBe(400);
   });
 
   test('reads a page from the index, also from a long log', async () => {
