@@ -1,5 +1,6 @@
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { completedMinutes, mostQueued, type ProcessorQueue, readQueues } from '#shared/health/queues.ts';
 import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
@@ -12,25 +13,39 @@ import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { type Context, contextOf } from '../http/access.ts';
 import { queueBoardPath } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
+import { sendPage, sendPart } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
-import { accountTrouble, waitingOf, workersTrouble } from '../words/trouble.ts';
+import { accountTrouble, workersTrouble } from '../words/trouble.ts';
 import { processorWord } from '../words/words.ts';
 
 const refreshSeconds = 10;
 
-/** The health page: whether workers work off the queue, and whether the processors of an organization answer. */
+/** The health page: whether workers work off the queue, whether the processors of an organization answer, and what waits for them. */
 export function healthPage(scope: Api, deps: ApiDependencies): void {
   scope.get('/health', { config: { role: 'operator' } }, async (request, reply) => {
     const context = contextOf(request);
     const { organizationId, environment } = context.owner;
-    const [health, troubles, accounts] = await Promise.all([
+    const [health, troubles, accounts, queues] = await Promise.all([
       deps.health(),
       findAccountsInTrouble(deps.db, context.owner),
       listProcessorAccounts(deps.db, organizationId, environment),
+      readQueues(deps.db, context.owner),
     ]);
-    return sendPage(reply, <HealthPage {...{ context, health, troubles, accounts }} />);
+    const part = <Health {...{ context, health, troubles, accounts, queues }} />;
+    if (request.headers['hx-request'] === 'true') return sendPart(reply, part);
+    return sendPage(
+      reply,
+      <Frame
+        context={context}
+        title="Health"
+        section="health"
+        // The board itself admits only operators of every organization.
+        actions={<ButtonLink to={queueBoardPath}>Queue board</ButtonLink>}
+      >
+        {part}
+      </Frame>,
+    );
   });
 }
 
@@ -41,25 +56,17 @@ interface HealthProps {
   /** Of the organization in this environment. */
   troubles: readonly AccountInTrouble[];
   accounts: readonly AccountSummary[];
+  queues: readonly ProcessorQueue[];
 }
 
-function HealthPage(props: HealthProps) {
-  const { context } = props;
+function Health(props: HealthProps) {
   return (
-    <Frame
-      context={context}
-      title="Health"
-      section="health"
-      // The board itself admits only operators of every organization.
-      actions={<ButtonLink to={queueBoardPath}>Queue board</ButtonLink>}
-    >
-      <Live id="health" from={`${context.base}/health`} everySeconds={refreshSeconds}>
-        <div class="stack">
-          <WorkersCard {...props} />
-          <ProcessorsCard {...props} />
-        </div>
-      </Live>
-    </Frame>
+    <Live id="health" from={`${props.context.base}/health`} everySeconds={refreshSeconds}>
+      <div class="stack">
+        <WorkersCard {...props} />
+        <ProcessorsCard {...props} />
+      </div>
+    </Live>
   );
 }
 
@@ -83,14 +90,18 @@ function WorkersCard({ health: { workers, now, undeliveredSince } }: HealthProps
   );
 }
 
-function ProcessorsCard({ context, health, troubles, accounts }: HealthProps) {
-  const items = accounts.map((account) => ({
-    account,
-    trouble: troubles.find(({ processor }) => processor === account.processor),
-    dueSince: health.work.find(
-      ({ processor, environment }) => processor === account.processor && environment === account.environment,
-    )?.dueSince,
-  }));
+function ProcessorsCard({ context, health: { now }, troubles, accounts, queues }: HealthProps) {
+  const items = accounts.flatMap((account) => {
+    const isOfAccount = ({ processor }: { processor: string }) => processor === account.processor;
+    const queue = queues.find(isOfAccount);
+    return queue === undefined ? [] : [{ account, queue, trouble: troubles.find(isOfAccount) }];
+  });
+  type Item = (typeof items)[number];
+  const leading =
+    (value: (queue: ProcessorQueue) => string, filter: string) =>
+    ({ queue }: Item) => (
+      <a href={`${context.base}/refunds?processor=${queue.processor}&${filter}`}>{value(queue)}</a>
+    );
   return (
     <Card id="processors" title="Processors">
       {items.length === 0 ? (
@@ -100,28 +111,50 @@ function ProcessorsCard({ context, health, troubles, accounts }: HealthProps) {
           </p>
         </Empty>
       ) : (
-        <>
-          <p class="small muted">
-            Longest due: for how long a refund of any organization waits for a worker.
-          </p>
-          <List
-            caption="Processor accounts"
-            isInCard
-            items={items}
-            columns={[
-              ['Processor', ({ account }) => processorWord(account.processor)],
-              ['State', (each) => <AccountState {...each} now={health.now} />],
-              ['Retried refunds', ({ trouble }) => (trouble ? waitingOf(trouble, health.now) : 'None')],
-              [
-                'Longest due',
-                ({ dueSince }) => (dueSince ? inTime(health.now.getTime() - dueSince.getTime()) : 'None'),
-              ],
-            ]}
-          />
-        </>
+        <List
+          caption="Processor accounts with their queues"
+          isInCard
+          items={items}
+          columns={[
+            ['Processor', ({ account }) => processorWord(account.processor)],
+            ['State', (item) => <AccountState {...item} now={now} />],
+            ['Waiting', leading(({ waiting }) => counted(waiting), 'status=processing'), 'number'],
+            [
+              'Oldest due',
+              leading(
+                ({ dueSince }) => (dueSince === null ? 'None' : inTime(now.getTime() - dueSince.getTime())),
+                'status=processing&sort=oldest',
+              ),
+              'number',
+            ],
+            [
+              'Retrying',
+              leading(({ retrying }) => counted(retrying), 'status=processing&sort=oldest'),
+              'number',
+            ],
+            ['Outcome unknown', leading(({ unknown }) => counted(unknown), 'outcomeUnknown=true'), 'number'],
+            [
+              'Completed per minute',
+              leading(({ completed }) => perMinute(completed), 'status=completed'),
+              'number',
+            ],
+          ]}
+        />
       )}
+      <p class="small muted">
+        {`Refunds of the ${context.environment} environment. Completed: on average over the last ${completedMinutes} minutes.`}
+      </p>
     </Card>
   );
+}
+
+function counted(refunds: number): string {
+  return `${inWhole(refunds)}${refunds < mostQueued ? '' : '+'}`;
+}
+
+function perMinute(completed: number): string {
+  const rate = completed / completedMinutes;
+  return rate === 0 || rate >= 10 ? inWhole(Math.round(rate)) : rate.toFixed(1);
 }
 
 interface AccountStateProps {

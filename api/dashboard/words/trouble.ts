@@ -19,7 +19,7 @@ export function accountTrouble(account: AccountInTrouble, now: Date): string {
 }
 
 /** "30 refunds wait, next attempt in 12 s". */
-export function waitingOf({ refunds, nextAttemptAt }: AccountInTrouble, now: Date): string {
+function waitingOf({ refunds, nextAttemptAt }: AccountInTrouble, now: Date): string {
   const many = refunds >= mostCounted ? '+' : '';
   const waiting = refunds === 1 ? '1 refund waits' : `${inWhole(refunds)}${many} refunds wait`;
   const next = nextAttemptAt === null ? 'is due' : `in ${inTime(nextAttemptAt.getTime() - now.getTime())}`;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { views } from '#api/dashboard/pages/refunds/views.tsx';
+import { readQueues } from '#shared/health/queues.ts';
 import { readHealth } from '#shared/health/read-health.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
@@ -297,6 +298,7 @@ export function stepsOf(
       rows: 1_000,
       run: () => readHealth(db, 50),
     },
+    'the queues of an environment': { rows: 10_000, run: () => readQueues(db, owner) },
     'the counts of the navigation': () => countNeedingAttention(db, owner),
     ...Object.fromEntries(
       ['SO-1042', 'shop', ':payment', ':id', 're_1', '42.10', '19'].map((text) => [
