@@ -14,8 +14,8 @@ export interface ProcessorQueue {
   unknown: number;
   /** When the longest due one became due; null when none is due. */
   dueSince: Date | null;
-  /** Refunds that completed in the last `completedMinutes`. */
-  completed: number;
+  /** Refunds that completed, on average over the last `completedMinutes`, or over the latest events where these are more recent. */
+  completedPerMinute: number;
 }
 
 /** Where counting ends. */
@@ -23,26 +23,25 @@ export const mostQueued = 1_000;
 
 export const completedMinutes = 5;
 
-/**
- * Reads the queues of an owner in one statement, at a cost that does not depend on the backlog. Events of the last minutes are found
- * by the feed of the owner, from the position of the first event of all organizations in that time.
- */
+/** Events that are read to count what completed. */
+const mostEvents = 2_000;
+
+/** Reads the queues of an owner in one statement, at a cost that does not depend on the backlog. */
 export async function readQueues(db: Database, owner: RefundOwner): Promise<ProcessorQueue[]> {
   return await db.$queryRaw<ProcessorQueue[]>`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
-    first AS MATERIALIZED (
-      SELECT position FROM refund_event, clock
-      WHERE hash IS NOT NULL AND created_at > moment - ${completedMinutes} * interval '1 minute' AND position IS NOT NULL
-      ORDER BY created_at LIMIT 1),
+    latest AS MATERIALIZED (
+      SELECT refund_id, type, created_at FROM refund_event WHERE ${ownerSql(owner)} AND position IS NOT NULL
+      ORDER BY position DESC LIMIT ${mostEvents}),
+    span AS MATERIALIZED (
+      SELECT moment, greatest(moment - ${completedMinutes} * interval '1 minute', (
+        SELECT min(created_at) FROM latest HAVING count(*) = ${mostEvents})) AS since
+      FROM clock),
     completed AS MATERIALIZED (
-      SELECT refund.processor, count(*)::int AS refunds
-      FROM (
-        SELECT refund_id, type FROM refund_event
-        WHERE ${ownerSql(owner)} AND position >= (SELECT position FROM first) ORDER BY position LIMIT ${4 * mostQueued}
-      ) AS event
-      CROSS JOIN LATERAL (SELECT processor FROM refund WHERE id = event.refund_id OFFSET 0) AS refund
-      WHERE event.type = 'refund.completed' GROUP BY 1)
-    SELECT name AS processor, work.*, retried.*, coalesce(completed.refunds, 0) AS completed
+      SELECT refund.processor, (60 * count(*) / greatest(1, extract(epoch FROM max(span.moment - span.since))))::float8 AS rate
+      FROM span JOIN latest ON latest.type = 'refund.completed' AND latest.created_at >= span.since
+      CROSS JOIN LATERAL (SELECT processor FROM refund WHERE id = latest.refund_id OFFSET 0) AS refund GROUP BY 1)
+    SELECT name AS processor, work.*, retried.*, coalesce(completed.rate, 0) AS "completedPerMinute"
     FROM clock CROSS JOIN unnest(${[...processorNames]}::text[]) AS name
     CROSS JOIN LATERAL (
       SELECT count(*)::int AS waiting, min(due_at) FILTER (WHERE due_at <= moment) AS "dueSince"

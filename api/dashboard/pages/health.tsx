@@ -135,7 +135,7 @@ function ProcessorsCard({ context, health: { now }, troubles, accounts, queues }
             ['Outcome unknown', leading(({ unknown }) => counted(unknown), 'outcomeUnknown=true'), 'number'],
             [
               'Completed per minute',
-              leading(({ completed }) => perMinute(completed), 'status=completed'),
+              leading(({ completedPerMinute }) => inRate(completedPerMinute), 'status=completed'),
               'number',
             ],
           ]}
@@ -152,9 +152,9 @@ function counted(refunds: number): string {
   return `${inWhole(refunds)}${refunds < mostQueued ? '' : '+'}`;
 }
 
-function perMinute(completed: number): string {
-  const rate = completed / completedMinutes;
-  return rate === 0 || rate >= 10 ? inWhole(Math.round(rate)) : rate.toFixed(1);
+/** With a decimal while it is small. */
+function inRate(perMinute: number): string {
+  return perMinute === 0 || perMinute >= 10 ? inWhole(Math.round(perMinute)) : perMinute.toFixed(1);
 }
 
 interface AccountStateProps {
