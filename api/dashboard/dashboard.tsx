@@ -22,6 +22,7 @@ import { overviewPages } from './pages/overview/overview.tsx';
 import { passwordResetPages } from './pages/password-reset.tsx';
 import { paymentPage } from './pages/payment.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
+import { reconciliationPages } from './pages/reconciliation.tsx';
 import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
 import { createRefundPages } from './pages/refunds/create.tsx';
 import { decisionRoutes } from './pages/refunds/decisions.tsx';
@@ -99,6 +100,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       overviewPages(scope, deps);
       searchPage(scope, deps);
       healthPage(scope, deps);
+      reconciliationPages(scope, deps);
       paymentPage(scope, deps);
       policyPages(scope, deps);
       webhookPages(scope, deps);

@@ -34,6 +34,7 @@ const messages = {
   'endpoint-deleted': 'Webhook endpoint deleted.',
   'test-sent': 'Test event sent. Its delivery is the newest in the list.',
   'delivery-resent': 'Resend requested. The attempt starts within seconds.',
+  'reconciliation-started': 'Reconciliation started. Reload this page to see its result.',
   'role-changed': 'Role changed.',
   'member-removed': 'Member removed, and their open invitations revoked.',
   'invitation-revoked': 'Invitation revoked. Its link no longer works.',

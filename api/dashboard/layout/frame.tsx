@@ -30,6 +30,13 @@ const sections = {
   'api-keys': { label: 'API keys', path: '/settings/api-keys', icon: 'key', group: 'Developers' },
   webhooks: { label: 'Webhooks', path: '/webhooks', icon: 'webhook', role: 'operator', group: 'Developers' },
   health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator', group: 'Operations' },
+  reconciliation: {
+    label: 'Reconciliation',
+    path: '/reconciliation',
+    icon: 'arrow-switch',
+    role: 'operator',
+    group: 'Operations',
+  },
   activity: {
     label: 'Activity',
     path: '/settings/audit-log',

@@ -160,6 +160,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       },
     },
     health: { arrive: (page) => page.goto(`${stage.base}/health`) },
+    reconciliation: { arrive: (page) => page.goto(`${stage.base}/reconciliation`) },
     refunds: { arrive: (page) => page.goto(`${stage.base}/refunds`) },
     'refunds-filtered': {
       arrive: (page) => page.goto(`${stage.base}/refunds?status=failed&currency=eur&from=2020-01-01`),

@@ -298,7 +298,7 @@ export function stepsOf(
       rows: 1_000,
       run: () => readHealth(db, 50),
     },
-    'the queues of an environment': { rows: 9_000, pages: 9_000, run: () => readQueues(db, owner) },
+    'the queues of an environment': { rows: 6_000, pages: 4_000, run: () => readQueues(db, owner) },
     'the counts of the navigation': () => countNeedingAttention(db, owner),
     ...Object.fromEntries(
       ['SO-1042', 'shop', ':payment', ':id', 're_1', '42.10', '19'].map((text) => [

@@ -1,0 +1,59 @@
+import { beforeAll, expect, test } from 'vitest';
+import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
+import { recordStatements } from '../../support/stores/statements.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+const service = useService({ workers: 0 });
+let operator: DashboardMember;
+let base: string;
+beforeAll(async () => {
+  operator = await signInMember(service, 'operator');
+  base = `/dashboard/${service.organization.id}/test/reconciliation`;
+});
+
+test('an operator starts a run, whose findings lead to their refunds, in its organization and environment alone', async () => {
+  const { db } = service.deps;
+  const { id } = await completedRefund(service, 'stripe');
+  await db.refund.update({ where: { id }, data: { externalRefundId: 're_missing' } });
+  const started = await operator.visitor.post(base, { processor: 'stripe' });
+  expect(started.status).toBe(303);
+  const run = await waitFor('the end of the run', () =>
+    db.reconciliationRun.findFirst({
+      where: { actor: `user:${operator.userId}`, finishedAt: { not: null } },
+    }),
+  );
+  const list = await operator.visitor.get(base);
+  expect(list.text).toContain(`${base}/${run.id}`);
+  expect(list.text).toContain(operator.email);
+  const page = await operator.visitor.get(`${base}/${run.id}`);
+  expect(page.text).toContain(`/test/refunds/${id}"`);
+  expect(page.text).toContain('Needs attention');
+
+  const live = base.replace('/test/', '/live/');
+  expect((await operator.visitor.get(`${live}/${run.id}`)).status).toBe(404);
+  expect((await operator.visitor.get(live)).text).not.toContain(run.id);
+  expect((await operator.visitor.post(base, { processor: 'none' })).status).toBe(404);
+  const other = await service.addOrganization('Others');
+  const others = await signInMember(service, 'operator', other.id);
+  expect((await others.visitor.get(`/dashboard/${other.id}/test/reconciliation/${run.id}`)).status).toBe(404);
+
+  const recording = recordStatements();
+  const costs = async () => {
+    const counts = [];
+    for (const path of [base, `${base}/${run.id}`]) {
+      counts.push((await recording.during(() => operator.visitor.get(path))).length);
+    }
+    return counts;
+  };
+  const before = await costs();
+  const [finding] = await db.reconciliationFinding.findMany({ where: { runId: run.id }, omit: { id: true } });
+  const copies = Array.from({ length: 10 }, (_, at) => at);
+  await db.reconciliationRun.createMany({ data: copies.map((at) => ({ ...run, id: `${run.id}${at}` })) });
+  await db.reconciliationFinding.createMany({
+    data: copies.map((at) => ({ ...finding, id: `${run.id}_${at}`, facts: {} }) as never),
+  });
+  expect(await costs()).toEqual(before);
+  recording.stop();
+});
