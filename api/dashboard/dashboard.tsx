@@ -24,6 +24,7 @@ import { paymentPage } from './pages/payment.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
 import { reconciliationPages } from './pages/reconciliation.tsx';
 import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
+import { bulkDecisionRoute } from './pages/refunds/bulk-decisions.tsx';
 import { createRefundPages } from './pages/refunds/create.tsx';
 import { decisionRoutes } from './pages/refunds/decisions.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
@@ -120,6 +121,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       createRefundPages(scope, deps);
       refundPages(scope, deps);
       decisionRoutes(scope, deps);
+      bulkDecisionRoute(scope, deps);
       approvalQueuePages(scope, deps);
     },
     { prefix: `${dashboardPath}/:organizationId/:environment` },

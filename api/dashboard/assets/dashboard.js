@@ -65,6 +65,17 @@ for (const dialog of document.querySelectorAll('dialog[open]')) {
   dialog.showModal();
 }
 
+// Select all boxes of a form without loading the page again, or none when all are selected.
+document.addEventListener('click', (event) => {
+  const link = event.target instanceof Element ? event.target.closest('a[data-select]') : null;
+  if (link === null) return;
+  event.preventDefault();
+  const { elements } = document.getElementById(link.dataset.select);
+  const boxes = [...elements].filter(({ type }) => type === 'checkbox');
+  const isChecked = boxes.some(({ checked }) => !checked);
+  for (const box of boxes) box.checked = isChecked;
+});
+
 // Ignore a second click on a submit button; the server would refuse the form as a duplicate.
 document.addEventListener('submit', ({ target, submitter }) => {
   if (target.method !== 'post' || target.hasAttribute('hx-post')) return;

@@ -16,12 +16,15 @@ export interface ConfirmProps {
   to: string;
   /** A submitted form with problems; the dialog opens with it. */
   form?: FormState | undefined;
+  /** The id of its form, for inputs outside of it. */
+  formId?: string;
   /** The explanation, and further fields. */
   children: ComponentChildren;
 }
 
 /** A button with a confirmation dialog, which works without scripts. */
-export function Confirm({ id, action, title, kind, shortcut, context, to, form, children }: ConfirmProps) {
+export function Confirm(props: ConfirmProps) {
+  const { id, action, title, kind, shortcut, context, to, form, formId, children } = props;
   return (
     <>
       <button
@@ -35,7 +38,7 @@ export function Confirm({ id, action, title, kind, shortcut, context, to, form, 
         <Key shortcut={shortcut} />
       </button>
       <dialog id={id} aria-labelledby={`${id}-title`} open={form !== undefined}>
-        <form method="post" action={`${context.base}${to}`} class="stack">
+        <form id={formId} method="post" action={`${context.base}${to}`} class="stack">
           <h2 id={`${id}-title`}>{title}</h2>
           <FormNotice problems={form?.problems ?? {}} />
           {children}

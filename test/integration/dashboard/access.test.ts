@@ -68,6 +68,7 @@ const table: Record<string, Access> = {
   [`POST ${base}/refunds/new`]: 'operator',
   [`GET ${base}/refunds/:id`]: 'viewer',
   [`GET ${base}/refunds/:id/state`]: 'viewer',
+  [`POST ${base}/refunds/decisions`]: 'operator',
   [`POST ${base}/refunds/:id/cancel`]: 'operator',
   [`POST ${base}/refunds/:id/approve`]: 'operator',
   [`POST ${base}/refunds/:id/reject`]: 'operator',

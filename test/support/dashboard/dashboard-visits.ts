@@ -165,6 +165,22 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'refunds-filtered': {
       arrive: (page) => page.goto(`${stage.base}/refunds?status=failed&currency=eur&from=2020-01-01`),
     },
+    'refunds-selected': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/refunds?needsAttention=true&select=all`);
+        await page.getByRole('button', { name: 'Decide' }).click();
+        await page.getByRole('dialog').waitFor();
+      },
+    },
+    'refunds-decided': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/refunds?status=pending&select=all`);
+        await page.getByRole('button', { name: 'Decide' }).click();
+        await page.getByLabel('Recheck').check();
+        await page.getByRole('dialog').getByRole('button', { name: 'Decide' }).click();
+        await page.getByRole('heading', { name: 'Results' }).waitFor();
+      },
+    },
     'refunds-not-found': { arrive: (page) => page.goto(`${stage.base}/refunds?q=re_nobody`) },
     'refunds-bad-filter': {
       status: 400,

@@ -13,7 +13,7 @@ import { CsrfField, type FormState, TextAreaField, TextField } from '../../compo
 import { Amount } from '../../components/values.tsx';
 import type { Context } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { processorWord } from '../../words/words.ts';
+import { type Choices, processorWord } from '../../words/words.ts';
 
 /** A decision that could not be carried out as it was entered; its dialog is shown again. */
 export interface UnfinishedDecision extends FormState {
@@ -162,7 +162,12 @@ function Resolve({ submitted, ...props }: DialogWithFieldsProps) {
       <p>The new status is checked against the processor first.</p>
       {/* The decision is about the flag that the person has seen. */}
       <input type="hidden" name="flaggedAt" value={refund.work?.flaggedAt?.toISOString()} />
-      <EndChoice offered={offered} form={submitted} />
+      <OneOf
+        legend="Resolve as"
+        name="end"
+        choices={offered.map((end) => [end, ends[end]])}
+        form={submitted}
+      />
       {offered.includes('completed') ? (
         <TextField
           form={submitted}
@@ -204,20 +209,23 @@ function Note({ submitted, ...props }: DialogWithFieldsProps) {
   );
 }
 
-interface EndChoiceProps {
-  offered: readonly (keyof typeof ends)[];
+interface OneOfProps {
+  legend: string;
+  name: string;
+  choices: Choices;
   form: FormState | undefined;
 }
 
-function EndChoice({ offered, form }: EndChoiceProps): ComponentChildren {
-  const chosen = entered(form?.body, 'end') || (offered.length === 1 ? offered[0] : '');
-  const problem = form?.problems.end;
+/** Radio buttons, of which the only one is chosen. */
+export function OneOf({ legend, name, choices, form }: OneOfProps): ComponentChildren {
+  const chosen = entered(form?.body, name) || (choices.length === 1 ? choices[0]?.[0] : '');
+  const problem = form?.problems[name];
   return (
     <fieldset class="stack-tight">
-      <legend class="label">Resolve as</legend>
-      {offered.map((end) => (
-        <label key={end}>
-          <input type="radio" name="end" value={end} checked={chosen === end} required /> {ends[end]}
+      <legend class="label">{legend}</legend>
+      {choices.map(([value, words]) => (
+        <label key={value}>
+          <input type="radio" name={name} value={value} checked={chosen === value} required /> {words}
         </label>
       ))}
       {problem === undefined ? null : <p class="problem">{problem}</p>}
@@ -225,15 +233,22 @@ function EndChoice({ offered, form }: EndChoiceProps): ComponentChildren {
   );
 }
 
+interface ReasonFieldProps {
+  name: string;
+  form: FormState | undefined;
+  /** True in a form whose other decisions need no reason. */
+  isOnlyToReject?: boolean;
+}
+
 /** The reason for a decision. */
-function ReasonField({ name, form }: { name: string; form: FormState | undefined }) {
+export function ReasonField({ name, form, isOnlyToReject = false }: ReasonFieldProps) {
   return (
     <TextField
       form={form}
       name={name}
       label="Reason"
-      hint="Stored in the timeline and the audit log."
-      required
+      hint={`${isOnlyToReject ? 'Required to reject. ' : ''}Stored in the timeline and the audit log.`}
+      required={!isOnlyToReject}
       maxLength={500}
     />
   );

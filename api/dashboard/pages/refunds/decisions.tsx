@@ -38,7 +38,7 @@ interface DecisionRequest {
  * - `too-late`: the refund has changed since the page was loaded, and nothing was changed.
  * - `unfinished`: something has to be corrected or confirmed; nothing was changed.
  */
-type DecisionResult =
+export type DecisionResult =
   | { kind: 'done'; word: DoneWord }
   | { kind: 'too-late'; message: string }
   | { kind: 'unfinished'; decision: UnfinishedDecision };
@@ -47,7 +47,8 @@ type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
 
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
-const decisions = { approve, reject, cancel, recheck, resolve, note } satisfies Record<string, Decide>;
+/** Each is guarded by the state of the refund that it changes. */
+export const decisions = { approve, reject, cancel, recheck, resolve, note } satisfies Record<string, Decide>;
 
 /** Those that move money, or settle what has become of it. */
 const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);

@@ -16,6 +16,7 @@ import { entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
+import { areAllSelected, pageQuery, SelectionBar } from './bulk-selection.tsx';
 import {
   type EnteredFilter,
   enteredFilter,
@@ -60,7 +61,10 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
         ) : (
           <>
             <CountAndExport context={context} filter={filter} count={count} />
-            <ResultsPart context={context} filter={filter} results={results} />
+            <div class="stack">
+              <ResultsPart context={context} filter={filter} results={results} />
+              {mayAct(context.role, 'operator') ? <SelectionBar context={context} /> : null}
+            </div>
           </>
         )}
       </Page>,
@@ -198,17 +202,22 @@ function NoRefunds({ context, filter, origin }: PageProps & { origin: string }) 
 function ResultsPart({ context, filter, results }: PageProps & { results: Results }) {
   const { refunds, cursor, next, previous } = results;
   const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
-  const at = cursor === null ? {} : { cursor };
+  const areAllChecked = areAllSelected(context.query);
   const list = `${context.base}/refunds`;
   const pageAt = (to: string | null) => to && `${list}${filterQuery(filter, { cursor: to })}`;
   const isOldestFirst = filter.sort === oldestFirst;
   return (
-    <Live id="results" from={`${list}/results${filterQuery(filter, at)}`} everySeconds={isOpen ? 4 : null}>
+    <Live
+      id="results"
+      from={`${list}/results${pageQuery(context.query, { select: areAllChecked })}`}
+      everySeconds={isOpen ? 4 : null}
+    >
       <div class="stack">
         <RefundTable
           caption={`Refunds, ${isOldestFirst ? 'oldest' : 'newest'} first`}
           refunds={refunds}
           list={list}
+          boxes={mayAct(context.role, 'operator') ? { areChecked: areAllChecked } : null}
         />
         <Pages
           newest={isOldestFirst || cursor === null ? null : `${list}${filterQuery(filter)}`}

@@ -3,6 +3,7 @@ import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { type Column, List } from '../../components/list.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
 import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
+import { SelectBox } from './bulk-selection.tsx';
 
 /** A refund with the name of its requester. */
 export interface ListedRefund {
@@ -15,26 +16,29 @@ interface RefundTableProps {
   caption: string;
   /** The URL of the list; below it are the refunds. */
   list: string;
+  /** Boxes on the refunds that can be decided; null for none. */
+  boxes: { areChecked: boolean } | null;
 }
 
 /** Refunds as rows that lead to their pages. */
-export function RefundTable({ refunds, caption, list }: RefundTableProps) {
+export function RefundTable({ refunds, caption, list, boxes }: RefundTableProps) {
   return (
     <List
       caption={caption}
       items={refunds}
       rowId={({ refund }) => `row-${refund.id}`}
-      columns={[...columnsOf(list), ...metadataColumns(refunds), ...lastColumns]}
+      columns={[...columnsOf(list, boxes), ...metadataColumns(refunds), ...lastColumns]}
     />
   );
 }
 
-function columnsOf(list: string): readonly Column<ListedRefund>[] {
+function columnsOf(list: string, boxes: RefundTableProps['boxes']): readonly Column<ListedRefund>[] {
   return [
     [
       'Refund',
-      ({ refund: { id, processor, transactionId } }) => (
+      ({ refund, refund: { id, processor, transactionId } }) => (
         <>
+          {boxes === null ? null : <SelectBox refund={refund} isChecked={boxes.areChecked} />}
           <a class="row-link" href={`${list}/${id}`}>
             <code class="clipped" title={id}>
               {id}

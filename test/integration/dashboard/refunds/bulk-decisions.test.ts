@@ -1,0 +1,91 @@
+import { beforeAll, expect, test } from 'vitest';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import type { Refund } from '#shared/platform/database.ts';
+import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { auditOf } from '#test/support/audit-log.ts';
+import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
+import { rowOf, unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import { refundRequest } from '#test/support/refunds/refund-requests.ts';
+import { storePolicies } from '#test/support/refunds/stored-policies.ts';
+import { useService } from '#test/support/use-service.ts';
+
+const service = useService({ workers: 0 });
+let operator: DashboardMember;
+let list: string;
+
+beforeAll(async () => {
+  list = `/dashboard/${service.organization.id}/test/refunds`;
+  operator = await signInMember(service, 'operator');
+  await storePolicies(service, { name: 'Ask', approvalAbove: { api: 0, dashboard: 0 } });
+});
+
+async function pending(more = {}): Promise<Refund> {
+  return (await createRefund(service.deps, refundRequest(service, await newPayment(service), more))).refund;
+}
+
+const post = (refunds: readonly { id: string }[], fields: Record<string, string>, { visitor } = operator) =>
+  visitor.post(`${list}/decisions?status=pending`, [
+    ...refunds.map(({ id }): [string, string] => ['refund', id]),
+    ...Object.entries(fields),
+  ]);
+const statusesOf = (refunds: readonly Refund[]) =>
+  Promise.all(refunds.map(async ({ id }) => (await rowOf(service, id)).status));
+
+test('approves the selected refunds, and says why it refuses one', async () => {
+  const byOperator = { apiKey: null, initiatedBy: 'dashboard', actor: `user:${operator.userId}` };
+  const own = await pending(byOperator);
+  const others = [await pending(), await pending()];
+  const page = (await operator.visitor.get(`${list}?status=pending&select=all`)).text;
+  expect(page.match(/<input type="checkbox" form="selection" [^>]*checked/g)).toHaveLength(3);
+  const { status, text } = await post([others[0] ?? own, own, ...others], { decision: 'approve' });
+  expect(status).toBe(200);
+  expect(text).toContain('Approved: 2. Refused, and not changed: 1.');
+  expect(text).toContain('You requested this refund, and no other member can approve it.');
+  expect(text).toContain(`href="${list}?status=pending"`);
+  expect(await statusesOf([own, ...others])).toEqual(['pending', 'processing', 'processing']);
+  const [entry] = await auditOf(service, others[0]?.id ?? '');
+  expect(entry).toMatchObject({ action: 'refund.approved', actor: byOperator.actor });
+});
+
+test('asks again for the reason of a rejection with the selection kept, and then rejects', async () => {
+  const refunds = [await pending(), await pending()];
+  const again = await post(refunds, { decision: 'reject', rejectReason: ' ' });
+  expect(again.status).toBe(400);
+  expect(again.text).toContain('Must be 1 to 500 printable characters.');
+  for (const { id } of refunds) expect(again.text).toContain(`name="refund" value="${id}"`);
+  expect(await statusesOf(refunds)).toEqual(['pending', 'pending']);
+  await post(refunds, { decision: 'reject', rejectReason: 'An exchange' });
+  expect(await statusesOf(refunds)).toEqual(['cancelled', 'cancelled']);
+});
+
+test('asks once for a recent confirmation before it decides about any', async () => {
+  const refunds = [await pending(), await pending()];
+  const colleague = await signInMember(service, 'operator');
+  await service.deps.db.session.updateMany({ where: { userId: colleague.userId }, data: { data: {} } });
+  expect((await post(refunds, { decision: 'approve' }, colleague)).status).toBe(403);
+  expect(await statusesOf(refunds)).toEqual(['pending', 'pending']);
+});
+
+test('shows a viewer no boxes, and refuses their decision', async () => {
+  const viewer = await signInMember(service, 'viewer');
+  const refund = await pending();
+  expect((await operator.visitor.get(list)).text).toContain('type="checkbox" form="selection"');
+  expect((await viewer.visitor.get(list)).text).not.toContain('form="selection"');
+  expect((await post([refund], { decision: 'approve' }, viewer)).status).toBe(403);
+  expect(await statusesOf([refund])).toEqual(['pending']);
+});
+
+test("answers another organization's refund like an unknown one, and does not change it", async () => {
+  const refund = await pending();
+  const { id } = await createOrganization(service.deps, { name: 'Others', actor: 'test' });
+  const { visitor } = await signInMember(service, 'operator', id);
+  const answers = [refund.id, unknownRefundId].map((refund) =>
+    visitor.post(`/dashboard/${id}/test/refunds/decisions`, { refund, decision: 'approve' }),
+  );
+  for (const { text } of await Promise.all(answers)) {
+    expect(text).toContain('Refused, and not changed: 1.');
+    expect(text).toContain('>Refund not found.<');
+  }
+  expect(await statusesOf([refund])).toEqual(['pending']);
+});
