@@ -66,7 +66,7 @@ export function startWorkers(deps: Dependencies): QueueWorker {
       sender.stopClaiming();
       await Promise.all([schedule, ...refunds.values(), ...workers].map((part) => part.close()));
       await sender.close();
-      notifier?.close();
+      await notifier?.close();
     },
   };
 }

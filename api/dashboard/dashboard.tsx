@@ -38,6 +38,7 @@ import { apiKeyPages } from './pages/settings/api-keys.tsx';
 import { approvalPages } from './pages/settings/approvals.tsx';
 import { auditLogExport } from './pages/settings/audit-export.ts';
 import { auditLogPages } from './pages/settings/audit-log.tsx';
+import { channelPages } from './pages/settings/channel.tsx';
 import { companySignInSettings } from './pages/settings/company-sign-in.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
@@ -113,6 +114,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       memberPages(scope, deps);
       approvalPages(scope, deps);
       companySignInSettings(scope, deps);
+      channelPages(scope, deps);
       auditLogPages(scope, deps);
       auditLogExport(scope, deps, downloads);
       refundListPages(scope, deps);

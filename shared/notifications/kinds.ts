@@ -5,6 +5,9 @@ export const notificationKinds = ['approvals', 'attention', 'processors', 'webho
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
+/** Tells a channel that messages arrive. */
+export const channelTest = 'channel_test';
+
 /** Links that are mailed to one address at once, which nobody can turn off. */
 export const linkKinds = ['invitation', 'password_reset'] as const;
 
@@ -17,3 +20,6 @@ export const kindsByRole: Readonly<Record<Role, readonly NotificationKind[]>> = 
   operator: ['approvals', 'attention', 'processors'],
   viewer: [],
 };
+
+/** What a channel gets. */
+export const kindsOfChannel = { channel: notificationKinds } as const;

@@ -65,26 +65,30 @@ const gatheringMs = 60_000;
 const mostNoted = 1_000;
 
 /**
- * Notes what members have to be told of and were not told of yet, a row for each member. Who becomes a member later is not told of
+ * Notes what members and channels have to be told of and were not told of yet, a row for each. Who joins later is not told of
  * what others were told of. Several workers may do so at the same time.
- * @param kindsByRole as JSON: what the members of a role get.
+ * @param kindsByReader what the members of a role get, and what a `channel` gets.
  */
 export async function noteOccasions(
   db: Database,
-  kindsByRole: Readonly<Record<string, readonly NotificationKind[]>>,
+  kindsByReader: Readonly<Record<string, readonly NotificationKind[]>>,
 ): Promise<void> {
   await db.$executeRaw`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     reader AS MATERIALIZED (
-      SELECT m.organization_id, m.user_id AS recipient, kind.name AS kind
+      SELECT m.organization_id, NULL::environment AS environment, m.user_id AS recipient, kind.name AS kind
       FROM membership AS m
       JOIN "user" AS u ON u.id = m.user_id AND u.disabled_at IS NULL
-      CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByRole)}::jsonb->(m.role::text)) AS kind (name)
+      CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByReader)}::jsonb->(m.role::text)) AS kind (name)
+      UNION ALL
+      SELECT c.organization_id, c.environment, c.id, kind.name
+      FROM notification_channel AS c
+      CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByReader)}::jsonb->'channel') AS kind (name)
     ), untold AS MATERIALIZED (
       SELECT o.* FROM (${occasions}) AS o
       WHERE EXISTS (
           SELECT FROM reader WHERE organization_id = o.organization_id AND kind = o.kind
-            AND 'user:' || recipient IS DISTINCT FROM o.requester)
+            AND coalesce(reader.environment = o.environment, true) AND 'user:' || recipient IS DISTINCT FROM o.requester)
         -- One by one: the planner would otherwise read the whole table.
         AND NOT EXISTS (
           SELECT FROM (
@@ -95,7 +99,7 @@ export async function noteOccasions(
     SELECT new_type_id('ntf', moment), o.kind, o.target, o.since, reader.recipient, o.organization_id, o.environment,
       moment + ${gatheringMs} * interval '1 millisecond', moment
     FROM clock, untold AS o JOIN reader USING (organization_id, kind)
-    WHERE 'user:' || reader.recipient IS DISTINCT FROM o.requester
+    WHERE coalesce(reader.environment = o.environment, true) AND 'user:' || reader.recipient IS DISTINCT FROM o.requester
     ON CONFLICT DO NOTHING`;
 }
 

@@ -1,12 +1,12 @@
 import { type Database, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
-import type { LinkKind, NotificationKind } from './kinds.ts';
+import type { channelTest, LinkKind, NotificationKind } from './kinds.ts';
 import type { Occasion } from './occasions.ts';
 
 /** A row of a message that this worker sends. */
 export interface ClaimedNotification extends Omit<Occasion, 'kind'> {
   id: string;
-  kind: NotificationKind | LinkKind;
+  kind: NotificationKind | LinkKind | typeof channelTest;
   messageId: string;
   /** The organization is null for a password reset, the environment for an invitation as well. */
   organizationId: string | null;
@@ -14,6 +14,10 @@ export interface ClaimedNotification extends Omit<Occasion, 'kind'> {
   organizationName: string | null;
   /** Null for a user who is disabled or no member any more, and when a link is of no use any more. */
   email: string | null;
+  /** Null for people, and when the channel was removed. */
+  channelId: string | null;
+  encryptedUrl: Uint8Array<ArrayBuffer> | null;
+  encryptionKeyId: string | null;
 }
 
 /** Longer than an attempt of all messages of a claim can last. */
@@ -28,14 +32,18 @@ const mostAttempts = 14;
 /**
  * Leases messages that are due. What waits for one recipient in one environment is one message from its first attempt on, so that it has
  * the same id in every attempt. Several workers may do so at the same time.
- * @param most how many messages.
+ * @param request.most how many messages.
+ * @param request.hasMail false claims those for channels alone.
  */
-export async function claimNotifications(db: Database, most: number): Promise<ClaimedNotification[]> {
+export async function claimNotifications(
+  db: Database,
+  { most, hasMail }: { most: number; hasMail: boolean },
+): Promise<ClaimedNotification[]> {
   return await db.$queryRaw<ClaimedNotification[]>`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     due AS MATERIALIZED (
       SELECT DISTINCT n.recipient, n.organization_id, n.environment, n.message_id FROM notification AS n, clock
-      WHERE n.due_at <= clock.moment LIMIT ${most}
+      WHERE n.due_at <= clock.moment AND (${hasMail} OR starts_with(n.recipient, 'chn_')) LIMIT ${most}
     ), message AS MATERIALIZED (
       SELECT due.*, coalesce(due.message_id, new_type_id('msg', clock.moment)) AS name FROM due, clock
     ), held AS MATERIALIZED (
@@ -63,8 +71,10 @@ export async function claimNotifications(db: Database, most: number): Promise<Cl
         ELSE (
           SELECT u.email FROM membership AS m JOIN "user" AS u ON u.id = m.user_id
           WHERE m.user_id = n.recipient AND m.organization_id = n.organization_id AND u.disabled_at IS NULL)
-      END AS email
+      END AS email, c.id AS "channelId", c.encrypted_url AS "encryptedUrl", c.encryption_key_id AS "encryptionKeyId"
     FROM leased AS n LEFT JOIN organization AS o ON o.id = n.organization_id
+    LEFT JOIN notification_channel AS c
+      ON c.id = n.recipient AND c.organization_id = n.organization_id AND c.environment = n.environment
     ORDER BY n.since, n.id`;
 }
 

@@ -8,6 +8,7 @@ export type {
   AuditLog,
   IdentityProvider,
   Invitation,
+  NotificationChannel,
   Organization,
   Payment,
   ProcessorAccount,

@@ -17,11 +17,13 @@ const prefixes = [
   'del',
   'wrk',
   'bat',
+  'chn',
 ] as const;
 
 /**
  * Organization, user, API key, processor account, refund, event, policy, audit log entry, processor event, reconciliation run,
- * reconciliation finding, session, invitation, webhook endpoint, webhook delivery, worker, refund batch.
+ * reconciliation finding, session, invitation, webhook endpoint, webhook delivery, worker, refund batch,
+ * notification channel.
  */
 export type IdPrefix = (typeof prefixes)[number];
 

@@ -57,12 +57,22 @@ export function composeMessage(
     isOneKind && first !== undefined ? kinds[first.kind] : { many: 'notifications', page: '' };
   const summary = all.length === 1 ? (all[0]?.text ?? '') : `${all.length} ${many}`;
   const more = { text: `and ${all.length - mostLines} more`, url: urlOf(page) };
-  const place = environment === 'test' ? `${oneLine(organizationName)}, test` : oneLine(organizationName);
   return {
-    subject: `[${place}] ${summary}`,
+    subject: `${prefixOf({ organizationName, environment })} ${summary}`,
     lines: all.length > mostLines ? [...all.slice(0, mostLines), more] : all,
     closing: `You get this as a member of ${oneLine(organizationName)}.`,
   };
+}
+
+/** Composes the message that shows that a channel gets messages. */
+export function composeTest({ organizationId, environment, ...place }: Place, publicUrl: string): Message {
+  const url = `${publicUrl}/dashboard/${organizationId}/${environment}/settings/notifications`;
+  const subject = `${prefixOf({ ...place, environment })} Test: notifications arrive here`;
+  return { subject, lines: [{ text: subject, url }], closing: '' };
+}
+
+function prefixOf({ organizationName, environment }: Omit<Place, 'organizationId'>): string {
+  return `[${oneLine(organizationName)}${environment === 'test' ? ', test' : ''}]`;
 }
 
 /** The sentence about an occasion, and the page that it leads to. */

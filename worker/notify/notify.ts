@@ -1,5 +1,14 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { kindsByRole, type LinkKind, linkKinds, type NotificationKind } from '#shared/notifications/kinds.ts';
+import { openChannelUrl } from '#shared/notifications/channel.ts';
+import {
+  channelTest,
+  kindsByRole,
+  kindsOfChannel,
+  type LinkKind,
+  linkKinds,
+  type NotificationKind,
+  notificationKinds,
+} from '#shared/notifications/kinds.ts';
 import { newLinkToken } from '#shared/notifications/links.ts';
 import { type KnownOccasion, noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
 import {
@@ -8,39 +17,58 @@ import {
   endMessage,
   retryMessage,
 } from '#shared/notifications/outbox.ts';
+import { openTransport, type Transport } from '../deliver/transport.ts';
 import { composeLink } from './compose-link.ts';
-import { composeMessage, type Message } from './compose-message.ts';
+import { composeMessage, composeTest, type Message, type Place } from './compose-message.ts';
 import { type Mailer, openMailer } from './mail.ts';
+import { postMessage } from './post-message.ts';
 
 /** Tells people what they have to do or know. */
 export interface Notifier {
   /** Notes what is new and sends what is due. Several workers may do so at the same time. */
   run(closing: AbortSignal): Promise<void>;
-  close(): void;
+  close(): Promise<void>;
 }
 
 /** Messages that are sent side by side. */
 const mostAtOnce = 20;
 
-/** Null without a mail server. */
-export function openNotifier(deps: Pick<Dependencies, 'db' | 'log' | 'settings'>): Notifier | null {
+type NotifierDependencies = Pick<Dependencies, 'db' | 'log' | 'settings' | 'secrets'>;
+
+/** What messages are sent with. */
+interface Ways {
+  /** Null without a mail server: channels alone get messages. */
+  mailer: Mailer | null;
+  transport: Transport;
+}
+
+/** Null while the service does not know its own address, which all links need. */
+export function openNotifier(deps: NotifierDependencies): Notifier | null {
+  const { NODE_ENV, PUBLIC_URL } = deps.settings;
+  if (PUBLIC_URL === null) return null;
   const mailer = openMailer(deps.settings);
-  if (mailer === null) return null;
+  const transport = openTransport({ isPublicOnly: NODE_ENV === 'production' });
+  const hasMail = mailer !== null;
   return {
     async run(closing) {
-      await noteOccasions(deps.db, kindsByRole);
+      await noteOccasions(deps.db, { ...(hasMail ? kindsByRole : {}), ...kindsOfChannel });
       while (!closing.aborted) {
-        const claimed = await claimNotifications(deps.db, mostAtOnce);
+        const claimed = await claimNotifications(deps.db, { most: mostAtOnce, hasMail });
         if (claimed.length === 0) return;
         const known = new Map(
           (await readOccasions(deps.db, claimed.filter(isOccasion))).map((each) => [nameOf(each), each]),
         );
         const messages = new Set(claimed.map(({ messageId }) => messageId));
         const rowsOf = (message: string) => claimed.filter(({ messageId }) => messageId === message);
-        await Promise.all([...messages].map((id) => sendMessage(deps, mailer, rowsOf(id), known)));
+        await Promise.all(
+          [...messages].map((id) => endOrRetry(deps, { mailer, transport }, rowsOf(id), known)),
+        );
       }
     },
-    close: () => mailer.close(),
+    async close() {
+      mailer?.close();
+      await transport.close();
+    },
   };
 }
 
@@ -51,35 +79,67 @@ function isLink(row: ClaimedNotification): row is Claimed<LinkKind> {
 }
 
 function isOccasion(row: ClaimedNotification): row is Claimed<NotificationKind> {
-  return !isLink(row);
+  return notificationKinds.some((kind) => kind === row.kind);
 }
 
 function nameOf({ kind, target, since }: Pick<ClaimedNotification, 'kind' | 'target' | 'since'>): string {
   return `${kind} ${target} ${since.getTime()}`;
 }
 
-/** Sends what is still so of a message. @param known by `nameOf`. */
-async function sendMessage(
-  { db, log, settings }: Pick<Dependencies, 'db' | 'log' | 'settings'>,
-  mailer: Mailer,
+/** Sends a message, and records that. @param known by `nameOf`. */
+async function endOrRetry(
+  deps: NotifierDependencies,
+  ways: Ways,
   rows: readonly ClaimedNotification[],
   known: ReadonlyMap<string, KnownOccasion>,
 ): Promise<void> {
-  const [first] = rows;
-  if (first === undefined) return;
-  const { messageId, email } = first;
-  const publicUrl = settings.PUBLIC_URL ?? '';
+  const [{ messageId, channelId } = { messageId: '', channelId: null }] = rows;
+  const send = channelId === null ? sendMail : sendToChannel;
+  let wasSent: boolean;
   try {
-    const message = isLink(first)
-      ? email !== null && (await linkMessage(db, first, publicUrl))
-      : occasionMessage(rows, known, publicUrl);
-    if (email === null || !message) return await endMessage(db, messageId, false);
-    await mailer.send(email, message, messageId);
+    wasSent = await send(deps, ways, rows, known);
   } catch (error) {
-    log.warn({ err: error, messageId }, 'a mail could not be sent; it will be tried again');
-    return await retryMessage(db, messageId);
+    const what = channelId === null ? 'a mail could not be sent' : 'a channel did not accept a message';
+    deps.log.warn({ err: error, messageId }, `${what}; it will be tried again`);
+    return await retryMessage(deps.db, messageId);
   }
-  await endMessage(db, messageId, true);
+  await endMessage(deps.db, messageId, wasSent);
+}
+
+/** Mails what is still so. @returns false when there is nothing to say, or nobody to say it to. */
+async function sendMail(
+  { db, settings }: NotifierDependencies,
+  { mailer }: Ways,
+  rows: readonly ClaimedNotification[],
+  known: ReadonlyMap<string, KnownOccasion>,
+): Promise<boolean> {
+  const [first] = rows;
+  if (mailer === null || first === undefined || first.email === null) return false;
+  const publicUrl = settings.PUBLIC_URL ?? '';
+  const message = isLink(first)
+    ? await linkMessage(db, first, publicUrl)
+    : occasionMessage(rows, known, publicUrl);
+  if (message !== null) await mailer.send(first.email, message, first.messageId);
+  return message !== null;
+}
+
+/** Posts what is still so, or a test. @returns false when there is nothing to say. */
+async function sendToChannel(
+  { secrets, settings }: NotifierDependencies,
+  { transport }: Ways,
+  rows: readonly ClaimedNotification[],
+  known: ReadonlyMap<string, KnownOccasion>,
+): Promise<boolean> {
+  const [{ channelId = null, encryptedUrl = null, encryptionKeyId = null } = {}] = rows;
+  if (channelId === null || encryptedUrl === null || encryptionKeyId === null) return false;
+  const publicUrl = settings.PUBLIC_URL ?? '';
+  const test = placeOf(rows.find(({ kind }) => kind === channelTest));
+  const message =
+    occasionMessage(rows, known, publicUrl) ?? (test === null ? null : composeTest(test, publicUrl));
+  if (message === null) return false;
+  const url = openChannelUrl(secrets, { id: channelId, encryptedUrl, encryptionKeyId });
+  await postMessage(transport, url, message);
+  return true;
 }
 
 const linkPages: Readonly<Record<LinkKind, string>> = {
@@ -102,10 +162,13 @@ function occasionMessage(
   known: ReadonlyMap<string, KnownOccasion>,
   publicUrl: string,
 ): Message | null {
-  const [first] = rows;
   const occasions = rows.flatMap((row) => known.get(nameOf(row)) ?? []);
-  if (first === undefined || occasions.length === 0) return null;
-  const { organizationId, organizationName, environment } = first;
+  const place = placeOf(rows[0]);
+  return place === null || occasions.length === 0 ? null : composeMessage(occasions, place, publicUrl);
+}
+
+function placeOf(row: ClaimedNotification | undefined): Place | null {
+  const { organizationId = null, organizationName = null, environment = null } = row ?? {};
   if (organizationId === null || organizationName === null || environment === null) return null;
-  return composeMessage(occasions, { organizationId, organizationName, environment }, publicUrl);
+  return { organizationId, organizationName, environment };
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { reencryptChannels } from '#shared/notifications/channel.ts';
 import { reencryptClientSecrets } from '#shared/people/company-sign-in/provider.ts';
 import { reencryptSecondFactors } from '#shared/people/sign-in/second-factor.ts';
 import { reencryptAccountCredentials } from '#shared/processors/accounts/reencrypt-accounts.ts';
@@ -18,7 +19,7 @@ export function addSecretsCommands(program: Command): void {
   secrets
     .command('reencrypt')
     .description(
-      'encrypt processor credentials, webhook secrets, second factors and client secrets of providers with ENCRYPTION_KEY',
+      'encrypt processor credentials, webhook secrets, second factors, client secrets of providers and notification channels with ENCRYPTION_KEY',
     )
     .addHelpText('after', reencryptHelp)
     .addHelpText('after', examples('secrets reencrypt'))
@@ -30,7 +31,8 @@ async function reencrypt(session: Session): Promise<void> {
   const endpoints = await reencryptEndpointSecrets(session);
   const secondFactors = await reencryptSecondFactors(session);
   const providers = await reencryptClientSecrets(session);
+  const channels = await reencryptChannels(session);
   explain(
-    `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}, company sign-ins: ${providers}.`,
+    `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}, company sign-ins: ${providers}, notification channels: ${channels}.`,
   );
 }

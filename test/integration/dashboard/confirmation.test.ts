@@ -21,6 +21,7 @@ const exceptions: Record<string, string> = {
   '/settings/accounts/:processor/test': 'it changes nothing',
   '/policies/replay': 'it changes nothing',
   '/settings/company-sign-in/test': 'it changes nothing',
+  '/settings/notifications/test': 'it changes nothing',
 };
 
 let owner: DashboardMember;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { findChannel, openChannelUrl, setChannel } from '#shared/notifications/channel.ts';
 import { SecretBox } from '#shared/platform/secrets.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
@@ -116,6 +117,9 @@ test('a secret cannot be read in the row of another endpoint', async () => {
 test('after a change of the encryption key everything is encrypted with the new one', async () => {
   const { id, secret } = await newEndpoint(service);
   const next = await rotate(id);
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const url = 'https://hooks.example.com/services/1';
+  await setChannel(service.deps, { ...owner, actor: 'test', url });
   const settings = cliSettings(service);
   const previous = settings.ENCRYPTION_KEY;
   const newKey = randomBytes(32).toString('base64');
@@ -123,7 +127,7 @@ test('after a change of the encryption key everything is encrypted with the new 
   const done = await adminCli(changed)(['secrets', 'reencrypt']);
   expect(done.code, done.stderr).toBe(0);
   expect(done.stderr).toMatch(
-    /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+, second factors: 0\b.*\.\n$/,
+    /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+, second factors: 0\b.*, notification channels: 1\.\n$/,
   );
   const refused = await adminCli(settings)(['secrets', 'reencrypt']);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('ENCRYPTION_PREVIOUS_KEYS')]);
@@ -131,6 +135,8 @@ test('after a change of the encryption key everything is encrypted with the new 
   const alone = new SecretBox([newKey]);
   const { db, clock } = service.deps;
   expect(openEndpointSecrets(alone, await rowOf(id), clock.now())).toEqual([next, secret]);
+  const channel = await findChannel(db, owner);
+  expect(channel === null ? null : openChannelUrl(alone, channel)).toBe(url);
   for (const account of await db.processorAccount.findMany()) {
     const { encryptionKeyId: keyId, encryptedCredentials: bytes } = account;
     expect(JSON.parse(alone.open({ keyId, bytes }, credentialContext(account)))).toHaveProperty('apiBase');

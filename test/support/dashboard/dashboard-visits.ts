@@ -349,6 +349,14 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     'settings-sent-metadata': {
       arrive: (page) => page.goto(`${stage.base}/settings/accounts/stripe/metadata`),
     },
+    'settings-notifications': {
+      arrive: async (page) => {
+        await page.goto(`${stage.base}/settings/notifications`);
+        await page.getByLabel('Webhook URL').fill('https://hooks.example.com/services/1');
+        await page.getByRole('button', { name: 'Save' }).click();
+        await page.getByRole('button', { name: 'Send a test' }).waitFor();
+      },
+    },
     'settings-sign-in': { arrive: (page) => page.goto(`${stage.base}/settings/company-sign-in`) },
     'settings-members': { arrive: (page) => page.goto(`${stage.base}/settings/members`) },
     'settings-invited': {

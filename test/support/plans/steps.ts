@@ -5,7 +5,7 @@ import { readQueues } from '#shared/health/queues.ts';
 import { readHealth } from '#shared/health/read-health.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
-import { kindsByRole } from '#shared/notifications/kinds.ts';
+import { kindsByRole, kindsOfChannel } from '#shared/notifications/kinds.ts';
 import { noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
 import { claimNotifications, endMessage, retryMessage } from '#shared/notifications/outbox.ts';
 import { hashApiKey } from '#shared/organizations/find-api-key.ts';
@@ -380,8 +380,8 @@ export function stepsOf(
       expect(await replayMissing(deps, request)).toBeGreaterThan(0);
     },
     notifications: async () => {
-      await noteOccasions(db, kindsByRole);
-      const [claimed] = await claimNotifications(db, 20);
+      await noteOccasions(db, { ...kindsByRole, ...kindsOfChannel });
+      const [claimed] = await claimNotifications(db, { most: 20, hasMail: true });
       const wanted = { kind: 'approvals', target: id, since: new Date() } as const;
       await readOccasions(db, [{ ...wanted, target: claimed?.target ?? id }]);
       await retryMessage(db, claimed?.messageId ?? id);

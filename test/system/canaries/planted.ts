@@ -61,6 +61,7 @@ export const sealedColumns = [
   'public.invitation.token_hash',
   'public.lockout.subject',
   'public.mailed_link.token_hash',
+  'public.notification_channel.encrypted_url',
   'public.processor_account.encrypted_credentials',
   'public.refund.fingerprint',
   'public.refund_batch.fingerprint',

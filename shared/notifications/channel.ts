@@ -1,0 +1,147 @@
+import type { Dependencies } from '../dependencies.ts';
+import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
+import type { Database, DatabaseTransaction, NotificationChannel } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
+import { lockOrganization } from '../platform/organization.ts';
+import type { SecretBox } from '../platform/secrets.ts';
+import { checkEndpointUrl } from '../webhooks/endpoint-url.ts';
+import { channelTest } from './kinds.ts';
+
+type Stores = Pick<Dependencies, 'db' | 'clock'>;
+
+interface Owner {
+  organizationId: string;
+  environment: Environment;
+}
+
+type Change = Owner & { actor: string };
+
+/** The channel of an environment; null without one. */
+export async function findChannel(
+  db: Database | DatabaseTransaction,
+  { organizationId, environment }: Owner,
+): Promise<NotificationChannel | null> {
+  const where = { organizationId_environment: { organizationId, environment } };
+  return await db.notificationChannel.findUnique({ where });
+}
+
+/**
+ * Sets or replaces the incoming webhook that notifications of an environment are posted to.
+ * @throws ServiceError validation_error for the URL.
+ */
+export async function setChannel(
+  { db, clock, secrets, settings }: Stores & Pick<Dependencies, 'secrets' | 'settings'>,
+  { url, ...change }: Change & { url: string },
+): Promise<void> {
+  const problem = checkEndpointUrl(url, settings.NODE_ENV === 'production');
+  if (problem !== null) throw new ServiceError('validation_error', `url: ${problem}.`);
+  const { organizationId, environment } = change;
+  const { host } = new URL(url);
+  const now = clock.now();
+  await db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const id = (await findChannel(tx, change))?.id ?? newId('chn');
+    const columns = { ...sealUrl(secrets, id, url), host, updatedAt: now };
+    const create = { id, organizationId, environment, ...columns };
+    await tx.notificationChannel.upsert({ where: { id }, create, update: columns });
+    await audit(tx, change, 'notification_channel.set', { id, host }, now);
+  });
+}
+
+/** Removes the channel of an environment. What waits for it is not sent. */
+export async function removeChannel(deps: Stores, change: Change): Promise<void> {
+  await changeChannel(deps, change, 'notification_channel.removed', async (tx, { id }) => {
+    await tx.notificationChannel.delete({ where: { id } });
+  });
+}
+
+/** Asks a worker to send a test to the channel of an environment, at most one a second. */
+export async function requestChannelTest(deps: Stores, change: Change): Promise<void> {
+  await changeChannel(deps, change, 'notification_channel.tested', async (tx, channel) => {
+    const { id, organizationId, environment } = channel;
+    await tx.$executeRaw`
+      INSERT INTO notification (id, kind, target, since, recipient, organization_id, environment, due_at, created_at)
+      SELECT new_type_id('ntf', moment), ${channelTest}, ${id}, date_trunc('second', moment), ${id}, ${organizationId},
+        ${environment}::environment, moment, moment
+      FROM (SELECT service_time() AS moment) AS clock
+      ON CONFLICT DO NOTHING`;
+  });
+}
+
+/** The last test of a channel: when it was accepted, and how often it was tried. Null without one. */
+export async function lastChannelTest(
+  db: Database,
+  { id }: Pick<NotificationChannel, 'id'>,
+): Promise<{ sentAt: Date | null; attempts: number } | null> {
+  return await db.notification.findFirst({
+    where: { kind: channelTest, target: id },
+    orderBy: { since: 'desc' },
+    select: { sentAt: true, attempts: true },
+  });
+}
+
+async function changeChannel(
+  { db, clock }: Stores,
+  change: Change,
+  action: AuditAction,
+  carryOut: (tx: DatabaseTransaction, channel: NotificationChannel) => Promise<void>,
+): Promise<void> {
+  await db.$transaction(async (tx) => {
+    await lockOrganization(tx, change.organizationId);
+    const channel = await findChannel(tx, change);
+    if (channel === null) throw new ServiceError('not_found', 'No notification channel is set up.');
+    await carryOut(tx, channel);
+    await audit(tx, change, action, channel, clock.now());
+  });
+}
+
+async function audit(
+  tx: DatabaseTransaction,
+  { organizationId, environment, actor }: Change,
+  action: AuditAction,
+  { id, host }: Pick<NotificationChannel, 'id' | 'host'>,
+  now: Date,
+): Promise<void> {
+  const detail = { environment, host };
+  await writeAudit(tx, { organizationId, actor, action, target: id, detail }, now);
+}
+
+type SealedUrl = Pick<NotificationChannel, 'id' | 'encryptedUrl' | 'encryptionKeyId'>;
+
+/** @throws SecretUnreadableError for an unknown encryption key. */
+export function openChannelUrl(
+  secrets: SecretBox,
+  { id, encryptedUrl: bytes, encryptionKeyId: keyId }: SealedUrl,
+): string {
+  return secrets.open({ keyId, bytes }, contextOf(id));
+}
+
+function sealUrl(secrets: SecretBox, id: string, url: string): Omit<SealedUrl, 'id'> {
+  const { bytes, keyId } = secrets.seal(url, contextOf(id));
+  return { encryptedUrl: bytes, encryptionKeyId: keyId };
+}
+
+function contextOf(id: string): string {
+  return `notification-channel/${id}`;
+}
+
+/**
+ * Encrypts the URL of every channel with the current encryption key.
+ * @returns how many there are.
+ * @throws SecretUnreadableError when the key of a URL is missing.
+ */
+export async function reencryptChannels({
+  db,
+  secrets,
+}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
+  const channels = await db.notificationChannel.findMany();
+  for (const channel of channels) {
+    const { id, encryptedUrl } = channel;
+    const data = sealUrl(secrets, id, openChannelUrl(secrets, channel));
+    // One that was replaced meanwhile is encrypted with the current key already.
+    await db.notificationChannel.updateMany({ where: { id, encryptedUrl }, data });
+  }
+  return channels.length;
+}

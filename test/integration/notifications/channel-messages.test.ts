@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { removeChannel, requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { type Notifier, openNotifier } from '#worker/notify/notify.ts';
+import { auditOf } from '../../support/audit-log.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { pendingRefund } from '../../support/notifications/notification-stage.ts';
+import { storePolicies } from '../../support/refunds/stored-policies.ts';
+import { useService } from '../../support/use-service.ts';
+import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
+
+const service = useService({ workers: 0 });
+const newReceiver = useReceivers();
+const never = new AbortController().signal;
+let notifier: Notifier | null;
+
+/** Without a mail server. */
+const open = (more: object = {}) =>
+  openNotifier({
+    ...service.deps,
+    settings: { ...service.settings, PUBLIC_URL: 'https://refunds.test', SMTP_URL: null, ...more },
+  });
+
+beforeAll(async () => {
+  notifier = open();
+  // The keys of the service are not new.
+  await service.deps.db.apiKey.updateMany({ data: { createdAt: new Date(0) } });
+  await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0 } });
+});
+afterAll(() => notifier?.close());
+
+beforeEach(async () => {
+  const { db } = service.deps;
+  await db.refund.updateMany({ where: { status: 'pending' }, data: { status: 'cancelled' } });
+  await db.notificationChannel.deleteMany();
+});
+
+const change = (organizationId = service.organization.id) =>
+  ({ organizationId, environment: 'test', actor: 'test' }) as const;
+
+/** A receiver that is the channel of an organization's test environment. */
+async function newChannel(organizationId?: string) {
+  const receiver = await newReceiver();
+  await setChannel(service.deps, { ...change(organizationId), url: `${receiver.url}/secret-part` });
+  return receiver;
+}
+
+/** Notes what is new, and sends it as if its minute and every pause were over. */
+async function send(by = notifier): Promise<void> {
+  await by?.run(never);
+  const where = { dueAt: { not: null } };
+  await service.deps.db.notification.updateMany({ where, data: { dueAt: new Date(0) } });
+  await by?.run(never);
+}
+
+test('several approvals are one message to the channel, also without a mail server', async () => {
+  const { received } = await newChannel();
+  const ids = [await pendingRefund(service), await pendingRefund(service), await pendingRefund(service)];
+  await send();
+  await send();
+  expect(received).toHaveLength(1);
+  const [subject, ...lines] = received[0]?.event.text.split('\n') ?? [];
+  expect(subject).toBe('[Test organization, test] 3 refunds await approval');
+  const base = `https://refunds.test/dashboard/${service.organization.id}/test/refunds`;
+  expect(lines.toSorted()).toEqual(
+    ids.map((id) => `• <${base}/${id}|Refund of 10.00 USD awaits approval>`).toSorted(),
+  );
+});
+
+test('channels of another organization and of the other environment get nothing', async () => {
+  const { id } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+  const [own, other, live] = [await newChannel(), await newChannel(id), await newReceiver()];
+  await setChannel(service.deps, { ...change(), environment: 'live', url: live.url });
+  await pendingRefund(service);
+  await send();
+  expect([own, other, live].map(({ received }) => received.length)).toEqual([1, 0, 0]);
+});
+
+test('a message that the channel answers with 500 is sent again until it is accepted', async () => {
+  const receiver = await newChannel();
+  receiver.respond = responses.fail;
+  await pendingRefund(service);
+  await send();
+  const waiting = await service.deps.db.notification.findMany({ where: { dueAt: { not: null } } });
+  expect(waiting).toMatchObject([{ attempts: 1, sentAt: null }]);
+  receiver.respond = responses.accept;
+  await send();
+  await send();
+  expect(receiver.received).toHaveLength(2);
+});
+
+test('in production a channel at a private address is refused, as it is set and as it is posted to', async () => {
+  const receiver = await newReceiver();
+  const url = receiver.url.replace('http:', 'https:');
+  const settings = { ...service.settings, NODE_ENV: 'production' };
+  await expect(setChannel({ ...service.deps, settings }, { ...change(), url })).rejects.toThrow(
+    'url: must not be a private, local or reserved address.',
+  );
+  await setChannel(service.deps, { ...change(), url });
+  await pendingRefund(service);
+  const guarded = open({ NODE_ENV: 'production' });
+  await send(guarded);
+  await guarded?.close();
+  expect(receiver.connections).toBe(0);
+  const waiting = await service.deps.db.notification.findMany({ where: { dueAt: { not: null } } });
+  expect(waiting).toMatchObject([{ attempts: 1 }]);
+});
+
+test('a message to a channel escapes what someone entered', async () => {
+  const { received } = await newChannel();
+  await createApiKey(service.deps, { ...change(), name: '<!channel> & co' });
+  await send();
+  expect(received.map(({ body }) => body).join()).toContain('API key &lt;!channel&gt; &amp; co');
+});
+
+test('what waits for a channel that is removed is not sent', async () => {
+  const { received } = await newChannel();
+  await requestChannelTest(service.deps, change());
+  await removeChannel(service.deps, change());
+  await send();
+  expect(received).toEqual([]);
+  expect(await service.deps.db.notification.count({ where: { dueAt: { not: null } } })).toBe(0);
+});
+
+test('an admin sets a channel, whose URL is not shown again, sends a test and removes it', async () => {
+  const { db } = service.deps;
+  const { visitor } = await signInMember(service, 'admin');
+  const path = `/dashboard/${service.organization.id}/test/settings/notifications`;
+  expect((await visitor.post(path, { url: 'slack.example' })).text).toContain('Must begin with https://');
+  const receiver = await newReceiver();
+  const url = `${receiver.url}/secret-part`;
+  expect((await visitor.post(path, { url })).status).toBe(303);
+  const { id, encryptedUrl } = await db.notificationChannel.findFirstOrThrow();
+  expect(Buffer.from(encryptedUrl).toString('latin1')).not.toContain('secret-part');
+  expect((await visitor.post(`${path}/test`)).status).toBe(303);
+  expect((await visitor.get(path)).text).toContain('Waiting to be sent');
+  await notifier?.run(never);
+  expect(receiver.received.map(({ event }) => event.text)).toEqual([
+    `<https://refunds.test${path}|[Test organization, test] Test: notifications arrive here>`,
+  ]);
+  const { text } = await visitor.get(path);
+  expect(text).toContain(`127.0.0.1:${receiver.port}`);
+  expect(text).toContain('Accepted');
+  expect(text).not.toContain('secret-part');
+  expect((await visitor.post(`${path}/remove`)).status).toBe(303);
+  expect(await db.notificationChannel.count()).toBe(0);
+  const entries = await auditOf(service, id);
+  expect(entries.map(({ action }) => action).toSorted()).toEqual([
+    'notification_channel.removed',
+    'notification_channel.set',
+    'notification_channel.tested',
+  ]);
+  expect(JSON.stringify(entries)).not.toContain('secret-part');
+});
