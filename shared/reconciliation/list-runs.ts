@@ -3,7 +3,7 @@ import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 
 /** Runs that a page lists, and findings of a run that it shows. */
-export const mostRuns = 50;
+const mostRuns = 50;
 export const mostFindings = 200;
 
 const withCounts = {
