@@ -24,7 +24,7 @@ export interface BatchRequest {
   idempotencyKey: string | null;
 }
 
-/** The most batches of an owner that are not completed, so that their rows stay few. */
+/** The most batches of a requester that are not completed, so that their rows stay few and no requester keeps out another. */
 const maxUnfinished = 20;
 
 /** The most rows and the most text that a refusal lists. */
@@ -41,12 +41,11 @@ export async function createBatch(
   request: BatchRequest,
 ): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
   const { organizationId, environment, actor, mode, rows, idempotencyKey } = request;
-  if (mode === 'strict') refuseInvalid(rows);
+  if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
   const fingerprint = fingerprintOf('POST /v1/refund-batches', { mode, rows });
   const key = idempotencyKey === null ? null : requestDigestOf(request, idempotencyKey);
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
   const waitingCount = rows.length - rejectedCount;
-  const isOver = waitingCount === 0;
   return await db.$transaction(async (tx) => {
     const earlier = key === null ? null : await findByKey(tx, request, key);
     if (earlier !== null) return replayed(earlier, fingerprint);
@@ -55,8 +54,7 @@ export async function createBatch(
     const batch: RefundBatch = {
       ...{ id: newId('bat'), organizationId, environment, actor, mode, pauseReason: null },
       ...{ idempotencyKey: key, fingerprint, rowCount: rows.length, waitingCount, rejectedCount },
-      ...{ status: isOver ? 'completed' : 'processing', dueAt: isOver ? null : now },
-      ...{ createdAt: now, updatedAt: now, completedAt: isOver ? now : null },
+      ...{ status: 'processing', dueAt: now, createdAt: now, updatedAt: now, completedAt: null },
     };
     // Waits for a request with the same key that is under way.
     const { count } = await tx.refundBatch.createMany({ data: [batch], skipDuplicates: true });
@@ -109,13 +107,13 @@ function replayed(batch: RefundBatch, fingerprint: Uint8Array): { batch: RefundB
 
 async function refuseTooMany(
   tx: DatabaseTransaction,
-  { organizationId, environment }: BatchRequest,
+  { organizationId, environment, actor }: BatchRequest,
 ): Promise<void> {
-  const unfinished = { organizationId, environment, completedAt: null };
+  const unfinished = { organizationId, environment, actor, completedAt: null };
   if ((await tx.refundBatch.count({ where: unfinished, take: maxUnfinished })) < maxUnfinished) return;
   throw new ServiceError(
     'rate_limited',
-    `At most ${maxUnfinished} batches can be open at a time. Wait until one is completed, then send this one again.`,
+    `At most ${maxUnfinished} batches of a requester can be open at a time. Wait until one is completed, then send this one again.`,
     { retryAfterSeconds: 60 },
   );
 }

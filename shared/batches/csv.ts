@@ -1,10 +1,11 @@
 import { csvLine } from '../platform/csv.ts';
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { type RowResult, readResults } from './batch.ts';
+import { maxRows, type RowResult, readResults } from './batch.ts';
 
 const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];
 const metadataPrefix = 'metadata.';
+const maxColumns = 60;
 
 /**
  * Reads the rows of a CSV file (RFC 4180, UTF-8, with or without a byte order mark), which are not validated yet. The first line names
@@ -15,7 +16,8 @@ export async function readCsvRows(text: string): Promise<Record<string, unknown>
   const { parse } = await import('csv-parse/sync');
   let lines: string[][];
   try {
-    lines = parse(text, { bom: true, skip_empty_lines: true });
+    // With one row more than there may be, so that the rows are refused.
+    lines = parse(text, { bom: true, skip_empty_lines: true, to: maxRows + 2 });
   } catch (cause) {
     const { lines: line } = cause as { lines?: number };
     throw invalid(`not valid CSV${line === undefined ? '' : ` in line ${line}`}; separate cells by commas`);
@@ -27,6 +29,7 @@ export async function readCsvRows(text: string): Promise<Record<string, unknown>
 }
 
 function checkColumns(names: readonly string[]): void {
+  if (names.length > maxColumns) throw invalid(`more than ${maxColumns} columns`);
   const unknown = names.find(
     (name) => !columns.includes(name) && !(name.startsWith(metadataPrefix) && name !== metadataPrefix),
   );

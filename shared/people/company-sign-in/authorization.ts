@@ -100,8 +100,13 @@ async function asking<T>(
 ): Promise<T> {
   const isPublicOnly = deps.settings.NODE_ENV === 'production';
   const dispatcher = new Agent({ connect: guardedConnector({ isPublicOnly }), maxResponseSize });
-  const guardedFetch = async (url: string, options: object) =>
-    (await fetch(url, { ...options, dispatcher, redirect: 'error' })) as unknown as Response;
+  const guardedFetch = async (url: string, options: { headers: Record<string, string> }) => {
+    const headers = { ...options.headers, 'accept-encoding': 'identity' };
+    const response = await fetch(url, { ...options, headers, dispatcher, redirect: 'error' });
+    // Unpacked, it could be larger than any limit.
+    if (response.headers.has('content-encoding')) throw refused();
+    return response as unknown as Response;
+  };
   try {
     const clientSecret = openClientSecret(deps.secrets, provider);
     const config = await oidc.discovery(

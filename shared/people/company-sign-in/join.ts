@@ -27,6 +27,8 @@ export async function joinByCompany(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
   { organizationId, issuer, claims }: { organizationId: string; issuer: string; claims: Claims },
 ): Promise<Proof> {
+  // As OpenID Connect limits it.
+  if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw refused('Your company account has no valid subject.');
   const account = { organizationId, issuer, subject: claims.sub };
   const key = { where: { organizationId_issuer_subject: account } };
   const isKnown = (await deps.db.companyAccount.findUnique(key)) !== null;

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
-import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
+import { type Database, type DatabaseTransaction, Prisma, type Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
@@ -47,7 +47,7 @@ export async function organizationsOf(
 /**
  * A user's role, the organization's name, and whether the user lacks what it requires, in one query; null for a user who is not a
  * member.
- * @param companyOf the organization whose provider signed the user in. It answers for the second factor.
+ * @param companyOf the organization whose provider signed the user in: it answers for the second factor, and for this organization alone.
  */
 export async function findMembership(
   db: Database,
@@ -66,8 +66,21 @@ export async function findMembership(
         AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = membership.user_id)
         AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
-    WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}`;
+    WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}
+      AND ${vouchedForSql(companyOf, userId)}`;
   return row ?? null;
+}
+
+/**
+ * Whether the sign-in of a session counts in the organization of the row `organization`. That with a company's provider counts there
+ * alone, and until the provider is replaced or disabled, or the membership by it has ended.
+ */
+function vouchedForSql(companyOf: string | null, userId: string): Prisma.Sql {
+  if (companyOf === null) return Prisma.sql`true`;
+  return Prisma.sql`(organization.id = ${companyOf} AND EXISTS (
+    SELECT 1 FROM identity_provider AS provider JOIN company_account AS account
+      ON account.organization_id = provider.organization_id AND account.issuer = provider.issuer
+    WHERE provider.organization_id = organization.id AND provider.disabled_at IS NULL AND account.user_id = ${userId}))`;
 }
 
 /**
@@ -81,7 +94,7 @@ export async function leastRoleInAll(
   companyOf: string | null = null,
 ): Promise<Role | null> {
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
-    SELECT bool_or(membership.role IS NULL OR organization.id IS DISTINCT FROM ${companyOf}::text AND (
+    SELECT bool_or(membership.role IS NULL OR NOT ${vouchedForSql(companyOf, userId)} OR ${companyOf}::text IS NULL AND (
         organization.requires_second_factor
           AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId})
         OR membership.role <> 'owner' AND EXISTS (

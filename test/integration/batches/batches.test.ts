@@ -146,6 +146,18 @@ test('a row whose refund is refused is rejected with the code that a creation ge
 });
 
 describe('CSV', () => {
+  test.each([
+    ['columns', `transactionId,${'a,'.repeat(80_000)}amount,reason\n`, 'more than 60 columns'],
+    ['rows', `transactionId,amount,reason\n${',,\n'.repeat(1_000_000)}`, 'must have at most 10000 rows'],
+  ])('with a million %s is refused before it is read to its end', async (_what, text, problem) => {
+    const since = performance.now();
+    expect(await createCsv(text)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining(problem) } },
+    });
+    expect(performance.now() - since).toBeLessThan(5_000);
+  });
+
   test('is read with quotes, line breaks in cells, a byte order mark, and columns of metadata', async () => {
     const [first, second] = await rowsOf(2);
     const { status, body } = await createCsv(
@@ -310,7 +322,7 @@ test('a row waits while its processor is down, and rows behind it go on', async 
   expect(await read(id)).toMatchObject({ status: 'completed', rows: { created: 2 } });
 });
 
-test('at most 20 batches of an environment are open at a time', async () => {
+test('at most 20 batches of a requester are open at a time', async () => {
   const other = await service.addOrganization('Many');
   const key = other.keys.test.plaintext;
   const rows = [{ transactionId: 'ch_1', amount: 1, reason: 'other' }];

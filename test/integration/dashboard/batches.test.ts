@@ -14,7 +14,7 @@ beforeAll(async () => {
   await operator.get(base);
 });
 
-test('a file that is uploaded twice is one batch, and its refunds are requested by the user', async () => {
+test('rows that are uploaded twice are one batch, and its refunds are requested by the user', async () => {
   const transactionId = await newPayment(service);
   const form = {
     mode: 'partial',
@@ -25,6 +25,12 @@ test('a file that is uploaded twice is one batch, and its refunds are requested 
   const [path = ''] = first.headers.location?.toString().split('?') ?? [];
   const again = await operator.post(base, form);
   expect(again.headers.location).toBe(`${path}?done=batch-repeated`);
+  const inWindows = await operator.post(base, { ...form, file: form.file.replaceAll('\n', '\r\n') });
+  expect(inWindows.headers.location).toBe(`${path}?done=batch-repeated`);
+  const strict = { mode: 'strict', file: form.file.split('\n').slice(0, 2).join('\n') };
+  const all = await operator.post(base, { ...strict, mode: 'partial' });
+  expect(all.status).toBe(303);
+  expect((await operator.post(base, strict)).status).toBe(422);
   await advanceOneBatch(service.deps);
   const page = await operator.get(path);
   expect(page.text).toContain('amount: must be a positive whole number');

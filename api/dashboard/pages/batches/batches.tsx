@@ -90,17 +90,18 @@ async function showBatches(
   return sendPage(reply, <BatchesPage {...{ context, ...page, offset, pageLength, form }} />);
 }
 
-/** The same file is one batch, however often and by whom it is uploaded. */
+/** The same rows are one batch, however often and by whom they are uploaded. */
 async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body: unknown) {
   const text = entered(body, 'file');
   const mode = batchModes.find((each) => each === entered(body, 'mode')) ?? 'strict';
-  const rows = readRows(await readCsvRows(text));
-  const digest = Buffer.from(sha256(text)).toString('base64url');
+  const lines = await readCsvRows(text);
+  const rows = readRows(lines);
+  const digest = Buffer.from(sha256(JSON.stringify(lines))).toString('base64url');
   return await createBatch(deps, {
     ...owner,
     actor,
     mode,
     rows,
-    idempotencyKey: `dashboard\n${mode}\n${digest}`,
+    idempotencyKey: `dashboard\n${digest}`,
   });
 }

@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
@@ -167,6 +171,44 @@ test('links a member of the organization, who then can belong to no other', asyn
   const other = await organizationWithProvider();
   expect((await signIn(newVisitor(), other)).status).toBe(403);
   expect(await memberByEmail()).toHaveLength(1);
+});
+
+test('opens no other organization, and none once the membership ended or the provider was replaced', async () => {
+  const visitor = newVisitor();
+  await signIn(visitor);
+  const status = async (at = organizationId) => (await visitor.get(pagesOf(at))).status;
+  const { userId } = await service.deps.db.companyAccount.findFirstOrThrow({ where: { organizationId } });
+  // As after an invitation to another organization, which is accepted with a password.
+  const { id: other } = await service.addOrganization('Another');
+  const [now, role] = [new Date(), 'owner'] as const;
+  await service.deps.db.membership.create({ data: { organizationId: other, userId, role, createdAt: now } });
+  expect([await status(), await status(other)]).toEqual([200, 404]);
+  const { settings } = provider;
+  const issuer = `${settings.issuer}/other`;
+  await setProvider(service.deps, { organizationId, actor: 'test', settings: { ...settings, issuer } });
+  expect(await status()).toBe(404);
+  await setProvider(service.deps, { organizationId, actor: 'test', settings });
+  expect(await status()).toBe(200);
+  await service.deps.db.membership.delete({
+    where: { organizationId_userId: { organizationId, userId } },
+  });
+  await service.deps.db.membership.create({ data: { organizationId, userId, role, createdAt: now } });
+  expect(await status()).toBe(404);
+});
+
+test('reads nothing of a provider that is packed, because it may unpack to any size', async () => {
+  const packed = createServer((_request, response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+      .end(gzipSync(' '.repeat(1_000_000))),
+  );
+  await once(packed.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void packed.close());
+  const issuer = `http://127.0.0.1:${(packed.address() as AddressInfo).port}`;
+  const settings = { ...provider.settings, issuer };
+  await setProvider(service.deps, { organizationId, actor: 'test', settings });
+  const refused = await newVisitor().get(startOf(organizationId));
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
 });
 
 test('admits members other than owners only with the provider, once an owner has signed in with it', async () => {
