@@ -160,7 +160,7 @@ export const tools: readonly Tool[] = [
     title: 'List refunds',
     description:
       'Lists refunds, newest first; all filters that are given have to match. Use it to find out whether a payment was ' +
-      'refunded before (`transactionId`), and what awaits approval (`status: "pending"`). While `hasMore` is true, continue ' +
+      'refunded before (`transactionId`, the ID that was used then), and what awaits approval (`status: "pending"`). While `hasMore` is true, continue ' +
       'with `after` set to the id of the last refund; a page has 25 unless you pass `limit`. Amounts are in ' +
       `minor units (1050 is 10.50 USD). ${aboutMetadata}`,
     annotations: { readOnlyHint: true, openWorldHint: false },

@@ -39,9 +39,9 @@ const paymentSchema = z
     refunds: z.array(refundSchema).meta({
       description: `The refunds of this service, whichever id of the payment they name: the newest ${refundsOfView}, newest first.`,
     }),
-    hasMore: z
-      .boolean()
-      .meta({ description: 'Whether there are older refunds; list them with `transactionId`.' }),
+    hasMore: z.boolean().meta({
+      description: 'Whether there are older refunds; list them with each of `ids` as `transactionId`.',
+    }),
   })
   .meta({
     id: 'Payment',

@@ -98,14 +98,14 @@ async function paymentOf(
   if (found.kind === 'not-found') throw paymentNotFound();
   const problem = readProblem(processor, found);
   if (problem !== null) throw problem;
-  throw stored.payment === null ? unreachable(processor, found) : notReadYet(processor, question);
+  throw stored.payment === null ? unreachable(processor, found) : notReadYet(processor);
 }
 
 /** 503: the payment has refunds, and its processor has been unreachable since the first of them. */
-function notReadYet(processor: string, { transactionId }: PaymentQuestion): ServiceError {
+function notReadYet(processor: string): ServiceError {
   return new ServiceError(
     'service_unavailable',
-    `The payment is on record, but its amount is not known yet, because ${processor} could not be reached. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=${transactionId}.`,
+    `The payment is on record, but its amount is not known yet, because ${processor} could not be reached. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=, which takes the ID that they were requested with.`,
     { retryAfterSeconds: 5 },
   );
 }

@@ -37,7 +37,7 @@ export function sentMetadataPages(scope: Api, deps: ApiDependencies): void {
     return show(request, reply, { body: { keys: sentMetadataKeys.join(', ') }, problems: {} });
   });
 
-  scope.post(path, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(path, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
     const { owner, actor, base } = contextOf(request);
     const { keys } = readChoices(formSchema, request.body);
     try {
