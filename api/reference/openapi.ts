@@ -31,7 +31,10 @@ interface OpenApiDocument {
 interface Operation {
   security?: unknown[];
   parameters?: { name: string; in: string; schema?: { style?: string; explode?: boolean } & object }[];
-  requestBody?: { required: boolean; content: Record<string, { schema: { anyOf?: { type?: string }[] } }> };
+  requestBody?: {
+    required: boolean;
+    content: Record<string, { schema: { type?: string; anyOf?: { type?: string }[] } }>;
+  };
   responses?: Record<
     string,
     { headers?: Record<string, { $ref: string }>; content?: Record<string, { schema: JsonSchema }> }
@@ -223,9 +226,10 @@ function finishOperation({ parameters = [], requestBody, responses = {}, securit
   const alternatives = requestBody?.content['application/json']?.schema.anyOf ?? [];
   if (requestBody !== undefined && alternatives.some(({ type }) => type === 'null'))
     requestBody.required = false;
-  // The generator describes every media type with the schema of the body.
-  const csv = requestBody?.content['text/csv'];
-  if (csv !== undefined) Object.assign(csv, { schema: { type: 'string' } });
+  // The generator describes every media type with one object, which has the schema of the body.
+  if (requestBody?.content['text/csv'] !== undefined) {
+    requestBody.content['text/csv'] = { schema: { type: 'string' } };
+  }
   for (const parameter of parameters) {
     // The generator leaves these in the schema, where they mean nothing.
     const { style, explode, ...schema } = parameter.schema ?? {};

@@ -6,6 +6,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { type RunningRedisCluster, startRedisCluster } from '../../support/stores/redis.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes', () => {
   const databaseUrl = useDatabase();
@@ -34,7 +35,11 @@ describe.skipIf(inject('redisUrl') === null)('on a Redis Cluster of three nodes'
     expect(body.data.externalRefundId).not.toBeNull();
     await allComplete(service);
     await expectInvariants(service);
-    expect((await service.call('GET', '/readyz')).body).toMatchObject({ status: 'ok', queue: 'up' });
+    // A worker tells only every few seconds that it lives.
+    await waitFor('readiness', async () => {
+      const { body } = await service.call('GET', '/readyz');
+      return body.status === 'ok' && body.queue === 'up';
+    });
   });
 
   test('the rate of a key is limited', async () => {

@@ -86,7 +86,7 @@ report(created, listed, (await listEvents({ ...options, fetch: later as typeof f
 import { createRefund, listEvents, listRefunds } from './orval.ts';
 import { listEventsResponse } from './orval-zod.ts';
 const options = { baseURL: baseUrl, headers };
-const created = (await createRefund(body, undefined, options)).data.data;
+const created = (await createRefund(body, options)).data.data;
 if (!('id' in created)) throw new Error('a dry run');
 const listed = (await listRefunds({ include: [...include], metadata: { ticket: 'T-1' } }, options)).data.data;
 const page = await listEvents(undefined, { ...options, transformResponse: (text: string) => JSON.parse(ofLater(text)) });
@@ -96,6 +96,7 @@ report(created, listed, listEventsResponse.parse(page.data).data);`,
 
 beforeAll(async () => {
   writeFileSync(folder('package.json'), JSON.stringify({ type: 'module', private: true }));
+  writeFileSync(folder('tsconfig.json'), JSON.stringify({ compilerOptions: { module: 'nodenext' } }));
   writeFileSync(folder('openapi.json'), JSON.stringify((await readDocument(exposed.service)).document));
   await run('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: folder() });
 });
