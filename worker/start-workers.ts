@@ -35,7 +35,7 @@ const deliveryCreationMs = 200;
 /** How often batches that are due are looked for while there are none. */
 const batchMs = 250;
 
-/** How often people are told what is new. */
+/** How often new states are looked for. */
 const notificationMs = 5_000;
 
 /** Starts a worker on every queue, and the schedule. Any number of processes may do so; the database keeps them apart. */

@@ -44,8 +44,12 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
   if (body === undefined && method !== 'GET') await app.register(ignoredBody);
   if (body?.isOptional()) await app.register(optionalJsonBody);
   if (readCsv !== undefined) await app.register(csvBody, { read: readCsv });
-  if (bodyLimitBytes !== undefined || csv !== undefined)
-    await app.register(fewAtOnce, { ownerOf: ({ apiKey }) => apiKey.organizationId });
+  if (bodyLimitBytes !== undefined || csv !== undefined) {
+    await app.register(fewAtOnce, {
+      ownerOf: ({ apiKey }) => apiKey.organizationId,
+      isLarge: (request) => bodyLimitBytes !== undefined || acceptsCsv(request),
+    });
+  }
   app.route({
     method,
     url: path,
@@ -62,7 +66,7 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
     },
     async handler(request, reply) {
       const call = callOf(operation, request, reply);
-      if (csv !== undefined && /^text\/csv\b/.test(request.headers.accept ?? '')) {
+      if (csv !== undefined && acceptsCsv(request)) {
         reply.type('text/csv; charset=utf-8');
         return await csv(request.deps, call);
       }
@@ -70,6 +74,10 @@ async function addRoute(app: Api, operation: Operation): Promise<void> {
       return operation.hasData ? answer : { data: answer };
     },
   });
+}
+
+function acceptsCsv({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return /^text\/csv\b/.test(headers.accept ?? '');
 }
 
 /** Every scope that a key needs for an operation. */

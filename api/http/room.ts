@@ -135,12 +135,15 @@ export interface LimitOptions {
   ownerOf?: (request: FastifyRequest) => string;
 }
 
-/** Lets few requests of this instance be handled at once, because each takes much memory. Register it within `limitInProgress`. */
-export const fewAtOnce = fp<Pick<Required<LimitOptions>, 'ownerOf'>>(
-  async (app, { ownerOf }) => {
+/** Lets few large requests of this instance be handled at once, because each takes much memory. Register it within `limitInProgress`. */
+export const fewAtOnce = fp<
+  Pick<Required<LimitOptions>, 'ownerOf'> & { isLarge?: (request: FastifyRequest) => boolean }
+>(
+  async (app, { ownerOf, isLarge = () => true }) => {
     const room = new Room(mostLarge);
     const owners = new WeakMap<FastifyRequest, string>();
     app.addHook('preParsing', (request, _reply, payload, done) => {
+      if (!isLarge(request)) return done(null, payload);
       const owner = ownerOf(request);
       if (!room.admits(owner)) return done(tooMany(), payload);
       room.enter(owner);

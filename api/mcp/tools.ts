@@ -14,16 +14,10 @@ import {
 import { idempotencyKeyPattern, jsonObject, required } from '../operations/fields.ts';
 import type { Call, Operation, OperationDependencies } from '../operations/operation.ts';
 import { checkPolicy, checkPolicySchema } from '../operations/policies.ts';
+import { createRefundSchema } from '../operations/refund-creation.ts';
+import { listRefundsQuerySchema, scalarMeta } from '../operations/refund-list-query.ts';
 import { dryRunSchema, refundSchema } from '../operations/refund-schemas.ts';
-import {
-  cancelRefund,
-  createRefund,
-  createRefundSchema,
-  getRefund,
-  listRefunds,
-  listRefundsQuerySchema,
-  scalarMeta,
-} from '../operations/refunds.ts';
+import { cancelRefund, createRefund, getRefund, listRefunds } from '../operations/refunds.ts';
 
 /** What agents see of an operation. Its texts are what they choose by. */
 export interface Tool<Input extends z.ZodType = z.ZodType> {

@@ -30,8 +30,8 @@ import {
   wholeNumber,
 } from './fields.ts';
 import { type Call, type OperationDependencies, operation } from './operation.ts';
+import { creationShape, withAmount } from './refund-creation.ts';
 import { exampleRefund } from './refund-schemas.ts';
-import { creationShape, withAmount } from './refunds.ts';
 
 /** The most bytes of a body. */
 export const batchLimitBytes = 4 * 1024 * 1024;

@@ -1,17 +1,7 @@
 import { z } from 'zod';
-import type { Dependencies } from '#shared/dependencies.ts';
-import { isCurrency } from '#shared/money/money.ts';
-import { policyDecisionOf, readDecision } from '#shared/policies/decision.ts';
-import { processorNames } from '#shared/processors/registry.ts';
 import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
-import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { dryRunRefund } from '#shared/refunds/lifecycle/dry-run.ts';
-import { arrivalOf } from '#shared/refunds/model/arrival.ts';
-import { checkMetadata } from '#shared/refunds/model/metadata.ts';
-import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
-import { heldUntilOf, metadataLimits, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
-import { refundStatuses } from '#shared/refunds/model/states.ts';
-import { listRefunds as findRefunds, type ReadDetails } from '#shared/refunds/queries/find-refunds.ts';
+import { listRefunds as findRefunds } from '#shared/refunds/queries/find-refunds.ts';
 import {
   approveByKey,
   cancelByKey,
@@ -21,31 +11,17 @@ import {
   refundRequestedBy,
   rejectByKey,
 } from '#shared/refunds/requests/key-requests.ts';
-import {
-  checkedBy,
-  jsonObject,
-  listOutput,
-  nullableTimeOutput,
-  offsetNumber,
-  oneOf,
-  onlyOnce,
-  optionalWholeNumber,
-  required,
-  someOf,
-  wholeNumber,
-} from './fields.ts';
+import { detailedRefundSchema, include, withIncluded } from './detailed-refund.ts';
+import { checkedBy, jsonObject, listOutput, required } from './fields.ts';
 import { operation } from './operation.ts';
+import { createRefundSchema } from './refund-creation.ts';
+import { refundListQuery } from './refund-list-query.ts';
 import {
-  amountSchema,
-  arrivalSchema,
   dryRunSchema,
   exampleDryRun,
   exampleRefund,
   exampleRefusedDryRun,
-  failureSchema,
-  policyDecisionSchema,
   refundSchema,
-  transactionIdSchema,
 } from './refund-schemas.ts';
 
 const refunds = { tag: 'Refunds' } as const;
@@ -53,81 +29,6 @@ const refunds = { tag: 'Refunds' } as const;
 export const refundParamsSchema = z.object({
   id: z.string().meta({ description: 'The id of the refund, ref_...', examples: [exampleRefund.id] }),
 });
-
-/** The fields of a request for a refund. */
-export const creationShape = {
-  transactionId: transactionIdSchema,
-  amount: amountSchema.optional(),
-  remaining: z
-    .literal(true, { error: 'must be true, or left out' })
-    .optional()
-    .meta({
-      description:
-        'True in place of `amount` to refund all that is left of the payment. It is decided when the refund is created, so that ' +
-        'concurrent refunds never exceed the payment; a payment with nothing left gets `refund_already_processed`.',
-    }),
-  reason: z
-    .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
-    .meta({ description: 'Why the payment is refunded.' }),
-  currency: z
-    .string({ error: 'must be a string' })
-    .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
-    .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' })
-    .default('usd')
-    .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
-  processor: oneOf(processorNames)
-    .optional()
-    .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
-  metadata: z
-    .record(z.string(), z.unknown(), { error: 'must be an object' })
-    .superRefine(checkedBy(checkMetadata))
-    .nullable()
-    .optional()
-    .meta({
-      description:
-        `Stored with the refund: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
-        `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
-      examples: [{ ticket: 'T-1001' }],
-    }),
-};
-
-export const createRefundSchema = withAmount(
-  jsonObject({
-    ...creationShape,
-    dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
-      description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
-    }),
-  }),
-).meta({
-  examples: [
-    {
-      transactionId: 'ch_3QfX2eLkdIwHu7ix',
-      amount: 1500,
-      reason: 'product_defective',
-      metadata: { ticket: 'T-1001' },
-    },
-    { transactionId: 'ch_3QfX2eLkdIwHu7ix', remaining: true, reason: 'wrong_product' },
-  ],
-});
-
-/** Requires either an amount or all that is left. It is checked beside other invalid fields. */
-export function withAmount<
-  Schema extends z.ZodType<{ amount?: number | undefined; remaining?: true | undefined }>,
->(schema: Schema): Schema {
-  return schema
-    .refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
-      ...{ path: ['amount'], error: 'is required, unless remaining is true' },
-      when: ({ value }) => isObject(value),
-    })
-    .refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
-      ...{ path: ['remaining'], error: 'cannot be combined with amount' },
-      when: ({ value }) => isObject(value),
-    });
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null;
-}
 
 export const createRefund = operation({
   ...refunds,
@@ -156,54 +57,6 @@ export const createRefund = operation({
   },
 });
 
-const include = someOf(
-  ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil'],
-  'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
-);
-
-const detailedRefundSchema = refundSchema
-  .extend({
-    failure: failureSchema.nullable().optional().meta({
-      description: 'With `include=failure`: why the refund failed; null for any other status.',
-    }),
-    cancellable: z
-      .boolean()
-      .optional()
-      .meta({ description: 'With `include=cancellable`: whether a cancellation sent now can succeed.' }),
-    arrival: arrivalSchema
-      .nullable()
-      .optional()
-      .meta({
-        description:
-          "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
-          'processor has accepted the refund, and when it failed or was cancelled.',
-      }),
-    policy: policyDecisionSchema
-      .nullable()
-      .optional()
-      .meta({
-        description:
-          'With `include=policy`: the policy that decided when the refund was created; null when none matched, when the ' +
-          'payment was not known yet, and for refunds that were created before decisions were kept.',
-      }),
-    heldUntil: nullableTimeOutput(
-      'With `include=heldUntil`: until when a policy holds the refund before it is sent. A cancellation before then succeeds. Null ' +
-        'for a refund that is not held, also while it awaits approval: the hold begins with the approval.',
-    ).optional(),
-  })
-  .meta({
-    id: 'DetailedRefund',
-    description: 'A refund, with the fields that were asked for.',
-    examples: [
-      exampleRefund,
-      {
-        ...exampleRefund,
-        ...{ failure: null, cancellable: false },
-        policy: { name: 'Default 30-day policy', decision: 'not_blocked' },
-      },
-    ],
-  });
-
 export const getRefund = operation({
   ...refunds,
   id: 'getRefund',
@@ -217,132 +70,12 @@ export const getRefund = operation({
   query: z.object({ include }),
   answer: 'The refund.',
   output: detailedRefundSchema,
-  run: async (deps, { apiKey, params, query, waitMs }) =>
-    withIncluded(deps, await readWhenChanged(deps, apiKey, params.id, () => waitMs(0)), query.include),
+  async run(deps, { apiKey, params, query, waitMs }) {
+    const refund = await readWhenChanged(deps, apiKey, params.id, () => waitMs(0));
+    const [detailed] = await withIncluded(deps, [refund], query.include);
+    return detailed as NonNullable<typeof detailed>;
+  },
 });
-
-function withIncluded(
-  { clock }: Pick<Dependencies, 'clock'>,
-  refund: ReadDetails,
-  included: readonly string[] = [],
-): z.output<typeof detailedRefundSchema> {
-  return {
-    ...toPublicRefund(refund),
-    ...(included.includes('failure')
-      ? { failure: refund.status === 'failed' ? toFailure(refund) : null }
-      : {}),
-    ...(included.includes('cancellable') ? { cancellable: canBeCancelled(refund) } : {}),
-    ...(included.includes('arrival') ? { arrival: arrivalOf(refund) } : {}),
-    ...(included.includes('policy') ? { policy: policyDecisionOf(readDecision(refund.decision)) } : {}),
-    ...(included.includes('heldUntil')
-      ? { heldUntil: heldUntilOf(refund, clock.now())?.toISOString() ?? null }
-      : {}),
-  };
-}
-
-/** Visible ASCII characters, as in every name and id of a processor. */
-const visibleText = (longest: number) =>
-  z
-    .string({ error: onlyOnce })
-    .min(1, { error: 'must not be empty' })
-    .max(longest, { error: `must have at most ${longest} characters` })
-    .regex(/^[\x21-\x7e]*$/, { error: 'must contain visible ASCII characters only' })
-    .optional();
-
-const timeError = 'must be an ISO 8601 date or time with a zone, such as 2026-11-20T09:30:00Z';
-
-/** A time from 1970 to 9999. Refunds are created at whole milliseconds, so that finer times are rounded up. */
-const time = (description: string) =>
-  z
-    .union(
-      [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 }), z.iso.date()],
-      {
-        error: ({ input }) => (typeof input === 'string' ? timeError : onlyOnce),
-      },
-    )
-    .transform((text) => new Date(Date.parse(text) + (/\.\d{3}\d*[1-9]/.test(text) ? 1 : 0)))
-    .refine((date) => date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999, { error: timeError })
-    .optional()
-    .meta({
-      description,
-      type: 'string',
-      format: 'date-time',
-      anyOf: undefined,
-      examples: ['2026-11-20T09:30:00Z'],
-    });
-
-/** Clients may send any of these, which arrives as text. */
-export const scalarMeta = { type: ['string', 'number', 'boolean'] };
-
-const greatestAmount = Number.MAX_SAFE_INTEGER;
-
-export const listRefundsQuerySchema = z.object({
-  status: oneOf(refundStatuses).optional().meta({ description: 'Only refunds with this status.' }),
-  processor: visibleText(50).meta({
-    description: 'Only refunds at this processor.',
-    examples: ['stripe'],
-  }),
-  transactionId: visibleText(255).meta({
-    description: 'Only refunds of this charge or payment.',
-    examples: [exampleRefund.transactionId],
-  }),
-  reason: oneOf(refundReasons).optional().meta({ description: 'Only refunds for this reason.' }),
-  initiatedBy: oneOf(initiators).optional().meta({ description: 'Only refunds that were requested there.' }),
-  currency: z
-    .string({ error: onlyOnce })
-    .toLowerCase()
-    .refine(isCurrency, { error: 'must be an ISO 4217 currency, such as usd' })
-    .optional()
-    .meta({ description: 'Only refunds in this currency.', examples: ['usd'] }),
-  createdAfter: time('Only refunds created at this time or later.'),
-  createdBefore: time('Only refunds created before this time.'),
-  amountMin: optionalWholeNumber('Only refunds of at least this amount.', 0, greatestAmount),
-  amountMax: optionalWholeNumber('Only refunds of at most this amount.', 0, greatestAmount),
-  metadata: z
-    .record(z.string(), z.string({ error: onlyOnce }).meta(scalarMeta), {
-      error: 'must be sent as metadata[key]=value',
-    })
-    .optional()
-    .meta({
-      description:
-        'Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with ' +
-        'strings, numbers and booleans.',
-      examples: [{ ticket: 'T-1001' }],
-      style: 'deepObject',
-      explode: true,
-    }),
-  include,
-  limit: wholeNumber('The maximum number of refunds to return.', 1, 100, 25),
-  offset: offsetNumber('How many of the newest refunds to skip.', 'use after to read further'),
-  after: z
-    .string({ error: onlyOnce })
-    .optional()
-    .meta({
-      description:
-        'The id of the refund to continue after: the last one of the previous page. Unlike with `offset`, refunds that are ' +
-        'created meanwhile neither repeat nor skip others, and every page costs the same.',
-      examples: [exampleRefund.id],
-    }),
-});
-
-/** No refund has the key __proto__, which the schema would drop. */
-const metadataParameter = new RegExp(
-  `^metadata\\[(?!__proto__\\])(.{1,${metadataLimits.keyLength}})\\]$`,
-  's',
-);
-
-/** Gathers `metadata[key]` parameters, which arrive one by one, in one object. */
-function gatherMetadata(query: unknown): unknown {
-  const entries = Object.entries(query as Record<string, unknown>);
-  const isMetadata = ([name]: [string, unknown]) => metadataParameter.test(name);
-  const found = entries.filter(isMetadata);
-  if (found.length === 0) return query;
-  const metadata = found.map(([name, value]) => [metadataParameter.exec(name)?.[1] ?? name, value]);
-  return Object.fromEntries([
-    ...entries.filter((entry) => !isMetadata(entry)),
-    ['metadata', Object.fromEntries(metadata)],
-  ]);
-}
 
 export const listRefunds = operation({
   ...refunds,
@@ -354,17 +87,13 @@ export const listRefunds = operation({
   description:
     'Newest first. All filters that are given have to match. While `hasMore` is true, continue with `after` set to the id of ' +
     'the last refund.',
-  query: z.preprocess(gatherMetadata, listRefundsQuerySchema.strict()),
+  query: refundListQuery,
   answer: 'One page of refunds.',
   output: listOutput(detailedRefundSchema),
   hasData: true,
   async run(deps, { apiKey, query: { include: included, ...listing } }) {
-    const withDecision = included?.includes('policy') ?? false;
-    const { refunds: found, hasMore } = await findRefunds(deps.refundReads, apiKey, {
-      ...listing,
-      withDecision,
-    });
-    return { data: found.map((refund) => withIncluded(deps, refund, included)), hasMore };
+    const { refunds: found, hasMore } = await findRefunds(deps.refundReads, apiKey, listing);
+    return { data: await withIncluded(deps, found, included), hasMore };
   },
 });
 

@@ -1,14 +1,14 @@
 import type { Role } from '../platform/database.ts';
 
-/** What members are told about, in display order. */
+/** The kinds of notifications, in display order. */
 export const notificationKinds = ['approvals', 'attention', 'processors', 'webhooks', 'keys'] as const;
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** Tells a channel that messages arrive. */
+/** The kind of the test message of a channel. */
 export const channelTest = 'channel_test';
 
-/** Links that are mailed to one address at once, which nobody can turn off. */
+/** Links that are mailed at once to one address, whatever its user has chosen. */
 export const linkKinds = ['invitation', 'password_reset'] as const;
 
 export type LinkKind = (typeof linkKinds)[number];

@@ -24,8 +24,8 @@ export async function noteInvitation(
 }
 
 /**
- * Notes that a link to set a new password is to be mailed. An address without a user, with a disabled one or one that signs in with a
- * company account is noted as nobody, so that it takes as long as any other.
+ * Stores that a link to set a new password is to be mailed. For an address without a user, with a disabled one or one that signs in
+ * with a company account a row without a recipient is stored, so that every request costs the same.
  */
 export async function notePasswordReset(db: Database, email: string): Promise<void> {
   await db.$executeRaw`
@@ -34,7 +34,7 @@ export async function notePasswordReset(db: Database, email: string): Promise<vo
     FROM (
       SELECT service_time() AS moment, coalesce((
         SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND u.disabled_at IS NULL
-          AND NOT EXISTS (SELECT FROM company_account WHERE user_id = u.id)), 'nobody') AS recipient) AS noted
+          AND NOT EXISTS (SELECT FROM company_account WHERE user_id = u.id)), 'none') AS recipient) AS noted
     ON CONFLICT DO NOTHING`;
 }
 

@@ -3,7 +3,7 @@ import { type Database, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import type { NotificationKind } from './kinds.ts';
 
-/** Something that people are told of: that something is so, since a time. */
+/** What a notification is about: a state, and since when. */
 export interface Occasion {
   kind: NotificationKind;
   /** The id of what it is about. */
@@ -21,12 +21,12 @@ type Told =
   | { about: 'endpoint'; url: string; reason: string }
   | { about: 'key'; name: string; lastFour: string };
 
-/** For how long a processor answers nothing before people are told. */
+/** For how long a processor does not answer before a notification. */
 const unansweredMinutes = 5;
 
 /**
- * Everything that is so now, of all organizations. `requester` is not told, because they may not act. A processor's account is told of
- * once an hour at most, because the first of its refunds may end while it answers nothing.
+ * All current states, of all organizations. `requester` gets no notification, because they may not act. A processor's account causes
+ * one an hour at most, because the first of its refunds may end while it does not answer.
  */
 const occasions = Prisma.sql`
   SELECT 'approvals' AS kind, id AS target, created_at AS since, organization_id, environment, requester,
@@ -58,15 +58,15 @@ const occasions = Prisma.sql`
     jsonb_build_object('about', 'key', 'name', name, 'lastFour', last_four)
   FROM api_key WHERE created_at > service_time() - interval '1 day' AND revoked_at IS NULL`;
 
-/** How long what people are told gathers before it is sent, in milliseconds: many things at once are one message. */
+/** How long notifications gather before they are sent, in milliseconds: many at once are one message. */
 const gatheringMs = 60_000;
 
 /** What one statement notes, so that none takes long. */
 const mostNoted = 1_000;
 
 /**
- * Notes what members and channels have to be told of and were not told of yet, a row for each. Who joins later is not told of
- * what others were told of. Several workers may do so at the same time.
+ * Stores a notification of each new state for each member and channel that gets its kind. Members who join later get none for earlier
+ * states. Several workers may do so at the same time.
  * @param kindsByReader what the members of a role get, and what a `channel` gets.
  */
 export async function noteOccasions(

@@ -23,7 +23,7 @@ import { composeMessage, composeTest, type Message, type Place } from './compose
 import { type Mailer, openMailer } from './mail.ts';
 import { postMessage } from './post-message.ts';
 
-/** Tells people what they have to do or know. */
+/** Sends notifications. */
 export interface Notifier {
   /** Notes what is new and sends what is due. Several workers may do so at the same time. */
   run(closing: AbortSignal): Promise<void>;
@@ -106,7 +106,7 @@ async function endOrRetry(
   await endMessage(deps.db, messageId, wasSent);
 }
 
-/** Mails what is still so. @returns false when there is nothing to say, or nobody to say it to. */
+/** Mails what is still so. @returns false when there is nothing to say, or no recipient. */
 async function sendMail(
   { db, settings }: NotifierDependencies,
   { mailer }: Ways,

@@ -24,7 +24,7 @@ const batchKeptMs = 90 * dayMs;
  */
 const batchSize = 1_000;
 
-/** What still waits after this is told again. */
+/** States that last longer cause another notification. */
 const notificationKeptMs = 30 * dayMs;
 
 type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;

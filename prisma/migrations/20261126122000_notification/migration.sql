@@ -1,4 +1,4 @@
--- What people are told, a row for each recipient, and whether it was sent.
+-- Notifications, a row for each recipient, and whether they were sent.
 CREATE TABLE "notification" (
     "id" TEXT NOT NULL,
     "kind" TEXT NOT NULL,
@@ -16,7 +16,7 @@ CREATE TABLE "notification" (
     CONSTRAINT "notification_pkey" PRIMARY KEY ("id")
 );
 
--- Nobody is told the same twice.
+-- A recipient gets one notification of a state.
 CREATE UNIQUE INDEX "notification_once" ON "notification"("kind", "target", "since", "recipient");
 
 -- Retention.

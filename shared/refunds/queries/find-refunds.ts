@@ -14,34 +14,38 @@ import {
 import type { RefundStatus } from '../model/states.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
-/** A refund, with the detail of its first event, if it was asked for: what was decided when it was created. */
-export type ReadDetails = RefundDetails & { decision?: unknown };
-
-type OwnedRefund = ReadDetails & Pick<Refund, 'environment'>;
+type OwnedRefund = RefundDetails & Pick<Refund, 'environment'>;
 
 /** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
   /** The rows of a statement in JSON: its text and its values. */
-  list: SharedStatement<string, ReadDetails[]>;
+  list: SharedStatement<string, RefundDetails[]>;
+  /** By the id of a refund: the detail of its first event, which says what was decided. */
+  decision: SharedStatement<string, unknown>;
 }
-
-const decisionColumn =
-  '(SELECT e.detail FROM refund_event AS e WHERE e.refund_id = r.id AND e.seq = 1) AS decision';
 
 export function openRefundReads(reads: Reads): RefundReads {
   return {
     byId: shareRead(async (ids) => {
       // By id alone, so that the planner can only use the primary key. The caller checks the owner.
       const rows = await reads.query<OwnedRefund>(
-        `SELECT ${refundColumns}, ${detailColumns}, r.environment, ${decisionColumn} FROM refund AS r WHERE r.id = ANY ($1)`,
+        `SELECT ${refundColumns}, ${detailColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
         [ids],
       );
       return new Map(rows.map((row) => [row.id, row]));
     }),
     list: shareQuestion((statement) => {
       const [text, values] = JSON.parse(statement);
-      return reads.query<ReadDetails>(text, values);
+      return reads.query<RefundDetails>(text, values);
+    }),
+    decision: shareRead(async (ids) => {
+      const rows = await reads.query<{ id: string; detail: unknown }>(
+        `SELECT asked.id, (SELECT e.detail FROM refund_event AS e WHERE e.refund_id = asked.id AND e.seq = 1) AS detail
+         FROM unnest($1::text[]) AS asked(id)`,
+        [ids],
+      );
+      return new Map(rows.map(({ id, detail }) => [id, detail]));
     }),
   };
 }
@@ -54,7 +58,7 @@ export async function readRefund(
   { byId }: RefundReads,
   { organizationId, environment }: RefundOwner,
   id: string,
-): Promise<ReadDetails> {
+): Promise<RefundDetails> {
   const refund = isRefundId(id) ? await byId(id) : undefined;
   if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
   throw refundNotFound();
@@ -76,7 +80,6 @@ export interface RefundListing
   offset: number;
   /** The refund to continue after. It need not pass the filters. */
   after?: string | undefined;
-  withDecision?: boolean;
 }
 
 /**
@@ -88,8 +91,8 @@ export interface RefundListing
 export async function listRefunds(
   { list }: RefundReads,
   owner: RefundOwner,
-  { after, limit, offset, withDecision = false, ...filters }: RefundListing,
-): Promise<{ refunds: ReadDetails[]; hasMore: boolean }> {
+  { after, limit, offset, ...filters }: RefundListing,
+): Promise<{ refunds: RefundDetails[]; hasMore: boolean }> {
   const { status, amountMin, amountMax, ...others } = filters;
   const condition = conditionOf(owner, {
     ...others,
@@ -97,14 +100,11 @@ export async function listRefunds(
     amountFrom: amountMin === undefined ? undefined : BigInt(amountMin),
     amountTo: amountMax === undefined ? undefined : BigInt(amountMax),
   });
-  const columns = withDecision ? columnsWithDecision : listedColumns;
-  const toPage = (rows: ReadDetails[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
+  const toPage = (rows: RefundDetails[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
   // One more than asked for says whether there are more.
-  if (after === undefined) return toPage(await list(inJson(pageSql(columns, condition, limit + 1, offset))));
+  if (after === undefined) return toPage(await list(inJson(pageSql(condition, limit + 1, offset))));
   const isPossible = isRefundId(after) && offset === 0;
-  const rows = isPossible
-    ? await list(inJson(pageAfterSql(columns, owner, after, condition, limit + 1)))
-    : [];
+  const rows = isPossible ? await list(inJson(pageAfterSql(owner, after, condition, limit + 1))) : [];
   if (rows.length === 0) {
     throw new ServiceError(
       'validation_error',
@@ -115,10 +115,9 @@ export async function listRefunds(
 }
 
 const listedColumns = Prisma.raw(`${refundColumns}, ${detailColumns}`);
-const columnsWithDecision = Prisma.raw(`${refundColumns}, ${detailColumns}, ${decisionColumn}`);
 
-function pageSql(columns: Prisma.Sql, condition: Prisma.Sql, limit: number, offset: number): Prisma.Sql {
-  return Prisma.sql`SELECT ${columns} FROM refund AS r WHERE ${condition}
+function pageSql(condition: Prisma.Sql, limit: number, offset: number): Prisma.Sql {
+  return Prisma.sql`SELECT ${listedColumns} FROM refund AS r WHERE ${condition}
     ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}`;
 }
 
@@ -127,13 +126,12 @@ function pageSql(columns: Prisma.Sql, condition: Prisma.Sql, limit: number, offs
  * the primary key alone, so that the planner cannot choose another index.
  */
 function pageAfterSql(
-  columns: Prisma.Sql,
   { organizationId, environment }: RefundOwner,
   after: string,
   condition: Prisma.Sql,
   limit: number,
 ): Prisma.Sql {
-  return Prisma.sql`SELECT ${columns}
+  return Prisma.sql`SELECT ${listedColumns}
     FROM (SELECT id AS last_id, created_at AS last_created_at FROM refund WHERE id = ${after}
       AND organization_id IS NOT DISTINCT FROM ${organizationId}
       AND environment IS NOT DISTINCT FROM ${environment}::environment) AS cursor

@@ -23,7 +23,7 @@ import {
 } from '../model/refund.ts';
 import { nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
-import { type ReadDetails, type RefundReads, readRefund } from '../queries/find-refunds.ts';
+import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
 
 // What holders of API keys request of refunds, whichever way they are connected.
 
@@ -158,13 +158,12 @@ export async function readWhenChanged(
   apiKey: ApiKey,
   id: string,
   waitMs: () => number,
-): Promise<ReadDetails> {
+): Promise<RefundDetails> {
   const refund = await readRefund(deps.refundReads, apiKey, id);
   const longestMs = waitMs();
   if (longestMs === 0 || isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
-  const latest = await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, longestMs));
-  return { ...refund, ...latest };
+  return (await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, longestMs))) ?? refund;
 }
 
 /**

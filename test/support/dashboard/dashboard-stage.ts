@@ -23,7 +23,7 @@ export const devices: Record<'desktop' | 'phone', BrowserContextOptions> = {
 export type Device = keyof typeof devices;
 
 /** Members of an organization with refunds and of an empty one, and visitors without a session, here and at a new installation. */
-export type Visitor = 'owner' | 'viewer' | 'newcomer' | 'stranger' | 'first';
+export type Visitor = 'owner' | 'viewer' | 'newcomer' | 'visitor' | 'first';
 
 /** An installation with months of data. */
 export interface DashboardStage {

@@ -67,9 +67,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     });
 
   return {
-    'sign-in': { as: 'stranger', arrive: (page) => page.goto('/dashboard/sign-in') },
+    'sign-in': { as: 'visitor', arrive: (page) => page.goto('/dashboard/sign-in') },
     'sign-in-refused': {
-      as: 'stranger',
+      as: 'visitor',
       status: 401,
       arrive: async (page) => {
         await page.goto('/dashboard/sign-in');
@@ -80,15 +80,15 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       },
     },
     'set-up': { as: 'first', arrive: (page) => page.goto('/dashboard/set-up') },
-    invitation: { as: 'stranger', arrive: (page) => page.goto(`/dashboard/invitation/${stage.invitation}`) },
+    invitation: { as: 'visitor', arrive: (page) => page.goto(`/dashboard/invitation/${stage.invitation}`) },
     'invitation-over': {
-      as: 'stranger',
+      as: 'visitor',
       status: 404,
       arrive: (page) => page.goto('/dashboard/invitation/inv_none'),
     },
-    'password-reset': { as: 'stranger', arrive: (page) => page.goto('/dashboard/password-reset') },
+    'password-reset': { as: 'visitor', arrive: (page) => page.goto('/dashboard/password-reset') },
     'new-password': {
-      as: 'stranger',
+      as: 'visitor',
       arrive: async (page) => {
         const { userId: target } = await addPerson(service, 'viewer');
         const token = await newLinkToken(service.deps.db, { kind: 'password_reset', target });
@@ -96,14 +96,14 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       },
     },
     'new-password-over': {
-      as: 'stranger',
+      as: 'visitor',
       status: 404,
       arrive: (page) => page.goto('/dashboard/password-reset/reset_none'),
     },
     organizations: { as: 'viewer', arrive: (page) => page.goto('/dashboard') },
     you: { arrive: (page) => page.goto('/dashboard/you') },
     'sign-in-code': {
-      as: 'stranger',
+      as: 'visitor',
       arrive: async (page) => {
         const { userId, email, password } = await addPerson(service, 'viewer');
         await withSecondFactor(userId, async () => {

@@ -4,6 +4,7 @@ import { errorSchema } from '#api/http/route.ts';
 import { errorCatalogue } from '#shared/platform/errors.ts';
 import type { ExposedService } from '../http/exposed-service.ts';
 import { expectDeclared, type ServedDocument } from '../http/openapi-document.ts';
+import { waitFor } from '../wait-for.ts';
 import type { StormRequest } from './requests.ts';
 
 /** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
@@ -88,8 +89,13 @@ export async function storm(
   return outcomes;
 }
 
-/** The number of rows that only an accepted request may add to, by table. */
+/** The number of rows that only an accepted request may add to, by table. A batch adds its refunds after its request. */
 async function countMade(db: ExposedService['service']['deps']['db']): Promise<Record<string, number>> {
+  await waitFor(
+    'the batches',
+    async () => (await db.refundBatch.count({ where: { dueAt: { not: null } } })) === 0,
+  );
+  const ofBatches = await db.refundBatchRow.count({ where: { refundId: { not: null } } });
   const counts = {
     organization: db.organization.count(),
     user: db.user.count(),
@@ -100,7 +106,8 @@ async function countMade(db: ExposedService['service']['deps']['db']): Promise<R
     policy: db.policy.count(),
     webhookEndpoint: db.webhookEndpoint.count(),
     processorEvent: db.processorEvent.count(),
-    refund: db.refund.count(),
+    refundBatch: db.refundBatch.count(),
+    refund: db.refund.count().then((all) => all - ofBatches),
   };
   const entries = Object.entries(counts).map(async ([table, count]) => [table, await count] as const);
   return Object.fromEntries(await Promise.all(entries));

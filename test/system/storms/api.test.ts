@@ -18,6 +18,7 @@ const exposed = useExposedService(stormSettings);
 let served: ServedDocument;
 let known: KnownValues;
 let endpointIds: string[];
+let batchIds: string[];
 let credentials: fc.Arbitrary<Record<string, string>>;
 
 beforeAll(async () => {
@@ -38,6 +39,13 @@ beforeAll(async () => {
     service.organization.keys.live.plaintext,
   ];
   endpointIds = (await Promise.all([1, 2, 3, 4].map(() => newEndpoint(service)))).map(({ id }) => id);
+  const batches = [1, 2].map(async (amount) => {
+    const rows = [{ transactionId: payments[20], amount, reason: 'other' }];
+    const { body } = await service.call('POST', '/v1/refund-batches', { key, body: { rows } });
+    await service.call('POST', `/v1/refund-batches/${body.data.id}/pause`, { key });
+    return String(body.data.id);
+  });
+  batchIds = await Promise.all(batches);
   const deliveries = await Promise.all(
     endpointIds.map((id) => storeDelivery(service, id, { type: 'refund.created' })),
   );
@@ -75,7 +83,12 @@ const wellKnownHeaders: Record<string, fc.Arbitrary<string>> = {
 async function strike({ method, path, operation }: Operation): Promise<Record<string, number>> {
   const { db } = exposed.service.deps;
   const refunds = await db.refund.findMany({ select: { id: true }, take: 3_000 });
-  const ids = path.includes('/webhook-endpoints') ? endpointIds : refunds.map(({ id }) => id);
+  const refundIds = refunds.map(({ id }) => id);
+  const ids = path.includes('/webhook-endpoints')
+    ? endpointIds
+    : path.includes('/refund-batches')
+      ? batchIds
+      : refundIds;
   const values: KnownValues = { ...known, id: fc.constantFrom('ref_unknown', ...ids) };
   const parameters: { in: string; name: string; schema: unknown }[] = operation.parameters ?? [];
   const ofPlace = (place: string) => parameters.filter((parameter) => parameter.in === place);

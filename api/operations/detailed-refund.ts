@@ -1,0 +1,84 @@
+import { z } from 'zod';
+import type { Dependencies } from '#shared/dependencies.ts';
+import { policyDecisionOf, readDecision } from '#shared/policies/decision.ts';
+import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
+import { arrivalOf } from '#shared/refunds/model/arrival.ts';
+import { heldUntilOf, type RefundDetails, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
+import type { RefundReads } from '#shared/refunds/queries/find-refunds.ts';
+import { nullableTimeOutput, someOf } from './fields.ts';
+import {
+  arrivalSchema,
+  exampleRefund,
+  failureSchema,
+  policyDecisionSchema,
+  refundSchema,
+} from './refund-schemas.ts';
+
+/** The fields to add to each refund. */
+export const include = someOf(
+  ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil'],
+  'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
+);
+
+export const detailedRefundSchema = refundSchema
+  .extend({
+    failure: failureSchema.nullable().optional().meta({
+      description: 'With `include=failure`: why the refund failed; null for any other status.',
+    }),
+    cancellable: z
+      .boolean()
+      .optional()
+      .meta({ description: 'With `include=cancellable`: whether a cancellation sent now can succeed.' }),
+    arrival: arrivalSchema
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
+          'processor has accepted the refund, and when it failed or was cancelled.',
+      }),
+    policy: policyDecisionSchema
+      .nullable()
+      .optional()
+      .meta({
+        description:
+          'With `include=policy`: the policy that decided when the refund was created; null when none matched, when the ' +
+          'payment was not known yet, and for refunds that were created before decisions were kept.',
+      }),
+    heldUntil: nullableTimeOutput(
+      'With `include=heldUntil`: until when a policy holds the refund before it is sent. A cancellation before then succeeds. Null ' +
+        'for a refund that is not held, also while it awaits approval: the hold begins with the approval.',
+    ).optional(),
+  })
+  .meta({
+    id: 'DetailedRefund',
+    description: 'A refund, with the fields that were asked for.',
+    examples: [
+      exampleRefund,
+      {
+        ...exampleRefund,
+        ...{ failure: null, cancellable: false },
+        policy: { name: 'Default 30-day policy', decision: 'not_blocked' },
+      },
+    ],
+  });
+
+type DetailedRefund = z.output<typeof detailedRefundSchema>;
+
+/** Refunds with the fields that were asked for. What was decided is read only when it was. */
+export async function withIncluded(
+  { clock, refundReads }: Pick<Dependencies, 'clock'> & { refundReads: Pick<RefundReads, 'decision'> },
+  refunds: readonly RefundDetails[],
+  included: readonly string[] = [],
+): Promise<DetailedRefund[]> {
+  const has = (field: string) => included.includes(field);
+  const decisions = has('policy') ? await Promise.all(refunds.map(({ id }) => refundReads.decision(id))) : [];
+  return refunds.map((refund, index) => ({
+    ...toPublicRefund(refund),
+    ...(has('failure') && { failure: refund.status === 'failed' ? toFailure(refund) : null }),
+    ...(has('cancellable') && { cancellable: canBeCancelled(refund) }),
+    ...(has('arrival') && { arrival: arrivalOf(refund) }),
+    ...(has('policy') && { policy: policyDecisionOf(readDecision(decisions[index])) }),
+    ...(has('heldUntil') && { heldUntil: heldUntilOf(refund, clock.now())?.toISOString() ?? null }),
+  }));
+}
