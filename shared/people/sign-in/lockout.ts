@@ -19,7 +19,8 @@ export const failuresKeptMs = 24 * 60 * minuteMs;
  * network; to an account from all networks; from a network to all accounts; in a known browser; the current password or a
  * code in a session, so that a stolen session cannot lock its user out of signing in; codes at sign-in, in a known browser
  * apart, so that someone who knows the password cannot lock its user out; and the set-up code, per network. Successes: sign-ins of a user,
- * in known browsers apart for the same reason. All: password resets, per email address and per network.
+ * in known browsers apart for the same reason. All: password resets, per email address and per network, and mailed invitations, per
+ * organization.
  */
 export type LockoutSubject =
   | { account: string; network: string }
@@ -34,7 +35,8 @@ export type LockoutSubject =
   | { signInsInKnownBrowsersOf: string }
   | { signInsInOtherBrowsersOf: string }
   | { passwordResetsOf: string }
-  | { passwordResetsFrom: string };
+  | { passwordResetsFrom: string }
+  | { mailedInvitationsOf: string };
 
 /**
  * How many attempts lock a subject. Without a window, these are failures in a row: the lock lasts 30 s, after each further
@@ -58,6 +60,7 @@ function limitOf(subject: LockoutSubject): Limit {
   }
   if ('passwordResetsOf' in subject) return { attempts: 5, windowMs: 60 * minuteMs };
   if ('passwordResetsFrom' in subject) return { attempts: 50, windowMs: 10 * minuteMs };
+  if ('mailedInvitationsOf' in subject) return { attempts: 100, windowMs: 24 * 60 * minuteMs };
   return inARow(5);
 }
 

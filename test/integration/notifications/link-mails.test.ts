@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { newLinkToken } from '#shared/notifications/links.ts';
+import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { expireNotifications } from '#worker/schedule/retention.ts';
 import { HeldTime } from '../../support/clocks.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -33,11 +34,15 @@ async function resetLink(email: string): Promise<string> {
   return linkTo(email);
 }
 
-async function inviteTo(email: string): Promise<string> {
+async function postInvitation(email: string) {
   const { visitor } = await signInMember(service, 'admin');
   const members = `/dashboard/${service.organization.id}/test/settings/members`;
   await visitor.get(members);
-  const page = await visitor.post(`${members}/invitations`, { email, role: 'operator' });
+  return await visitor.post(`${members}/invitations`, { email, role: 'operator' });
+}
+
+async function inviteTo(email: string): Promise<string> {
+  const page = await postInvitation(email);
   expect(page.text).toContain(`An invitation is on its way to ${email}`);
   return /\/dashboard\/invitation\/[\w-]+/.exec(page.text)?.[0] ?? '';
 }
@@ -65,6 +70,18 @@ test('an invitation that was revoked before it could be mailed is not mailed', a
   await service.deps.db.invitation.updateMany({ where: { email }, data: { revokedAt: new Date() } });
   await stage.send();
   expect(stage.mailsTo(email)).toEqual([]);
+});
+
+test('an organization mails a hundred invitations a day at most', async () => {
+  const subject = { mailedInvitationsOf: service.organization.id };
+  const counts = Array.from({ length: 100 }, () => countRequest(service.deps, [subject]));
+  await Promise.allSettled(counts);
+  const email = newEmail();
+  const refused = await postInvitation(email);
+  expect([refused.status, refused.text]).toEqual([429, expect.stringContaining('Too many requests.')]);
+  expect(await service.deps.db.invitation.count({ where: { email } })).toBe(0);
+  await time.advance(service.ownerDb, 24 * 60 * 60_000);
+  await inviteTo(email);
 });
 
 test('an unknown address, a disabled user and one with a company account get the same answer and no mail', async () => {

@@ -7,6 +7,7 @@ import { actorOf, nameActors } from '#shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '#shared/people/members/invitations.ts';
 import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { readSecondFactorRule, setSecondFactorRule } from '#shared/people/members/required-second-factor.ts';
+import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
 import { type Context, contextOf } from '../../http/access.ts';
 import { enteredList, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
@@ -88,10 +89,12 @@ function invitationRoutes(scope: Api, deps: ApiDependencies): void {
     const form = readForm(inviteSchema, request.body);
     if (form.kind === 'invalid') return await again(form.problems);
     const isMailed = deps.settings.SMTP_URL !== null;
+    const by = acting(contextOf(request));
     try {
-      const { token, expiresAt } = await invite(deps, {
-        ...{ ...acting(contextOf(request)), ...form.value, isMailed },
-      });
+      if (isMailed) {
+        await countRequest({ ...deps, log: request.log }, [{ mailedInvitationsOf: by.organizationId }]);
+      }
+      const { token, expiresAt } = await invite(deps, { ...by, ...form.value, isMailed });
       const link = `${originOf(request)}${dashboardPath}/invitation/${token}`;
       return await show(deps, request, reply, { invited: { link, expiresAt, isMailed, ...form.value } });
     } catch (error) {
