@@ -1,6 +1,8 @@
-import http from 'node:http';
-import braintree from 'braintree';
-import Stripe from 'stripe';
+import { Agent } from 'node:http';
+import type braintree from 'braintree';
+import type Stripe from 'stripe';
+import { openGateway } from '#shared/processors/braintree/client.ts';
+import { stripeClient as openStripe } from '#shared/processors/stripe/client.ts';
 
 // The official SDKs and the control API, pointed at a running sandbox.
 
@@ -64,16 +66,9 @@ export function sandboxControl(url: string): SandboxControl {
   };
 }
 
-const TIMEOUT_MS = 5_000;
-
-/** Uses the fetch client, because the default one repeats a request on a closed connection. */
-export function stripeClient(url: string, key = 'sk_test_sandbox'): Stripe {
-  const { hostname: host, port } = new URL(url);
-  return new Stripe(key, {
-    ...{ protocol: 'http', host, port: Number(port) },
-    ...{ timeout: TIMEOUT_MS, maxNetworkRetries: 0, telemetry: false },
-    httpClient: Stripe.createFetchHttpClient(),
-  });
+/** Makes one request per call. */
+export function stripeClient(url: string, secretKey = 'sk_test_sandbox'): Stripe {
+  return openStripe({ secretKey, apiBase: url });
 }
 
 /** The published types lag behind the SDK: refunds take options, voids an API request key. */
@@ -93,15 +88,10 @@ interface BraintreeReply {
 }
 
 export function braintreeClient(url: string, publicKey = 'public'): { transactions: BraintreeTransactions } {
-  const { hostname, port } = new URL(url);
-  // The types know only the two hosted environments; the class takes any server.
-  const Environment = braintree.Environment as unknown as new (...parts: unknown[]) => braintree.Environment;
-  const gateway = new braintree.BraintreeGateway({
-    environment: new Environment(hostname, port, 'http://unused', false, hostname, port),
-    ...{ merchantId: 'merchant', publicKey, privateKey: 'private' },
-    customHttpAgent: new http.Agent({ keepAlive: false }),
-  } as braintree.GatewayConfig);
-  const { config } = gateway as unknown as { config: { timeout: number } };
-  config.timeout = TIMEOUT_MS;
-  return { transactions: gateway.transaction as unknown as BraintreeTransactions };
+  const account = { merchantId: 'merchant', publicKey, privateKey: 'private', useApiRequestKey: true };
+  const { transaction } = openGateway(
+    { ...account, apiBase: url },
+    { customHttpAgent: new Agent({ keepAlive: false }) },
+  );
+  return { transactions: transaction as unknown as BraintreeTransactions };
 }

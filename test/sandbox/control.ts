@@ -100,52 +100,37 @@ type Handler = (call: Call, id: string) => unknown;
 export function controlApi(ledger: Ledger, mailServer: MailServer | null): (call: Call) => Answer {
   const { faults } = ledger;
   const schemas = schemasOf(ledger.processors);
-  const routes: readonly [route: RegExp, handle: Handler][] = [
-    [/^GET \/_sandbox\/health$/, () => ({ ok: true, pid: process.pid })],
-    [/^POST \/_sandbox\/transactions$/, (call) => addPayment(ledger, read(schemas.newPayment, call))],
-    [/^POST \/_sandbox\/transactions\/([^/]+)$/, (call, id) => changePayment(ledger, id, call)],
-    [
-      /^GET \/_sandbox\/refunds$/,
-      (call) => listRefunds(ledger, check(schemas.refundFilter, givenIn(call.query))),
-    ],
-    [/^POST \/_sandbox\/refunds\/([^/]+)$/, (call, id) => changeRefund(ledger, id, call)],
-    [/^GET \/_sandbox\/faults$/, () => ({ armed: faults.armed, strikes: faults.strikes })],
-    [
-      /^POST \/_sandbox\/faults$/,
-      (call) => {
-        const fault = read(schemas.newFault, call);
-        faults.armed.push({ ...fault });
-        return fault;
-      },
-    ],
-    [
-      /^DELETE \/_sandbox\/faults$/,
-      () => {
-        faults.armed = [];
-        return { ok: true };
-      },
-    ],
-    [
-      /^POST \/_sandbox\/settings$/,
-      (call) => {
-        const { settings } = ledger;
-        ledger.changeSettings({ ...settings, ...read(schemas.settingsChange, call) } as typeof settings);
-        return ledger.settings;
-      },
-    ],
-  ];
+  const handlers: Readonly<Record<string, Handler>> = {
+    'GET health': () => ({ ok: true, pid: process.pid }),
+    'POST transactions': (call) => addPayment(ledger, read(schemas.newPayment, call)),
+    'POST transactions/:id': (call, id) => changePayment(ledger, id, call),
+    'GET refunds': ({ query }) => listRefunds(ledger, check(schemas.refundFilter, givenIn(query))),
+    'POST refunds/:id': (call, id) => changeRefund(ledger, id, call),
+    'GET faults': () => ({ armed: faults.armed, strikes: faults.strikes }),
+    'POST faults': (call) => {
+      const fault = read(schemas.newFault, call);
+      faults.armed.push({ ...fault });
+      return fault;
+    },
+    'DELETE faults': () => {
+      faults.armed = [];
+      return { ok: true };
+    },
+    'POST settings': (call) => {
+      ledger.changeSettings(read(schemas.settingsChange, call) as Partial<typeof ledger.settings>);
+      return ledger.settings;
+    },
+  };
   return (call) => {
     try {
       refuseWebPages(call);
-      const asked = `${call.method} ${call.path}`;
-      if (asked === 'GET /_sandbox/mail' && mailServer !== null) {
-        return { status: 200, ...mailPage(mailServer.mails) };
-      }
-      for (const [route, handle] of routes) {
-        const match = route.exec(asked);
-        if (match !== null) return json(200, handle(call, decodeURIComponent(match[1] ?? '')));
-      }
-      throw new ControlError(404, `no such control route: ${asked}`);
+      const [, resource, id] = /^\/_sandbox\/(\w+)(?:\/([^/]+))?$/.exec(call.path) ?? [];
+      const asked = `${call.method} ${resource}${id === undefined ? '' : '/:id'}`;
+      if (asked === 'GET mail' && mailServer !== null) return { status: 200, ...mailPage(mailServer.mails) };
+      const handle = handlers[asked];
+      if (handle === undefined)
+        throw new ControlError(404, `no such control route: ${call.method} ${call.path}`);
+      return json(200, handle(call, decodeURIComponent(id ?? '')));
     } catch (error) {
       if (error instanceof ControlError) return json(error.status, { error: { message: error.message } });
       throw error;

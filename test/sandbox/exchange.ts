@@ -116,10 +116,9 @@ export function exchange(
   }
   const answer = shown(protocol, reply, done);
   connection.after(latencyMs + (reply === 'answer' ? delayMs : 0), () => {
-    ledger.onceWritten(() => {
-      done?.finish();
-      connection.send(answer);
-    });
+    ledger.flush();
+    done?.finish();
+    connection.send(answer);
   });
 }
 

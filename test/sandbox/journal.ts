@@ -13,13 +13,13 @@ import { dirname } from 'node:path';
 
 /**
  * An append-only file of JSON arrays, one a line. Whatever changes before the process gets to write is one line, such as a
- * refund with its idempotency key, so that a kill never leaves half of it. Answers wait for their line. There is no fsync,
+ * refund with its idempotency key, so that a kill never leaves half of it. Answers follow their line. There is no fsync,
  * because the sandbox must survive a killed process, not a power cut.
  */
 export interface Journal {
   append(entry: unknown): void;
-  /** Runs `action` once everything appended so far is in the file. */
-  onceWritten(action: () => void): void;
+  /** Writes what has been appended, which happens soon anyway. */
+  write(): void;
   close(): void;
 }
 
@@ -48,27 +48,20 @@ export function openJournal(file: string, entries: readonly unknown[]): Journal 
   renameSync(fresh, file);
   const descriptor = openSync(file, 'a');
   let pending: unknown[] = [];
-  let waiting: (() => void)[] = [];
 
   const write = () => {
-    // `close` may have written them.
     if (pending.length === 0) return;
     const line = Buffer.from(`${JSON.stringify(pending)}\n`);
     // A single write may take only a part.
     for (let written = 0; written < line.length; ) written += writeSync(descriptor, line, written);
-    const actions = waiting;
-    [pending, waiting] = [[], []];
-    for (const action of actions) action();
+    pending = [];
   };
   return {
     append(entry) {
       if (pending.length === 0) setImmediate(write);
       pending.push(entry);
     },
-    onceWritten(action) {
-      if (pending.length === 0) action();
-      else waiting.push(action);
-    },
+    write,
     close() {
       write();
       closeSync(descriptor);

@@ -218,10 +218,9 @@ export class Ledger {
     this.#write({ answer });
   }
 
-  /** Runs `action` once everything so far is in the journal. */
-  onceWritten(action: () => void): void {
-    if (this.#journal === null) action();
-    else this.#journal.onceWritten(action);
+  /** Writes everything so far to the journal. */
+  flush(): void {
+    this.#journal?.write();
   }
 
   close(): void {

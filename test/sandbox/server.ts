@@ -91,7 +91,8 @@ function requestHandler(ledger: Ledger, after: Connection['after'], mailServer: 
         exchange(ledger, processor, call, { send, close, reset: () => socket.resetAndDestroy(), after });
       } else if (call.path.startsWith('/_sandbox/')) {
         const answer = control(call);
-        ledger.onceWritten(() => send(answer));
+        ledger.flush();
+        send(answer);
       } else sendText(404, `${places}, control is at /_sandbox/.\n`);
     } catch (error) {
       // Either the caller disconnected, or the sandbox has a bug, which must not look like an answer of the processor.

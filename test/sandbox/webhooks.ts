@@ -1,12 +1,10 @@
-import http from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
+import { Agent, request } from 'undici';
 import type { Ledger, Refund, WebhookEndpoint } from './ledger.ts';
 
 /** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
 const ATTEMPT_TIMEOUT_MS = 5000;
-/** Connections are kept, because opening them would cost the sender more than the events. */
-const CONNECTIONS = { keepAlive: true, maxSockets: 1000, maxFreeSockets: 1000 };
 /** Between reports of failures. */
 const REPORT_AFTER_MS = 500;
 
@@ -26,7 +24,7 @@ export interface Webhooks {
  * @param report takes a line with the failures so far, when there are new ones.
  */
 export function startWebhooks(ledger: Ledger, report: (line: string) => void): Webhooks {
-  const agent = new http.Agent(CONNECTIONS);
+  const agent = new Agent({ connections: 1000 });
   let isStopped = false;
   const timers = new Set<NodeJS.Timeout>();
   const failures = { attempts: 0, events: 0, isReported: true };
@@ -73,30 +71,19 @@ export function startWebhooks(ledger: Ledger, report: (line: string) => void): W
     stop() {
       isStopped = true;
       for (const timer of timers) clearTimeout(timer);
-      agent.destroy();
+      void agent.destroy();
     },
   };
 }
 
 /** True when the receiver accepted the event in time. */
-function post(agent: http.Agent, url: string, { body, headers }: WebhookRequest): Promise<boolean> {
-  return new Promise((resolve) => {
-    let isAccepted = false;
-    const length = { 'content-length': Buffer.byteLength(body) };
-    const posted = http.request(url, { method: 'POST', agent, headers: { ...headers, ...length } });
-    const timer = setTimeout(() => posted.destroy(), ATTEMPT_TIMEOUT_MS);
-    posted.on('response', (response) => {
-      const { statusCode = 0 } = response;
-      response.resume().on('end', () => {
-        isAccepted = statusCode >= 200 && statusCode < 300;
-      });
-    });
-    // `close` follows.
-    posted.on('error', () => undefined);
-    posted.on('close', () => {
-      clearTimeout(timer);
-      resolve(isAccepted);
-    });
-    posted.end(body);
-  });
+async function post(dispatcher: Agent, url: string, webhook: WebhookRequest): Promise<boolean> {
+  try {
+    const signal = AbortSignal.timeout(ATTEMPT_TIMEOUT_MS);
+    const response = await request(url, { ...webhook, method: 'POST', dispatcher, signal });
+    await response.body.dump();
+    return response.statusCode >= 200 && response.statusCode < 300;
+  } catch {
+    return false;
+  }
 }

@@ -115,7 +115,8 @@ export function openNotifications(credentials: BraintreeCredentials): Notificati
   return openGateway(credentials).webhookNotification as unknown as Notifications;
 }
 
-function openGateway(
+/** The SDK for an account. */
+export function openGateway(
   { merchantId, publicKey, privateKey, apiBase }: BraintreeCredentials,
   options: { customHttpAgent?: http.Agent } = {},
 ): braintree.BraintreeGateway {

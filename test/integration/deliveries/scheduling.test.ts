@@ -14,8 +14,6 @@ const stage = useDeliveryStage();
 const { service } = stage;
 const register = useRegisteredReceivers(service);
 
-const _hour = 60 * 60 * 1000;
-
 /** Lets the first webhook wait for the test, and accepts all others. */
 function holdFirst(): { respond: Respond; end: (respond: Respond) => void } {
   let end: (respond: Respond) => void = () => {};

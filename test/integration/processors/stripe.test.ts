@@ -1,107 +1,94 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { chargeJson, refundJson } from '../../support/processors/processor-replies.ts';
-import { connect, stripeCredentials } from '../../support/processors/processor-variants.ts';
-import { json, useScriptedServers } from '../../support/processors/scripted-server.ts';
+import { connect, options, stripeCredentials } from '../../support/processors/processor-variants.ts';
+import { json, type Seen, useScriptedServers } from '../../support/processors/scripted-server.ts';
 import { submissionFor } from '../../support/refunds/refund-records.ts';
 
-const options = { timeoutMs: 5_000 };
-
 const serve = useScriptedServers();
+
+/** An adapter whose requests are answered by `answer`, and the requests that it makes. */
+async function stripeWith(answer: (seen: Seen, response: ServerResponse) => void) {
+  const { url, seen } = await serve(answer);
+  return { stripe: connect('stripe', stripeCredentials, url), seen };
+}
+
+/** An adapter that gets a charge, and lists of refunds and disputes. */
+const withCharge = (charge: object, { refunds = [] as unknown[], disputes = [] as unknown[] } = {}) =>
+  stripeWith(({ path }, response) => {
+    if (path.startsWith('/v1/charges')) return json(response, 200, chargeJson(charge));
+    const data = path.startsWith('/v1/disputes') ? disputes : refunds;
+    json(response, 200, { object: 'list', data, has_more: false });
+  });
 
 describe('Stripe on the wire', () => {
   const submission = submissionFor('ch_1', { reason: 'duplicate_charge' });
 
   test('sends the payment, amount, our refund id and the key in one request', async () => {
-    const { url, seen } = await serve((_, response) => json(response, 200, refundJson()));
-    const stripe = connect('stripe', stripeCredentials, url);
+    const { stripe, seen } = await stripeWith((_, response) => json(response, 200, refundJson()));
     await stripe.createRefund(submission, options);
     await stripe.createRefund({ ...submission, transactionId: 'pi_1', reason: 'fraudulent' }, options);
-    expect(seen.map(({ method, path }) => `${method} ${path}`)).toEqual(Array(2).fill('POST /v1/refunds'));
-    expect(seen.map(({ headers }) => headers['idempotency-key'])).toEqual(
-      Array(2).fill(submission.idempotencyKey),
+    const sent = { amount: '1500', 'metadata[refund_id]': submission.refundId };
+    expect(
+      seen.map(({ method, path, headers, body }) => [
+        `${method} ${path} ${headers['idempotency-key']}`,
+        Object.fromEntries(new URLSearchParams(body)),
+      ]),
+    ).toEqual(
+      [
+        { ...sent, charge: 'ch_1', reason: 'duplicate' },
+        { ...sent, payment_intent: 'pi_1', reason: 'requested_by_customer' },
+      ].map((parameters) => [`POST /v1/refunds ${submission.idempotencyKey}`, parameters]),
     );
-    expect(seen.map(({ body }) => Object.fromEntries(new URLSearchParams(body)))).toEqual([
-      { charge: 'ch_1', amount: '1500', reason: 'duplicate', 'metadata[refund_id]': submission.refundId },
-      {
-        payment_intent: 'pi_1',
-        amount: '1500',
-        reason: 'requested_by_customer',
-        'metadata[refund_id]': submission.refundId,
-      },
-    ]);
   });
 
-  const replied = (reply: unknown) => ({ body: JSON.stringify(reply), status: 200 });
+  const another = { metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } };
   const unreadable = { kind: 'unknown', replied: false };
 
-  test.each<[string, { status: number; body: string }, object]>([
-    ['another amount', replied(refundJson({ amount: 1_499 })), { kind: 'mismatched' }],
-    ['another currency', replied(refundJson({ currency: 'eur' })), { kind: 'mismatched' }],
-    ['no refund at all', replied({ id: 're_1' }), { kind: 'unknown' }],
-    ['a payment', replied(chargeJson()), { kind: 'unknown' }],
-    ['a refund without an amount', replied(refundJson({ amount: null })), { kind: 'unknown' }],
-    ['an unknown currency', replied(refundJson({ currency: 'zzz' })), { kind: 'unknown' }],
-    ['null', replied(null), { kind: 'unknown' }],
-    ['a status that is no text', replied(refundJson({ status: 'x\ud800' })), { kind: 'unknown' }],
-    ['an id with a NUL', replied(refundJson({ id: 're_a\0b' })), { kind: 'unknown' }],
-    ['an id that fits no index', replied(refundJson({ id: `re_${'a'.repeat(9_000)}` })), { kind: 'unknown' }],
-    [
-      'the refund of another submission',
-      replied(refundJson({ metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } })),
-      { kind: 'unknown' },
-    ],
-    [
-      'a refund under the status of a redirect',
-      { ...replied(refundJson()), status: 307 },
-      { kind: 'unknown' },
-    ],
-    [
-      'a refund under the status of a failure',
-      { ...replied(refundJson()), status: 500 },
-      { kind: 'unknown' },
-    ],
-    [
-      'more than any answer holds',
-      replied(refundJson({ description: 'x'.repeat(9_000_000) })),
-      { kind: 'unknown' },
-    ],
-    ['a broken body', { status: 200, body: '{"object":"ref' }, unreadable],
-    ['a page in HTML', { status: 200, body: '<html></html>' }, unreadable],
-    ['a gateway in HTML', { status: 502, body: '<html></html>' }, unreadable],
-    ['nothing', { status: 200, body: '' }, unreadable],
-    ['a redirect', { status: 307, body: '' }, unreadable],
+  test.each<[string, unknown, status?: number, expected?: object]>([
+    ['another amount', refundJson({ amount: 1_499 }), 200, { kind: 'mismatched' }],
+    ['a payment', chargeJson()],
+    ['a refund without an amount', refundJson({ amount: null })],
+    ['an unknown currency', refundJson({ currency: 'zzz' })],
+    ['a status that is no text', refundJson({ status: 'x\ud800' })],
+    ['an id with a NUL', refundJson({ id: 're_a\0b' })],
+    ['an id that fits no index', refundJson({ id: `re_${'a'.repeat(9_000)}` })],
+    ['the refund of another submission', refundJson(another)],
+    ['a refund under the status of a redirect', refundJson(), 307],
+    ['a refund under the status of a failure', refundJson(), 500],
+    ['more than any answer holds', refundJson({ description: 'x'.repeat(9_000_000) })],
+    ['a broken body', '{"object":"ref', 200, unreadable],
+    ['a gateway in HTML', '<html></html>', 502, unreadable],
+    ['nothing', '', 200, unreadable],
+    ['a redirect', '', 307, unreadable],
   ])(
     'does not accept a submission with %s, and does not repeat it',
-    async (_, { status, body }, expected) => {
-      const { url, seen } = await serve((_seen, response) => {
+    async (_, reply, status = 200, expected = { kind: 'unknown' }) => {
+      const { stripe, seen } = await stripeWith((_seen, response) => {
         response.writeHead(status, { 'content-type': 'application/json', location: '/v1/elsewhere' });
-        response.end(body);
+        response.end(typeof reply === 'string' ? reply : JSON.stringify(reply));
       });
-      const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
-      expect(answer).toMatchObject(expected);
+      expect(await stripe.createRefund(submission, options)).toMatchObject(expected);
       expect(seen).toHaveLength(1);
     },
   );
 
   test('classifies a protocol switch as unknown at once', async () => {
-    const { url } = await serve((_, response) => {
+    const { stripe } = await stripeWith((_, response) => {
       response.socket?.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
     });
-    const stripe = connect('stripe', stripeCredentials, url);
-    expect(await stripe.createRefund(submission, options)).toMatchObject({
-      kind: 'unknown',
-      failure: { code: 'connection_error' },
-    });
+    const failure = { code: 'connection_error' };
+    expect(await stripe.createRefund(submission, options)).toMatchObject({ kind: 'unknown', failure });
   });
 
   test.each([
     ['is cut within an emoji', { code: 'declined', message: 'a'.repeat(498) + '😀'.repeat(20) }],
     ['has no texts', { code: { a: 1 }, message: { b: 2 } }],
   ])('can store a refusal whose message %s', async (_, error) => {
-    const { url } = await serve((_seen, response) =>
+    const { stripe } = await stripeWith((_seen, response) =>
       json(response, 400, { error: { type: 'invalid_request_error', ...error } }),
     );
-    const answer = await connect('stripe', stripeCredentials, url).createRefund(submission, options);
+    const answer = await stripe.createRefund(submission, options);
     if (answer.kind !== 'rejected') throw new Error(answer.kind);
     expect(`${answer.failure.code}${answer.failure.message}`).not.toMatch(/\p{Surrogate}/u);
   });
@@ -112,189 +99,143 @@ describe('Stripe on the wire', () => {
     expect(await stripe.createRefund(submission, { timeoutMs: 300 })).toMatchObject({ kind: 'unavailable' });
   });
 
-  test('reads all pages of a list of refunds', async () => {
-    const { url, seen } = await serve((call, response) => {
-      const after = new URL(call.path, 'http://stripe').searchParams.get('starting_after');
-      const data = [
-        refundJson(after === null ? {} : { id: 're_2', metadata: { refund_id: submission.refundId } }),
-      ];
-      json(response, 200, { object: 'list', data, has_more: after === null });
+  test('reads all pages of a list of refunds, unless it does not end', async () => {
+    const ours = refundJson({ id: 're_2', metadata: { refund_id: submission.refundId } });
+    const { stripe, seen } = await stripeWith(({ path }, response) => {
+      const isFirst = !path.includes('starting_after');
+      json(response, 200, { object: 'list', data: [isFirst ? refundJson() : ours], has_more: isFirst });
     });
-    const stripe = connect('stripe', stripeCredentials, url);
-    expect(await stripe.findRefund(submission, options)).toMatchObject({
-      kind: 'found',
-      value: { id: 're_2' },
-    });
-    expect(seen.map(({ path }) => path)).toEqual([
-      '/v1/refunds?charge=ch_1&limit=100',
-      '/v1/refunds?charge=ch_1&limit=100&starting_after=re_1',
-    ]);
-  });
+    const found = { kind: 'found', value: { id: 're_2' } };
+    expect(await stripe.findRefund(submission, options)).toMatchObject(found);
+    const list = '/v1/refunds?charge=ch_1&limit=100';
+    expect(seen.map(({ path }) => path)).toEqual([list, `${list}&starting_after=re_1`]);
 
-  test('fails for a list of refunds that does not end', async () => {
-    const { url } = await serve((_, response) =>
+    const { stripe: endless } = await stripeWith((_, response) =>
       json(response, 200, { object: 'list', data: [refundJson()], has_more: true }),
     );
-    const stripe = connect('stripe', stripeCredentials, url);
-    expect(await stripe.findRefund(submission, options)).toMatchObject({ kind: 'unavailable' });
+    expect(await endless.findRefund(submission, options)).toMatchObject({ kind: 'unavailable' });
   });
 
   test.each([
-    ['that succeeded', {}, ['pi_1', 'ch_1'], ['pi_1', 'ch_1']],
+    ['whose intent is an id', {}, ['pi_1', 'ch_1'], ['pi_1', 'ch_1']],
     ['whose intent is an object', { payment_intent: { id: 'pi_1' } }, ['pi_1', 'ch_1'], ['pi_1', 'ch_1']],
     ['without an intent', { payment_intent: null }, ['ch_1'], ['ch_1']],
     // The customer may pay the same intent with another charge.
     ['that failed', { status: 'failed' }, ['ch_1'], ['pi_1']],
   ])('tells the ids of a charge %s, however it was read', async (_what, charge, byCharge, byIntent) => {
-    const latest: unknown[] = [chargeJson(charge), 'ch_1'];
-    for (const latest_charge of latest) {
-      const { url } = await serve(({ path }, response) =>
-        json(
-          response,
-          200,
-          path.startsWith('/v1/charges') ? chargeJson(charge) : { object: 'payment_intent', latest_charge },
-        ),
+    for (const latest_charge of [chargeJson(charge), 'ch_1']) {
+      const intent = { object: 'payment_intent', latest_charge };
+      const { stripe } = await stripeWith(({ path }, response) =>
+        json(response, 200, path.startsWith('/v1/charges') ? chargeJson(charge) : intent),
       );
-      const stripe = connect('stripe', stripeCredentials, url);
-      const value = { amount: 5_000n };
-      expect(await stripe.getPayment('ch_1', options)).toMatchObject({
-        value: { ...value, transactionIds: byCharge },
-      });
-      expect(await stripe.getPayment('pi_1', options)).toMatchObject({
-        value: { ...value, transactionIds: byIntent },
-      });
+      for (const [id, transactionIds] of Object.entries({ ch_1: byCharge, pi_1: byIntent })) {
+        const value = { amount: 5_000n, transactionIds };
+        expect(await stripe.getPayment(id, options)).toMatchObject({ value });
+      }
     }
   });
 
   test('does not find a payment intent without a charge', async () => {
-    const { url } = await serve((_seen, response) =>
+    const { stripe } = await stripeWith((_seen, response) =>
       json(response, 200, { object: 'payment_intent', latest_charge: null }),
     );
-    const stripe = connect('stripe', stripeCredentials, url);
     expect(await stripe.getPayment('pi_1', options)).toMatchObject({ kind: 'not-found' });
   });
 
-  test.each([
-    ['is still pending', { status: 'pending' }, null],
-    ['failed', { status: 'failed', captured: false, amount_captured: 0 }, 'charge_failed'],
-    ['was never captured', { captured: false, amount_captured: 0 }, 'charge_uncaptured'],
-  ])('reads whether a payment that %s can be refunded', async (_, changes, code) => {
-    const { url, seen } = await serve((_seen, response) => json(response, 200, chargeJson(changes)));
-    expect(await connect('stripe', stripeCredentials, url).getPayment('ch_1', options)).toMatchObject({
-      value: { unrefundable: code === null ? null : { code } },
-    });
-    expect(seen).toHaveLength(1);
-  });
-
   const dispute = { status: 'needs_response', is_charge_refundable: false };
+  const inquiry = { status: 'warning_needs_response', is_charge_refundable: true };
 
-  test.each([
-    ['a chargeback', [dispute], 'charge_disputed'],
-    ['a chargeback that was lost', [{ ...dispute, status: 'lost' }], 'charge_disputed'],
-    ['a chargeback that was won', [{ ...dispute, status: 'won' }], null],
-    ['an inquiry', [{ status: 'warning_needs_response', is_charge_refundable: true }], null],
-    ['a chargeback besides another dispute', [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
-  ])('reads from its dispute whether a payment can be refunded: %s', async (_, data, code) => {
-    const { url, seen } = await serve(({ path }, response) =>
-      json(
-        response,
-        200,
-        path.startsWith('/v1/charges')
-          ? chargeJson({ disputed: true })
-          : { object: 'list', data, has_more: false },
-      ),
-    );
-    expect(await connect('stripe', stripeCredentials, url).getPayment('ch_1', options)).toMatchObject({
-      value: { unrefundable: code === null ? null : { code } },
-    });
-    expect(seen.map(({ path }) => path)).toEqual(['/v1/charges/ch_1', '/v1/disputes?charge=ch_1&limit=100']);
+  test.each<[string, object, unknown[], string | null]>([
+    ['is still pending', { status: 'pending' }, [], null],
+    ['failed', { status: 'failed', captured: false, amount_captured: 0 }, [], 'charge_failed'],
+    ['was never captured', { captured: false, amount_captured: 0 }, [], 'charge_uncaptured'],
+    ['was charged back', { disputed: true }, [dispute], 'charge_disputed'],
+    ['was charged back for good', { disputed: true }, [{ ...dispute, status: 'lost' }], 'charge_disputed'],
+    ['was charged back in vain', { disputed: true }, [{ ...dispute, status: 'won' }], null],
+    ['is under inquiry', { disputed: true }, [inquiry], null],
+    ['has several disputes', { disputed: true }, [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
+  ])('reads whether a payment that %s can be refunded', async (_, charge, disputes, code) => {
+    const { stripe, seen } = await withCharge(charge, { disputes });
+    const unrefundable = code === null ? null : { code };
+    expect(await stripe.getPayment('ch_1', options)).toMatchObject({ value: { unrefundable } });
+    const asked = disputes.length === 0 ? [] : ['/v1/disputes?charge=ch_1&limit=100'];
+    expect(seen.map(({ path }) => path)).toEqual(['/v1/charges/ch_1', ...asked]);
   });
 
   test.each([
     [
       'a key that may not read disputes leaves the decision to Stripe',
       403,
-      { kind: 'found', value: { unrefundable: null } },
+      { value: { unrefundable: null } },
     ],
     ['a payment whose disputes cannot be read now is unavailable', 500, { kind: 'unavailable' }],
   ])('%s', async (_, status, expected) => {
-    const { url } = await serve(({ path }, response) =>
+    const { stripe } = await stripeWith(({ path }, response) =>
       path.startsWith('/v1/charges')
         ? json(response, 200, chargeJson({ disputed: true }))
         : json(response, status, { error: { type: 'invalid_request_error', message: 'No.' } }),
     );
-    expect(await connect('stripe', stripeCredentials, url).getPayment('ch_1', options)).toMatchObject(
-      expected,
-    );
+    expect(await stripe.getPayment('ch_1', options)).toMatchObject(expected);
   });
 
   /** A refund that succeeded, named by its amount. */
   const refundOf = (amount: number, changes: object = {}) =>
     refundJson({ id: `re_${amount}`, amount, status: 'succeeded', ...changes });
   const ours = { metadata: { refund_id: submission.refundId } };
+  const captured = (amount_captured: number | null, amount_refunded: number, more: object = {}) => ({
+    ...{ amount_captured, amount_refunded },
+    ...more,
+  });
 
-  test.each<[string, object, unknown[], { amount: bigint; refunds: string[] }]>([
-    [
-      'in part',
-      { amount_captured: 3_000, amount_refunded: 1_000 },
-      [refundOf(1_000)],
-      { amount: 3_000n, refunds: ['re_1000'] },
-    ],
+  test.each<[string, object, unknown[], bigint, string[]]>([
+    ['in part', captured(3_000, 1_000), [refundOf(1_000)], 3_000n, ['re_1000']],
     [
       'in part, its rest released by a refund',
-      { amount_captured: 3_000, amount_refunded: 3_000 },
+      captured(3_000, 3_000),
       [refundOf(1_000), refundOf(2_000)],
-      { amount: 3_000n, refunds: ['re_1000'] },
+      3_000n,
+      ['re_1000'],
     ],
     [
       'in part, its rest released by a refund, and refunded in full',
-      { amount_captured: 3_000, amount_refunded: 5_000, refunded: true },
+      captured(3_000, 5_000, { refunded: true }),
       [refundOf(3_000), refundOf(2_000)],
-      { amount: 3_000n, refunds: ['re_3000'] },
+      3_000n,
+      ['re_3000'],
     ],
     [
       'in half and refunded in full elsewhere',
-      { amount_captured: 2_500, amount_refunded: 2_500, refunded: true },
+      captured(2_500, 2_500, { refunded: true }),
       [refundOf(2_500)],
-      { amount: 2_500n, refunds: ['re_2500'] },
+      2_500n,
+      ['re_2500'],
     ],
     [
       'in half and refunded by us, which it does not yet call refunded',
-      { amount_captured: 2_500, amount_refunded: 2_500 },
+      captured(2_500, 2_500),
       [refundOf(2_500, ours)],
-      { amount: 2_500n, refunds: ['re_2500'] },
+      2_500n,
+      ['re_2500'],
     ],
     [
       'in part, a refund of as much as its rest having failed',
-      { amount_captured: 3_000, amount_refunded: 1_000 },
+      captured(3_000, 1_000),
       [refundOf(1_000), refundOf(2_000, { status: 'failed' })],
-      { amount: 3_000n, refunds: ['re_1000', 're_2000'] },
+      3_000n,
+      ['re_1000', 're_2000'],
     ],
     [
       'twice, with more to come',
-      { captured: false, amount_captured: 3_000, amount_refunded: 2_000 },
+      captured(3_000, 2_000, { captured: false }),
       [refundOf(2_000)],
-      { amount: 3_000n, refunds: ['re_2000'] },
+      3_000n,
+      ['re_2000'],
     ],
-    [
-      'beyond its authorization',
-      { amount_captured: 6_000, amount_refunded: 1_000 },
-      [refundOf(1_000)],
-      { amount: 6_000n, refunds: ['re_1000'] },
-    ],
-    ['without Stripe saying how much', { amount_captured: null }, [], { amount: 5_000n, refunds: [] }],
-  ])('reads the captured amount of a payment captured %s', async (_, changes, data, expected) => {
-    const { url } = await serve((call, response) =>
-      json(
-        response,
-        200,
-        call.path.startsWith('/v1/charges') ? chargeJson(changes) : { object: 'list', data, has_more: false },
-      ),
-    );
-    const answer = await connect('stripe', stripeCredentials, url).getPayment('ch_1', options);
-    if (answer.kind !== 'found') throw new Error(answer.kind);
-    const { amount, refunds, unrefundable } = answer.value;
-    expect({ amount, refunds: refunds.map(({ id }) => id) }).toEqual(expected);
-    expect(unrefundable).toBeNull();
+    ['beyond its authorization', captured(6_000, 1_000), [refundOf(1_000)], 6_000n, ['re_1000']],
+    ['without Stripe saying how much', captured(null, 0), [], 5_000n, []],
+  ])('reads the captured amount of a payment captured %s', async (_, charge, refunds, amount, ids) => {
+    const { stripe } = await withCharge(charge, { refunds });
+    const value = { amount, refunds: ids.map((id) => ({ id })), unrefundable: null };
+    expect(await stripe.getPayment('ch_1', options)).toMatchObject({ kind: 'found', value });
   });
 });

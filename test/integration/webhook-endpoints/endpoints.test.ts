@@ -1,22 +1,18 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { maxEndpoints } from '#shared/webhooks/manage-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import type { TestOrganization } from '../../support/service.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, refusalOf, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 const service = useService({ workers: 0 });
-let owner: TestOrganization;
-// Each test has an organization of its own, because the number of endpoints is limited.
-beforeEach(async () => {
-  owner = await service.addOrganization('Own');
-});
+// Their number is limited.
+beforeEach(() => service.deps.db.webhookEndpoint.deleteMany());
 
-const key = () => owner.keys.test.plaintext;
-const create = (options = {}) => newEndpoint(service, { key: key(), ...options });
+const live = () => ({ key: service.organization.keys.live.plaintext });
+const create = (options = {}) => newEndpoint(service, options);
 const call = async (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) =>
-  await service.call(method, `/v1/webhook-endpoints${path}`, { key: key(), body });
+  await service.call(method, `/v1/webhook-endpoints${path}`, { body });
 
 describe('creating an endpoint', () => {
   test('shows the secret once and stores it encrypted', async () => {
@@ -34,7 +30,7 @@ describe('creating an endpoint', () => {
       description: 'Orders',
       status: 'enabled',
       disabledReason: null,
-      createdBy: `key:${owner.keys.test.id}`,
+      createdBy: `key:${service.organization.keys.test.id}`,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       updatedAt: endpoint.createdAt,
     });
@@ -45,8 +41,8 @@ describe('creating an endpoint', () => {
     await expectNotInDatabase(service.databaseUrl, secret);
     expect(await auditOf(service, endpoint.id)).toMatchObject([
       {
-        organizationId: owner.id,
-        actor: `key:${owner.keys.test.id}`,
+        organizationId: service.organization.id,
+        actor: `key:${service.organization.keys.test.id}`,
         action: 'webhook_endpoint.created',
         detail: { environment: 'test', host: 'example.com' },
       },
@@ -61,21 +57,18 @@ describe('creating an endpoint', () => {
   });
 
   test.each([
-    [{}, 'url: is required'],
     [{ url: 'ftp://example.com' }, 'url: must begin with https:// or http://'],
     [{ url: 'https://a:b@example.com' }, 'url: must not contain a user name or password'],
     [{ events: [] }, 'events: must have at least one type; use ["*"] for all'],
-    [{ events: 'refund.created' }, 'events: must be an array of event types'],
     [
       { events: ['refund.created', 'refund.lost'] },
       'events.1: unknown type "refund.lost"; use *, refund.created',
     ],
     [{ description: 'x'.repeat(501) }, 'description: must have at most 500 characters'],
-    [{ description: 'a\0b' }, 'description: must not contain a NUL character'],
-    [{ secret: 'whsec_mine' }, /unknown field.*secret|secret.*unknown field/],
   ])('refuses %j', async (body, message) => {
-    const url = Object.keys(body).length === 0 ? {} : { url: 'https://example.com/' };
-    const [status, code, actual] = refusalOf(await call('POST', '', { ...url, ...body }));
+    const [status, code, actual] = refusalOf(
+      await call('POST', '', { url: 'https://example.com/', ...body }),
+    );
     expect([status, code]).toEqual([400, 'validation_error']);
     expect(actual).toMatch(message);
     expect((await call('GET', '')).body.data).toEqual([]);
@@ -90,7 +83,7 @@ describe('creating an endpoint', () => {
     expect(refused?.body.error.message).toBe(
       'This environment already has 16 webhook endpoints, the maximum. Delete one first.',
     );
-    await newEndpoint(service, { key: owner.keys.live.plaintext });
+    await create(live());
     const { data: endpoints } = (await call('GET', '')).body;
     expect(endpoints).toHaveLength(maxEndpoints);
     await call('DELETE', `/${endpoints[0].id}`);
@@ -100,12 +93,12 @@ describe('creating an endpoint', () => {
 
 test('lists the endpoints of one organization and environment, newest first', async () => {
   const ids = [await create(), await create()].map(({ id }) => id);
-  const live = await newEndpoint(service, { key: owner.keys.live.plaintext });
-  await newEndpoint(service);
+  const other = await create(live());
+  await create({ key: (await service.addOrganization('Other')).keys.test.plaintext });
   const listed = (await call('GET', '')).body.data;
   expect(listed.map(({ id }: { id: string }) => id)).toEqual(ids.toReversed());
-  const listedLive = await service.call('GET', '/v1/webhook-endpoints', { key: owner.keys.live.plaintext });
-  expect(listedLive.body.data.map(({ id }: { id: string }) => id)).toEqual([live.id]);
+  const listedLive = await service.call('GET', '/v1/webhook-endpoints', live());
+  expect(listedLive.body.data).toMatchObject([{ id: other.id }]);
 });
 
 describe('changing an endpoint', () => {
@@ -142,19 +135,6 @@ describe('changing an endpoint', () => {
       expect(await auditOf(service, before.id)).toHaveLength(1);
     },
   );
-
-  test.each([
-    [{ status: 'paused' }, 'status: must be one of: enabled, disabled'],
-    [{ url: 'https://' }, 'url: must be a complete URL'],
-    [{ disabledReason: null }, /unknown field.*disabledReason|disabledReason.*unknown field/],
-    [[], 'body: must be a JSON object'],
-  ])('refuses %j', async (change, message) => {
-    const { secret: _, ...before } = await create();
-    const [status, code, actual] = refusalOf(await call('PATCH', `/${before.id}`, change));
-    expect([status, code]).toEqual([400, 'validation_error']);
-    expect(actual).toMatch(message);
-    expect((await call('GET', `/${before.id}`)).body.data).toEqual(before);
-  });
 
   test('to disabled ends its pending deliveries, and to enabled forgets its failures', async () => {
     const [endpoint, other] = [await create(), await create()];
@@ -219,12 +199,8 @@ test('deletes an endpoint, which is unknown from then on, and ends its pending d
     call('GET', `/${id}`),
     call('PATCH', `/${id}`, { status: 'enabled' }),
     call('DELETE', `/${id}`),
-    call('POST', `/${id}/rotate-secret`),
     call('POST', `/${id}/test`),
     call('GET', `/${id}/deliveries`),
-    call('POST', `/${id}/deliveries/${pending.id}/retry`),
-    call('POST', `/${id}/replay`, { since: '2026-01-01T00:00:00Z' }),
-    call('POST', `/${id}/replay-missing`, { since: new Date().toISOString() }),
   ];
   for (const answer of await Promise.all(requests)) {
     expect(refusalOf(answer)).toEqual([404, 'not_found', 'Webhook endpoint not found.']);

@@ -31,7 +31,7 @@ export function refundSale(request: BraintreeRequest): Refund {
   const amount = readAmount(sale, asked.amount, left);
   const reference = asked.order_id ?? saleOrderId(sale);
   if (reference.length > 255) throw invalid(sale.id, '91501');
-  const id = randomId('credit_', 8);
+  const id = randomId('credit_', 16);
   const [createdAt, status] = [Date.now(), 'submitted_for_settlement'];
   const credit = refundOf(sale, { id, amount, reference, createdAt, status });
   if (declinesRefunds(sale)) throw declined(sale.id, creditXml({ ...credit, status: 'processor_declined' }));

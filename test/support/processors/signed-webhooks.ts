@@ -1,4 +1,5 @@
 import type { Environment } from '#shared/platform/environment.ts';
+import type { WebhookRequest as UnverifiedRequest } from '#shared/processors/contract/processor.ts';
 import { signedNotification } from '../../sandbox/braintree/webhooks.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { eventObject, signedStripeEvent } from '../../sandbox/stripe/webhooks.ts';
@@ -7,6 +8,11 @@ import type { WebhookRequest } from '../../sandbox/webhooks.ts';
 // Webhooks as the processors send them, signed as the sandbox does it. The service verifies them with the SDKs.
 
 export type SignedWebhook = WebhookRequest;
+
+/** The request with a webhook, as a route has it. */
+export function requestOf({ body, headers }: SignedWebhook): UnverifiedRequest {
+  return { body: Buffer.from(body), headers };
+}
 
 /** The refund that a webhook is about, as its processor has it. */
 export interface ReportedRefund {

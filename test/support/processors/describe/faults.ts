@@ -93,6 +93,14 @@ export function describeFaults(variant: ProcessorVariant): void {
       });
     }
 
+    test('sends nothing when the time was over before the call', async () => {
+      const id = await payment();
+      const late = { timeoutMs: 600, since: performance.now() - 601 };
+      const answer = await processor.createRefund(submissionFor(id), late);
+      expect(answer).toMatchObject({ failure: { code: 'timeout' } });
+      expect(await moved(id)).toEqual([]);
+    });
+
     test.each([
       ['refused', async () => `http://127.0.0.1:${await freePort()}`],
       ['without an address', async () => 'http://nowhere.invalid:80'],

@@ -2,11 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { WebhookRequest } from '#shared/processors/contract/processor.ts';
 import type { ProcessorVariant } from '../processor-variants.ts';
-import type { SignedWebhook } from '../signed-webhooks.ts';
-
-function requestOf({ body, headers }: SignedWebhook): WebhookRequest {
-  return { body: Buffer.from(body), headers };
-}
+import { requestOf, type SignedWebhook } from '../signed-webhooks.ts';
 
 /** What makes a webhook genuine, and what is read from it. */
 export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorVariant): void {
