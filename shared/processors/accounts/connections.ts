@@ -3,9 +3,13 @@ import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { SecretUnreadableError } from '../../platform/secrets.ts';
 import { aroundCalls, maskSecrets } from '../contract/calls.ts';
-import { processorFailure } from '../contract/outcome.ts';
-import type { ProcessorFailure } from '../contract/processor.ts';
-import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
+import { processorFailure, unavailable } from '../contract/outcome.ts';
+import {
+  type CallAnswer,
+  InvalidCredentialsError,
+  type Processor,
+  type ProcessorFailure,
+} from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
 import { withEventEvidence } from './event-evidence.ts';
 
@@ -113,7 +117,10 @@ export class ProcessorConnections {
     call: () => Promise<Answer>,
   ): Promise<Answer> {
     const restMs = (connection.account.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
-    if (restMs > 0) return throttled(restMs) as Answer;
+    if (restMs > 0) {
+      const failure = processorFailure('throttled', 'The processor asked for fewer requests.');
+      return unavailable(failure, Math.ceil(restMs)) as Answer;
+    }
     const answer = await call();
     try {
       await this.#note(connection, answer);
@@ -142,11 +149,6 @@ export class ProcessorConnections {
 
 /** Answers that prove that the credentials work. A refusal does not: the adapter may have refused without a call. */
 const accepting: ReadonlySet<string> = new Set(['found', 'accepted', 'mismatched', 'cancelled']);
-
-function throttled(restMs: number): Extract<CallAnswer, { kind: 'unavailable' }> {
-  const failure = processorFailure('throttled', 'The processor asked for fewer requests.');
-  return { kind: 'unavailable', failure, retryAfterMs: Math.ceil(restMs), rateLimited: false };
-}
 
 /** True for what `connect` throws when the stored credentials cannot be used. The message holds no secret. */
 export function isUnusableCredentials(

@@ -20,17 +20,13 @@ interface Evidence {
  * The same processor, with the record and the account's verified events in place of what the processor cannot be asked. An event
  * only adds evidence: its absence never proves that a refund was not applied, so an outcome stays unknown until an event says
  * otherwise or a person decides.
+ * @param processor an object of functions, as `aroundCalls` makes it.
  */
 export function withEventEvidence(processor: Processor, evidence: Evidence): Processor {
   const { findsRefunds, readsRefunds } = evidence.kind.capabilities;
   if (findsRefunds && readsRefunds) return processor;
   return {
-    getPayment: (...call) => processor.getPayment(...call),
-    createRefund: (...call) => processor.createRefund(...call),
-    listRefunds: (...call) => processor.listRefunds(...call),
-    cancelRefund: (...call) => processor.cancelRefund(...call),
-    verifyWebhook: (request) => processor.verifyWebhook(request),
-    answerChallenge: (challenge) => processor.answerChallenge(challenge),
+    ...processor,
     findRefund: (reference, options) =>
       findsRefunds ? processor.findRefund(reference, options) : findInEvents(evidence, reference),
     getRefund: (id, reference, options) =>

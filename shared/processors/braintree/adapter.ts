@@ -1,7 +1,6 @@
 import { toDecimal } from '../../money/money.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
-  asCancelResult,
   asLookupProblem,
   asReadProblem,
   asSubmissionResult,
@@ -159,12 +158,12 @@ export class BraintreeProcessor implements Processor {
     }
     try {
       const result = readResult(await this.#client(options).void(externalRefundId));
-      if (isRefusal(result)) return asCancelResult(outcomeOfRefusal(result));
+      if (isRefusal(result)) return outcomeOfRefusal(result);
       const refund = toRefund(result, transactionId);
       if (refund.state === 'cancelled') return { kind: 'cancelled', refund };
       throw new UnexpectedAnswerError(`The voided refund is ${result.status}.`);
     } catch (error) {
-      return asCancelResult(outcomeOf(error));
+      return outcomeOf(error);
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Outcome, ownOutcome, processorFailure } from '../contract/outcome.ts';
+import { type Outcome, ownOutcome, processorFailure, unavailable } from '../contract/outcome.ts';
 import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
@@ -29,8 +29,7 @@ export function outcomeOf(error: unknown): Outcome {
     case 'serverError':
       return { kind: 'unknown', failure, replied: true };
     case 'unexpectedError':
-      if (notSent.test(message))
-        return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
+      if (notSent.test(message)) return unavailable(failure);
       return { kind: 'unknown', failure, replied: false };
     default:
       return { kind: 'unknown', failure, replied: false };
@@ -75,12 +74,7 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
 export function unsettled(): Outcome {
   const message =
     'The payment has not settled yet; Braintree refunds part of a payment only after that, usually within a day.';
-  return {
-    kind: 'unavailable',
-    failure: processorFailure('unsettled', message),
-    retryAfterMs: hourMs,
-    rateLimited: false,
-  };
+  return unavailable(processorFailure('unsettled', message), hourMs);
 }
 
 function refused(code: string, message: string): Outcome {

@@ -2,26 +2,22 @@ import { z } from 'zod';
 import { redact } from '../../platform/log.ts';
 import { DeadlineExceededError } from './calls.ts';
 import {
-  type CancelResult,
   isNamed,
   type LookupResult,
+  type Misconfigured,
   type ProcessorFailure,
   type ProcessorRefund,
   type ReadResult,
   type RefundSubmission,
   type SubmissionResult,
+  type Unavailable,
+  type Unknown,
 } from './processor.ts';
 
-/** The meaning of a call that did not succeed. Each adapter has one function that decides it. */
+/** The meaning of a call that did not succeed, which is also the answer to a cancellation. Each adapter has one function that decides it. */
 export type Outcome =
   /** Refused for good, nothing changed. `missing`: the payment or refund does not exist. */
-  | { kind: 'refused'; failure: ProcessorFailure; missing: boolean }
-  /** Without effect; may be retried. */
-  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  /** May have had an effect. */
-  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
-  /** The account or its credentials are refused; nothing changed. */
-  | { kind: 'misconfigured'; failure: ProcessorFailure };
+  { kind: 'refused'; failure: ProcessorFailure; missing: boolean } | Unavailable | Unknown | Misconfigured;
 
 /** A read without a result. */
 export type ReadProblem = Exclude<ReadResult<never>, { kind: 'found' }>;
@@ -29,11 +25,7 @@ export type ReadProblem = Exclude<ReadResult<never>, { kind: 'found' }>;
 /** The outcome of an error of our own; null for the errors of an SDK. */
 export function ownOutcome(error: unknown): Outcome | null {
   if (error instanceof UnexpectedAnswerError) {
-    return {
-      kind: 'unknown',
-      failure: processorFailure(unreadableCode, error.message),
-      replied: true,
-    };
+    return { kind: 'unknown', failure: processorFailure(unreadableCode, error.message), replied: true };
   }
   if (error instanceof DeadlineExceededError) {
     return { kind: 'unknown', failure: processorFailure('timeout', error.message), replied: false };
@@ -55,11 +47,9 @@ export function asReadProblem(outcome: Outcome): ReadProblem {
     case 'refused':
       // Any other refusal says nothing about what exists.
       return outcome.missing ? { kind: 'not-found', failure } : unavailable(failure);
-    case 'unavailable':
-      return outcome;
     case 'unknown':
       return unavailable(failure);
-    case 'misconfigured':
+    default:
       return outcome;
   }
 }
@@ -81,11 +71,6 @@ export function asSubmissionResult(outcome: Outcome): SubmissionResult {
   return outcome.kind === 'refused' ? { kind: 'rejected', failure: outcome.failure } : outcome;
 }
 
-/** Converts the outcome of a cancellation. */
-export function asCancelResult(outcome: Outcome): CancelResult {
-  return outcome.kind === 'refused' ? { kind: 'refused', failure: outcome.failure } : outcome;
-}
-
 /** The processor has created a refund; its amount and currency may differ from the requested ones. */
 export function submitted(submission: RefundSubmission, refund: ProcessorRefund): SubmissionResult {
   if (refund.refundId !== null && !isNamed(refund, submission)) {
@@ -101,10 +86,7 @@ export function submitted(submission: RefundSubmission, refund: ProcessorRefund)
 }
 
 /** No usable answer. */
-export function unavailable(
-  failure: ProcessorFailure,
-  retryAfterMs: number | null = null,
-): Extract<Outcome, { kind: 'unavailable' }> {
+export function unavailable(failure: ProcessorFailure, retryAfterMs: number | null = null): Unavailable {
   return { kind: 'unavailable', failure, retryAfterMs, rateLimited: false };
 }
 

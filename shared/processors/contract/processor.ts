@@ -106,30 +106,48 @@ export interface RefundSubmission extends RefundName {
   idempotencyKey: string;
 }
 
+/** Not applied; may be retried. */
+export interface Unavailable {
+  kind: 'unavailable';
+  failure: ProcessorFailure;
+  retryAfterMs: number | null;
+  rateLimited: boolean;
+}
+
+/** May have been applied; has to be looked up. */
+export interface Unknown {
+  kind: 'unknown';
+  failure: ProcessorFailure;
+  /** The processor has replied, so the request is not still running there. */
+  replied: boolean;
+}
+
+/** The credentials or the account are refused; nothing changed. */
+export interface Misconfigured {
+  kind: 'misconfigured';
+  failure: ProcessorFailure;
+}
+
 /**
  * The answer to a submission.
  * - `accepted`: the processor has the refund.
  * - `rejected`: refused for good; this call moved nothing.
- * - `unavailable`: not applied; may be retried.
- * - `unknown`: may have been applied; has to be looked up. `replied`: the processor has replied, so the request is not still
- *   running there.
- * - `misconfigured`: the credentials or the account are refused; nothing moved.
  * - `mismatched`: the processor has a refund with another amount or currency than requested.
  */
 export type SubmissionResult =
   | { kind: 'accepted'; refund: ProcessorRefund }
   | { kind: 'rejected'; failure: ProcessorFailure }
-  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
-  | { kind: 'misconfigured'; failure: ProcessorFailure }
-  | { kind: 'mismatched'; refund: ProcessorRefund; failure: ProcessorFailure };
+  | { kind: 'mismatched'; refund: ProcessorRefund; failure: ProcessorFailure }
+  | Unavailable
+  | Unknown
+  | Misconfigured;
 
 /** The answer to a read. Reads change nothing, so there is no `unknown`. */
 export type ReadResult<T> =
   | { kind: 'found'; value: T }
   | { kind: 'not-found'; failure: ProcessorFailure }
-  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'misconfigured'; failure: ProcessorFailure };
+  | Unavailable
+  | Misconfigured;
 
 /**
  * The answer to a lookup. `payment-not-found` hints at credentials of another account or mode. Unlike `not-found`, it never
@@ -143,9 +161,9 @@ export type LookupResult =
 export type CancelResult =
   | { kind: 'cancelled'; refund: ProcessorRefund }
   | { kind: 'refused'; failure: ProcessorFailure }
-  | { kind: 'unavailable'; failure: ProcessorFailure; retryAfterMs: number | null; rateLimited: boolean }
-  | { kind: 'unknown'; failure: ProcessorFailure; replied: boolean }
-  | { kind: 'misconfigured'; failure: ProcessorFailure };
+  | Unavailable
+  | Unknown
+  | Misconfigured;
 
 /** The answer to any call over the network. */
 export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult;

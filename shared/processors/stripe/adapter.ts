@@ -1,7 +1,6 @@
 import type Stripe from 'stripe';
 import { Deadline } from '../contract/calls.ts';
 import {
-  asCancelResult,
   asLookupProblem,
   asReadProblem,
   asSubmissionResult,
@@ -155,7 +154,7 @@ export class StripeProcessor implements Processor {
       }
       return { kind: 'cancelled', refund };
     } catch (error) {
-      return asCancelResult(outcomeOf(error));
+      return outcomeOf(error);
     }
   }
 

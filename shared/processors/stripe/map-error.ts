@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import { type Outcome, ownOutcome, processorFailure } from '../contract/outcome.ts';
+import { type Outcome, ownOutcome, processorFailure, unavailable } from '../contract/outcome.ts';
 import type { ProcessorFailure } from '../contract/processor.ts';
 import { stripeSdk } from './client.ts';
 
@@ -46,7 +46,7 @@ export function outcomeOf(error: unknown): Outcome {
       return { kind: 'refused', failure, missing: false };
     case 'StripeConnectionError':
       if (wasSent(error)) return { kind: 'unknown', failure, replied: false };
-      return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: false };
+      return unavailable(failure);
     default:
       return { kind: 'unknown', failure, replied: hasReplied(error) };
   }

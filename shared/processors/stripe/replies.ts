@@ -6,14 +6,15 @@ import {
   recordedReference,
   recordedStatus,
 } from '../contract/outcome.ts';
-import type { BankReference, ProcessorRefundState } from '../contract/processor.ts';
 import {
+  type BankReference,
   isLive,
   keptName,
   type ListedRefund,
   type ProcessorFailure,
   type ProcessorPayment,
   type ProcessorRefund,
+  type ProcessorRefundState,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 
