@@ -140,19 +140,6 @@ describe('outside of production', () => {
     expect(await post(transport, url)).toMatchObject({ error: 'address_not_public' });
     expect([receiver.received.length, answers]).toEqual([1, []]);
   });
-
-  test('uses no proxy of the environment', async () => {
-    const proxy = await newReceiver();
-    const receiver = await newReceiver();
-    const before = { ...process.env };
-    Object.assign(process.env, { HTTP_PROXY: proxy.url, http_proxy: proxy.url, NODE_USE_ENV_PROXY: '1' });
-    try {
-      expect(await post(open(), receiver.url)).toMatchObject({ status: 204 });
-    } finally {
-      process.env = before;
-    }
-    expect([proxy.connections, receiver.connections]).toEqual([0, 1]);
-  });
 });
 
 async function listen(server: Server): Promise<{ server: Server; port: number }> {

@@ -61,17 +61,12 @@ describe('the outcome of a Stripe error', () => {
     ['ENOTFOUND', { kind: 'unavailable' }],
     ['EAI_AGAIN', { kind: 'unavailable' }],
     ['ETIMEDOUT', { kind: 'unknown', replied: false, failure: { code: 'timeout' } }],
+    ['ETIMEDOUT', { kind: 'unavailable' }, 'connect'],
     ['EPIPE', { kind: 'unknown', replied: false, failure: { code: 'connection_error' } }],
     ['ECONNRESET', { kind: 'unknown', replied: false }],
     ['CERT_HAS_EXPIRED', { kind: 'unknown', replied: false }],
-  ])('of a connection that ends in %s is %o', (code, outcome) => {
-    expect(outcomeOf(networkError({ code }))).toMatchObject(outcome);
-  });
-
-  test('is unavailable when connecting timed out', () => {
-    expect(outcomeOf(networkError({ code: 'ETIMEDOUT', syscall: 'connect' }))).toMatchObject({
-      kind: 'unavailable',
-    });
+  ])('of a connection that ends in %s is %o', (code, outcome, syscall?: string) => {
+    expect(outcomeOf(networkError({ code, syscall }))).toMatchObject(outcome);
   });
 
   test('is unknown for an unexpected error', () => {

@@ -24,6 +24,7 @@ import type {
   ReadResult,
   RefundSubmission,
   SubmissionResult,
+  Unavailable,
   WebhookRequest,
   WebhookVerdict,
 } from '#shared/processors/contract/processor.ts';
@@ -69,13 +70,8 @@ export class EventpayProcessor implements Processor {
   async getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>> {
     try {
       const path = `/eventpay/payments/${encodeURIComponent(transactionId)}`;
-      const {
-        id,
-        amount,
-        currency,
-        paid_at: chargedAt,
-        refunds,
-      } = readAnswer(paymentReply, await this.#call('GET', path, '', options));
+      const reply = readAnswer(paymentReply, await this.#call('GET', path, '', options));
+      const { id, amount, currency, paid_at: chargedAt, refunds } = reply;
       const value = { transactionIds: [id], amount: BigInt(amount), currency, chargedAt, unrefundable: null };
       return { kind: 'found', value: { ...value, refunds: refunds.map((refund) => toRefund(refund, null)) } };
     } catch (error) {
@@ -95,20 +91,12 @@ export class EventpayProcessor implements Processor {
   }
 
   // The core does not ask for what the capabilities leave out.
-  async findRefund(): Promise<Extract<Outcome, { kind: 'unavailable' }>> {
-    return notOffered();
-  }
-
-  async getRefund(): Promise<Extract<Outcome, { kind: 'unavailable' }>> {
-    return notOffered();
-  }
-
-  async listRefunds(): Promise<Extract<Outcome, { kind: 'unavailable' }>> {
-    return notOffered();
-  }
+  findRefund = notOffered;
+  getRefund = notOffered;
+  listRefunds = notOffered;
 
   async cancelRefund(): Promise<CancelResult> {
-    return { kind: 'refused', failure: notOffered().failure };
+    return { kind: 'refused', failure: (await notOffered()).failure };
   }
 
   async verifyWebhook({ body, headers }: WebhookRequest): Promise<WebhookVerdict> {
@@ -123,13 +111,11 @@ export class EventpayProcessor implements Processor {
         at: occurredAt,
         environment,
         refund,
-      } = eventBody.parse(JSON.parse(body.toString()));
+      } = eventBody.parse(JSON.parse(`${body}`));
       const subject = {
         refundId: isId('ref', refund.reference) ? refund.reference : null,
-        externalRefundId: refund.id,
-        processorStatus: refund.status,
-        refundedAmount: null,
-        transactionIds: [refund.payment],
+        ...{ externalRefundId: refund.id, processorStatus: refund.status },
+        ...{ refundedAmount: null, transactionIds: [refund.payment] },
       };
       const event = { externalEventId, type: `refund.${refund.status}`, occurredAt, environment, subject };
       return { kind: 'verified', event };
@@ -206,7 +192,7 @@ function failureOf(body: string): z.infer<typeof failureReply> {
   }
 }
 
-function notOffered(): Extract<Outcome, { kind: 'unavailable' }> {
+async function notOffered(): Promise<Unavailable> {
   return unavailable(processorFailure('not_offered', 'Eventpay does not offer this.'));
 }
 
@@ -220,17 +206,8 @@ export function refundState(status: string): ProcessorRefundState {
 }
 
 function toRefund(reply: z.infer<typeof refundReply>, refundId: string | null): ProcessorRefund {
-  const { id, amount, currency, status } = reply;
-  const state = refundState(status);
-  const failure = state === 'failed' ? processorFailure(status, 'The refund bounced.') : null;
-  return {
-    id,
-    amount: BigInt(amount),
-    currency,
-    state,
-    processorStatus: status,
-    refundId,
-    requestDigest: null,
-    failure,
-  };
+  const { amount, status: processorStatus, ...named } = reply;
+  const state = refundState(processorStatus);
+  const failure = state === 'failed' ? processorFailure(processorStatus, 'The refund bounced.') : null;
+  return { ...named, amount: BigInt(amount), state, processorStatus, refundId, requestDigest: null, failure };
 }
