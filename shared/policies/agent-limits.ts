@@ -6,7 +6,6 @@ import type { ApiKey } from '../platform/database.ts';
 import { type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
 import { boundsAround, leftOf, lowestOf, type TotalBounds, withinBoth } from './balance.ts';
 import type { PolicyLimits, PolicyVerdict } from './policy.ts';
-import type { PolicyRequest } from './policy-facts.ts';
 
 /**
  * What an agent may refund with its key. Limits are inclusive and in minor units of `currency`; refunds in another currency
@@ -91,10 +90,9 @@ export function evaluateAgentLimits(limits: AgentLimits, facts: AgentFacts): Age
     left: isForeign ? 0n : left,
     approvalRequired: exceeded.length > 0,
     exceeded,
-    bounds: withinBoth(
-      boundsAround(approvalAbove === undefined ? [] : [approvalAbove], total),
-      maxPerPayment === undefined ? {} : { maxTaken: maxPerPayment },
-    ),
+    bounds: withinBoth(boundsAround(approvalAbove === undefined ? [] : [approvalAbove], total), {
+      maxTaken: maxPerPayment,
+    }),
   };
 }
 
@@ -161,30 +159,6 @@ export interface CountedKey {
 export function countedKey(apiKey: Pick<ApiKey, 'id'> | null, limits: AgentLimits | null): CountedKey | null {
   if (apiKey === null || limits?.maxPerDay === undefined) return null;
   return { apiKeyId: apiKey.id, currency: limits.currency, maxPerDay: limits.maxPerDay };
-}
-
-/** What the limits of the requesting key say; null for a key without limits. */
-export function askAgentLimits(
-  limits: AgentLimits | null,
-  {
-    request: { amount, reason },
-    payment,
-    verdict,
-    takenByKeyInLastDay,
-  }: {
-    request: Pick<PolicyRequest, 'amount' | 'reason'>;
-    payment: KnownPayment;
-    verdict: PolicyVerdict;
-    takenByKeyInLastDay: bigint;
-  },
-): AgentVerdict | null {
-  if (limits === null) return null;
-  return evaluateAgentLimits(limits, {
-    ...{ amount, reason, currency: payment.currency },
-    taken: payment.reserved + payment.refundedOutside,
-    takenInLastDay: takenByKeyInLastDay,
-    available: availableOf(payment, verdict),
-  });
 }
 
 /** What a payment and the policies leave for a refund, in minor units. */

@@ -50,8 +50,11 @@ export function balanceOf({ transaction, refunds }: PolicyFacts): Balance {
 }
 
 /** The lowest of some amounts; undefined without any. */
-export function lowestOf(amounts: readonly bigint[]): bigint | undefined {
-  return amounts.toSorted((one, other) => (one < other ? -1 : 1))[0];
+export function lowestOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
+  return amounts.reduce<bigint | undefined>(
+    (lowest, each) => (lowest === undefined || (each ?? lowest) < lowest ? each : lowest),
+    undefined,
+  );
 }
 
 /** What is left of a limit; never negative. */
@@ -69,42 +72,38 @@ export function windowOf(policy: Policy | null, { transaction, now }: PolicyFact
 /** The lowest limit on the next refund. Limits per payment count all its refunds, so splitting a refund gains nothing. */
 export function lowestCap(policy: Policy | null, facts: PolicyFacts, balance: Balance): Cap {
   const { original, taken, currency } = balance;
-  const caps: Cap[] = [];
-  if (policy !== null && policy.maxPercent !== null) {
-    caps.push({ kind: 'maxPercent', left: leftOf(percentOf(original, policy.maxPercent), taken) });
-  }
-  if (policy?.maxAmount?.currency === currency) {
-    caps.push({ kind: 'maxAmount', left: leftOf(policy.maxAmount.amount, taken) });
-  }
-  const perDay = policy?.velocity.perDay?.amount;
-  if (perDay !== undefined) {
-    caps.push({ kind: 'perDay', left: leftOf(perDay, facts.velocity.amountInLastDay) });
-  }
-  const perRequesterDay = policy?.velocity.perRequesterDay?.amount;
-  if (perRequesterDay !== undefined) {
-    const left = leftOf(perRequesterDay, facts.requesterVelocity.amountInLastDay);
-    caps.push({ kind: 'perRequesterDay', left });
-  }
+  const { maxPercent, maxAmount, velocity } = policy ?? {};
+  const cap = (kind: Cap['kind'], limit: bigint | undefined, used: bigint): Cap[] =>
+    limit === undefined ? [] : [{ kind, left: leftOf(limit, used) }];
+  const caps = [
+    ...cap('maxPercent', maxPercent == null ? undefined : percentOf(original, maxPercent), taken),
+    ...cap('maxAmount', amountIn(currency, maxAmount), taken),
+    ...cap('perDay', velocity?.perDay?.amount, facts.velocity.amountInLastDay),
+    ...cap('perRequesterDay', velocity?.perRequesterDay?.amount, facts.requesterVelocity.amountInLastDay),
+  ];
   const whole: Cap = { kind: 'balance', left: balance.remaining };
-  return caps.reduce((lowest, cap) => (cap.left < lowest.left ? cap : lowest), whole);
+  return caps.reduce((lowest, each) => (each.left < lowest.left ? each : lowest), whole);
+}
+
+/** A limit that applies to payments in one currency; undefined for a payment in another one. */
+export function amountIn(currency: string, limit: Policy['maxAmount'] | undefined): bigint | undefined {
+  return limit?.currency === currency ? limit.amount : undefined;
 }
 
 /** The limits of an enforced policy. */
-export function limitsOf(policy: Policy, { currency, original }: Balance): PolicyLimits {
-  const { maxPercent, maxAmount, velocity } = policy;
-  const caps = [
-    ...(maxPercent === null ? [] : [percentOf(original, maxPercent)]),
-    ...(maxAmount?.currency === currency ? [maxAmount.amount] : []),
-  ];
-  const cap = lowestOf(caps);
+export function limitsOf(
+  { maxPercent, maxAmount, velocity }: Policy,
+  { currency, original }: Balance,
+): PolicyLimits {
   const { perTransaction, perDay, perRequesterDay } = velocity;
+  const share = maxPercent === null ? undefined : percentOf(original, maxPercent);
   return {
-    ...(cap === undefined ? {} : { maxTaken: cap }),
-    ...(perTransaction === undefined ? {} : { maxRefunds: perTransaction }),
-    ...(perDay?.count === undefined ? {} : { dayCount: perDay.count }),
-    ...(perDay?.amount === undefined ? {} : { dayAmount: perDay.amount }),
-    ...(perRequesterDay?.count === undefined ? {} : { requesterDayCount: perRequesterDay.count }),
-    ...(perRequesterDay?.amount === undefined ? {} : { requesterDayAmount: perRequesterDay.amount }),
+    maxTaken: lowestOf([share, amountIn(currency, maxAmount)]),
+    maxRefunds: perTransaction,
+    dayCount: perDay?.count,
+    dayAmount: perDay?.amount,
+    requesterDayCount: perRequesterDay?.count,
+    requesterDayAmount: perRequesterDay?.amount,
   };
 }
 
@@ -116,26 +115,20 @@ export type TotalBounds = Pick<PolicyLimits, 'minTaken' | 'maxTaken'>;
  * @param total of the refunds, including the one decided about.
  */
 export function boundsAround(steps: readonly bigint[], total: bigint): TotalBounds {
-  const below = steps.filter((step) => step < total).map((step) => step + 1n);
-  return boundsOf(
-    below,
-    steps.filter((step) => step >= total),
-  );
+  const [highestBelow] = steps
+    .filter((step) => step < total)
+    .toSorted((one, other) => (one > other ? -1 : 1));
+  return {
+    minTaken: highestBelow === undefined ? undefined : highestBelow + 1n,
+    maxTaken: lowestOf(steps.filter((step) => step >= total)),
+  };
 }
 
 /** The bounds within both. */
 export function withinBoth(one: TotalBounds, other: TotalBounds): TotalBounds {
-  return boundsOf(
-    [one, other].flatMap(({ minTaken }) => minTaken ?? []),
-    [one, other].flatMap(({ maxTaken }) => maxTaken ?? []),
-  );
-}
-
-function boundsOf(lower: readonly bigint[], upper: readonly bigint[]): TotalBounds {
-  const [minTaken] = lower.toSorted((one, other) => (one > other ? -1 : 1));
-  const maxTaken = lowestOf(upper);
+  const [first = 0n, second = 0n] = [one.minTaken, other.minTaken];
   return {
-    ...(minTaken === undefined ? {} : { minTaken }),
-    ...(maxTaken === undefined ? {} : { maxTaken }),
+    minTaken: (first > second ? one : other).minTaken,
+    maxTaken: lowestOf([one.maxTaken, other.maxTaken]),
   };
 }

@@ -100,7 +100,7 @@ function limitsToRecord(evaluation: Evaluation, enforced: boolean): PolicyLimits
     ...withinBoth(limits, boundsOf(evaluation)),
     ...requesterBound(evaluation, limits),
   };
-  return Object.keys(all).length === 0 ? null : all;
+  return Object.values(all).every((limit) => limit === undefined) ? null : all;
 }
 
 function boundsOf({ checked, thresholds, total }: Evaluation): TotalBounds {
@@ -118,11 +118,7 @@ function requesterBound(
   { requesterDayAmount }: PolicyLimits,
 ): Pick<PolicyLimits, 'requesterDayAmount'> {
   const kept = thresholds.filter((threshold) => threshold.of === 'requester' && !isExceeded(threshold));
-  const lowest = lowestOf([
-    ...kept.map(({ above }) => above),
-    ...(requesterDayAmount === undefined ? [] : [requesterDayAmount]),
-  ]);
-  return lowest === undefined ? {} : { requesterDayAmount: lowest };
+  return { requesterDayAmount: lowestOf([...kept.map(({ above }) => above), requesterDayAmount]) };
 }
 
 /**
@@ -253,7 +249,7 @@ function lowestThreshold(
   thresholds: Policy['approvalAbovePerRequesterDay'],
   requester: Requester,
 ): bigint | null {
-  return lowestOf(initiatorsOf(requester).flatMap((each) => thresholds?.[each] ?? [])) ?? null;
+  return lowestOf(initiatorsOf(requester).map((each) => thresholds?.[each] ?? undefined)) ?? null;
 }
 
 /** What is said of agents also holds for an agent's key that is used with the API. */

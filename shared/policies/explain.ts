@@ -1,5 +1,5 @@
 import { formatAmount } from '../money/money.ts';
-import { type Balance, type Cap, percentOf, type RefundWindow } from './balance.ts';
+import { amountIn, type Balance, type Cap, percentOf, type RefundWindow } from './balance.ts';
 import type { Policy, Threshold } from './policy.ts';
 
 /** A number with its noun: '1 day', '30 days'. */
@@ -43,39 +43,31 @@ export function policyConditions(
 ): string[] {
   if (policy.finalSale) return ['Final sale: no refunds'];
   const { currency } = balance;
-  const { maxPercent, maxAmount } = policy;
+  const { windowDays, maxPercent, maxAmount } = policy;
   const { perTransaction, perDay, perRequesterDay } = policy.velocity;
-  const lines: string[] = [];
-  if (window !== null && policy.windowDays !== null) {
-    const end = `${window.open ? 'open until' : 'closed since'} ${window.deadline.toISOString()}`;
-    lines.push(`Refund window: ${countOf(policy.windowDays, 'day')} after the charge, ${end}`);
-  }
-  if (maxPercent !== null) {
-    const share = formatAmount(percentOf(balance.original, maxPercent), currency);
-    lines.push(`Limit per payment: ${maxPercent}% of the original amount, ${share}`);
-  }
-  if (maxAmount?.currency === currency) {
-    lines.push(`Limit per payment: ${formatAmount(maxAmount.amount, currency)}`);
-  }
-  if (perTransaction !== undefined) lines.push(`Limit per payment: ${countOf(perTransaction, 'refund')}`);
-  if (perDay?.count !== undefined) lines.push(`Limit in 24 hours: ${countOf(perDay.count, 'refund')}`);
-  if (perDay?.amount !== undefined) {
-    lines.push(`Limit in 24 hours: ${formatAmount(perDay.amount, currency)}`);
-  }
-  const perRequester = 'Limit per requester in 24 hours:';
-  if (perRequesterDay?.count !== undefined) {
-    lines.push(`${perRequester} ${countOf(perRequesterDay.count, 'refund')}`);
-  }
-  if (perRequesterDay?.amount !== undefined) {
-    lines.push(`${perRequester} ${formatAmount(perRequesterDay.amount, currency)}`);
-  }
-  for (const { of, above } of thresholds) {
-    const refunds = { payment: "this payment's refunds", requester: "the requester's refunds in 24 hours" }[
-      of
-    ];
-    lines.push(`Approval: required when ${refunds} exceed ${formatAmount(above, currency)}`);
-  }
-  return lines;
+  const line = (name: string, limit: string | null) => (limit === null ? [] : [`${name}: ${limit}`]);
+  const refunds = (count: number | undefined) => (count === undefined ? null : countOf(count, 'refund'));
+  const money = (amount: bigint | undefined) =>
+    amount === undefined ? null : formatAmount(amount, currency);
+  const end = window && `${window.open ? 'open until' : 'closed since'} ${window.deadline.toISOString()}`;
+  const share = maxPercent === null ? undefined : percentOf(balance.original, maxPercent);
+  return [
+    ...line('Refund window', end && `${countOf(windowDays ?? 0, 'day')} after the charge, ${end}`),
+    ...line(
+      'Limit per payment',
+      share === undefined ? null : `${maxPercent}% of the original amount, ${money(share)}`,
+    ),
+    ...line('Limit per payment', money(amountIn(currency, maxAmount))),
+    ...line('Limit per payment', refunds(perTransaction)),
+    ...line('Limit in 24 hours', refunds(perDay?.count)),
+    ...line('Limit in 24 hours', money(perDay?.amount)),
+    ...line('Limit per requester in 24 hours', refunds(perRequesterDay?.count)),
+    ...line('Limit per requester in 24 hours', money(perRequesterDay?.amount)),
+    ...thresholds.map(({ of, above }) => {
+      const counted = of === 'payment' ? "this payment's refunds" : "the requester's refunds in 24 hours";
+      return `Approval: required when ${counted} exceed ${money(above)}`;
+    }),
+  ];
 }
 
 /** Why a refund of this amount is allowed, or of any amount when it is null. */

@@ -1,7 +1,6 @@
 import { type KnownPayment, refundsOf } from '../payments/payment.ts';
 import { type Database, Prisma } from '../platform/database.ts';
-import type { RefundOwner } from '../refunds/model/refund.ts';
-import { comparedOwnerSql } from '../refunds/queries/refund-filter.ts';
+import { comparedOwnerSql, ownerSql } from '../refunds/queries/refund-filter.ts';
 import { countsRequester } from './evaluate.ts';
 import type { Policy, PolicyFacts, Velocity } from './policy.ts';
 
@@ -56,49 +55,32 @@ async function earlierRefunds(db: Database, payment: KnownPayment): Promise<Poli
   return { count: _count, amount: payment.reserved, lastAt: _max.createdAt };
 }
 
-async function velocityOf(
-  db: Database,
-  { organizationId, environment, currency }: KnownPayment,
-  now: Date,
-): Promise<Velocity> {
-  const dayAgo = new Date(now.getTime() - 24 * 60 * 60 * 1000);
-  const live = {
-    organizationId,
-    environment,
-    createdAt: { gt: dayAgo },
-    status: { in: ['pending', 'processing', 'completed'] as const satisfies string[] },
-  };
-  const [all, sameCurrency] = await Promise.all([
-    db.refund.count({ where: live }),
-    db.refund.aggregate({ where: { ...live, currency }, _sum: { amount: true } }),
-  ]);
-  return { refundsInLastDay: all, amountInLastDay: sameCurrency._sum.amount ?? 0n };
-}
-
-/** How many refunds a requester has requested, and the total of those in one currency. */
-interface RequestedRow {
-  made_count: bigint;
-  made_amount: bigint;
-}
-
-function velocityFromRow({ made_count, made_amount }: RequestedRow): Velocity {
-  return { refundsInLastDay: Number(made_count), amountInLastDay: made_amount };
+async function velocityOf(db: Database, payment: KnownPayment, now: Date): Promise<Velocity> {
+  return await sumOf(db, payment, Prisma.sql`${ownerSql(payment)} AND created_at > ${dayBefore(now)}`);
 }
 
 async function requesterVelocityOf(
   db: Database,
-  { organizationId, environment, currency }: KnownPayment,
+  payment: KnownPayment,
   actor: string,
   now: Date,
 ): Promise<Velocity> {
-  const [row] = await db.$queryRaw<RequestedRow[]>`
-    SELECT count(*) AS made_count, coalesce(sum(amount) FILTER (WHERE currency = ${currency}), 0)::bigint AS made_amount
-    FROM refund WHERE requester = (SELECT requester_of(${actor})) AND created_at > ${now}::timestamptz - interval '24 hours'
-      AND ${countedSql({ organizationId, environment })}`;
-  return row === undefined ? noVelocity : velocityFromRow(row);
+  return await sumOf(
+    db,
+    payment,
+    Prisma.sql`requester = (SELECT requester_of(${actor})) AND created_at > ${dayBefore(now)} AND ${comparedOwnerSql(payment)}`,
+  );
 }
 
-/** The refunds of an environment that count for a requester. */
-function countedSql(owner: RefundOwner): Prisma.Sql {
-  return Prisma.sql`${comparedOwnerSql(owner)} AND status IN ('pending', 'processing', 'completed')`;
+function dayBefore(now: Date): Prisma.Sql {
+  return Prisma.sql`${now}::timestamptz - interval '24 hours'`;
+}
+
+/** What the refunds come to that a condition selects and that have neither failed nor been cancelled. */
+async function sumOf(db: Database, { currency }: KnownPayment, condition: Prisma.Sql): Promise<Velocity> {
+  const [row] = await db.$queryRaw<Velocity[]>`
+    SELECT count(*)::int AS "refundsInLastDay",
+      coalesce(sum(amount) FILTER (WHERE currency = ${currency}), 0)::bigint AS "amountInLastDay"
+    FROM refund WHERE ${condition} AND status IN ('pending', 'processing', 'completed')`;
+  return row ?? noVelocity;
 }

@@ -4,9 +4,10 @@ import { isCurrency } from '../money/money.ts';
 import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/json.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
 
-function wholeNumber(greatest: number, of: string) {
-  const message = `must be a whole number of ${of} from 1 to ${greatest}`;
-  return z.int({ error: message }).min(1, { error: message }).max(greatest, { error: message });
+/** @param what such as `whole number of days`. */
+function wholeNumber(least: number, greatest: number, what: string) {
+  const message = `must be a ${what} from ${least} to ${greatest}`;
+  return z.int({ error: message }).min(least, { error: message }).max(greatest, { error: message });
 }
 
 /**
@@ -87,16 +88,13 @@ const approvalThresholds = perInitiator(approvalThreshold);
 /** The longest time for which a policy holds refunds. */
 const longestHoldSeconds = 3_600;
 
-const holdMessage = `must be a whole number of seconds from 0 to ${longestHoldSeconds}`;
-const hold = z
-  .int({ error: holdMessage })
-  .min(0, { error: holdMessage })
-  .max(longestHoldSeconds, { error: holdMessage })
-  .nullable()
-  .optional();
+const hold = wholeNumber(0, longestHoldSeconds, 'whole number of seconds').nullable().optional();
 
 const dayLimit = z
-  .strictObject({ count: wholeNumber(1_000_000, 'refunds').optional(), amount: minorUnits(1).optional() })
+  .strictObject({
+    count: wholeNumber(1, 1_000_000, 'whole number of refunds').optional(),
+    amount: minorUnits(1).optional(),
+  })
   .refine((limit) => limit.count !== undefined || limit.amount !== undefined, {
     error: 'must have a count, an amount or both',
   })
@@ -104,7 +102,7 @@ const dayLimit = z
 
 const velocitySchema = z.strictObject({
   /** All refunds of one payment. */
-  perTransaction: wholeNumber(10_000, 'refunds').optional(),
+  perTransaction: wholeNumber(1, 10_000, 'whole number of refunds').optional(),
   /** Refunds of the organization in the last 24 hours. */
   perDay: dayLimit,
   /** Refunds of the same requester in the last 24 hours; see prisma/functions/limits/requester_of.sql. */
@@ -115,9 +113,9 @@ const velocitySchema = z.strictObject({
 export const policyRulesSchema = z.strictObject({
   match: matchSchema.default({}),
   /** The refund window: this many times 24 hours after the charge; null for no limit. */
-  windowDays: wholeNumber(36_500, 'days').nullable().default(null),
+  windowDays: wholeNumber(1, 36_500, 'whole number of days').nullable().default(null),
   /** All refunds of a payment together, in percent of its original amount, rounded down to a minor unit. */
-  maxPercent: wholeNumber(100, 'percent').nullable().default(null),
+  maxPercent: wholeNumber(1, 100, 'whole number of percent').nullable().default(null),
   /** All refunds of a payment together; applies only to payments in this currency. */
   maxAmount: z
     .strictObject({ amount: minorUnits(1), currency: currencySchema })
@@ -142,9 +140,6 @@ export const policyRulesSchema = z.strictObject({
     .default({ api: false, dashboard: false }),
 });
 
-const highestPriority = 1_000_000;
-const priorityMessage = `must be a whole number from 0 to ${highestPriority}`;
-
 /** A policy: its rules, name and priority. */
 export const policySchema = policyRulesSchema.extend({
   name: z
@@ -154,10 +149,7 @@ export const policySchema = policyRulesSchema.extend({
     .min(1, { error: 'must not be empty' })
     .max(100, { error: 'must have at most 100 characters' }),
   /** The lowest number is checked first. */
-  priority: z
-    .int({ error: priorityMessage })
-    .min(0, { error: priorityMessage })
-    .max(highestPriority, { error: priorityMessage }),
+  priority: wholeNumber(0, 1_000_000, 'whole number'),
 });
 
 /** A policy with its amounts as bigint. */
@@ -216,16 +208,16 @@ export interface RefundSummary {
  */
 export interface PolicyLimits {
   /** The total of the payment's refunds, including this one, for which the verdict holds. */
-  minTaken?: bigint;
-  maxTaken?: bigint;
+  minTaken?: bigint | undefined;
+  maxTaken?: bigint | undefined;
   /** Refunds of the payment. */
-  maxRefunds?: number;
+  maxRefunds?: number | undefined;
   /** Refunds of the organization in 24 hours, and their amount in the payment's currency. */
-  dayCount?: number;
-  dayAmount?: bigint;
+  dayCount?: number | undefined;
+  dayAmount?: bigint | undefined;
   /** The same of the requester. */
-  requesterDayCount?: number;
-  requesterDayAmount?: bigint;
+  requesterDayCount?: number | undefined;
+  requesterDayAmount?: bigint | undefined;
 }
 
 /** Refunds created in the 24 hours before a decision that have neither failed nor been cancelled. */

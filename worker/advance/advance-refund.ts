@@ -5,8 +5,8 @@ import { warnSparingly } from '#shared/platform/log.ts';
 import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
-import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { type DueWork, openDueWork } from '../schedule/due-work.ts';
 import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
@@ -34,7 +34,7 @@ export function openRefundWork(deps: Dependencies, processor: string): DueWork {
     claimDue: async (most) =>
       deps.settings.RESTORED
         ? { claims: [], isMore: false, isWaiting: false }
-        : await claimDueRefunds(deps, processor, most),
+        : await deps.statements.claimDue(processor, most),
     work: (claim) => advanceRefund(deps, claim),
     warn: warnSparingly(
       deps.log.child({ processor }),
@@ -52,7 +52,7 @@ export async function advanceRefund(deps: Dependencies, claimed: Claim): Promise
   let claim: Claim | null = claimed;
   recordWait(deps, claimed);
   for (let step = 1; claim !== null && (await advance(deps, claim)); step += 1) {
-    claim = step < maxSteps ? await claimRefund(deps, claimed.refund.id) : null;
+    claim = step < maxSteps ? await deps.statements.claim(claimed.refund.id) : null;
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Settings } from '#shared/platform/config.ts';
 import type { Payment, Prisma, Refund } from '#shared/platform/database.ts';
 import {
   type BankReference,
@@ -7,7 +8,9 @@ import {
 } from '#shared/processors/contract/processor.ts';
 import type { RefundChange } from '#shared/refunds/lifecycle/move.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import type { AttemptOutcome } from '#shared/refunds/model/attempts.ts';
+import { retryDelayMs, settlementDelayMs } from '#shared/refunds/model/backoff.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
 import {
   type Flag,
@@ -17,9 +20,16 @@ import {
   isFlaggedForExtra,
   isSameFlag,
 } from '#shared/refunds/model/flags.ts';
-import { type OutcomeContext, retryPause, settlementPause } from './pauses.ts';
 
 // What follows for a refund from each answer of a processor; unanswered.ts has what follows without one. Pure functions.
+
+/** What the outcome depends on besides the answer. */
+export interface OutcomeContext {
+  claim: Claim;
+  settings: Settings;
+  /** Uniform in [0, 1). */
+  random: () => number;
+}
 
 /**
  * The processor has the refund: stores its id and moves the refund as far as its state there allows. The end of a refund that was
@@ -192,4 +202,27 @@ export function hasNewReference(
 export function describe(found: ProcessorRefund): Prisma.InputJsonObject {
   const failure = found.failure === null ? {} : { code: found.failure.code, message: found.failure.message };
   return { externalRefundId: found.id, processorStatus: found.processorStatus, ...failure };
+}
+
+/** The pause before the next retry, in milliseconds. */
+export function retryPause(
+  { settings, random }: OutcomeContext,
+  consecutiveFailures: number,
+  retryAfterMs: number | null = null,
+): number {
+  const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS: capMs } = settings;
+  return retryDelayMs(consecutiveFailures, { baseMs, capMs }, random, retryAfterMs);
+}
+
+/** The pause before settlement is checked again, in milliseconds. */
+export function settlementPause({ settings, random }: OutcomeContext, consecutiveFailures: number): number {
+  const { SETTLEMENT_BASE_MS: baseMs, SETTLEMENT_CAP_MS: capMs } = settings;
+  return settlementDelayMs(consecutiveFailures, { baseMs, capMs }, random);
+}
+
+/** True when the retry deadline has passed, counted from the first failure. */
+export function isPastDeadline({ claim, settings }: OutcomeContext): boolean {
+  const { retryingSince } = claim.work;
+  if (retryingSince === null) return false;
+  return claim.now.getTime() - retryingSince.getTime() >= settings.RETRY_DEADLINE_MS;
 }

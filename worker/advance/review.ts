@@ -7,8 +7,7 @@ import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { type Flag, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import { findOfAccount } from '#shared/refunds/queries/find-refunds.ts';
-import { describe, hasNewReference } from './outcomes.ts';
-import { retryPause } from './pauses.ts';
+import { describe, hasNewReference, retryPause } from './outcomes.ts';
 import type { StepContext } from './steps.ts';
 
 /** A review is not urgent: while the processor cannot be read, it is repeated after the pause of this many retries. */

@@ -2,8 +2,8 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { aroundCalls } from '#shared/processors/contract/calls.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
-import type { Claim } from '#shared/refunds/lifecycle/claim.ts';
 import type { RecordResult, StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 
 /** Records how long a claimed refund was due before a worker claimed it: the time in the queue. */
 export function recordWait({ telemetry }: Pick<Dependencies, 'telemetry'>, claim: Claim): void {

@@ -12,11 +12,11 @@ import {
   failed,
   flagged,
   misconfigured,
+  type OutcomeContext,
   paymentStored,
   settled,
   stateRead,
 } from './outcomes.ts';
-import type { OutcomeContext } from './pauses.ts';
 import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknown } from './unanswered.ts';
 
 // Each step calls the processor and returns what follows; advance-refund.ts records it.

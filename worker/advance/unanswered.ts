@@ -3,8 +3,7 @@ import type { CancelResult, ProcessorFailure } from '#shared/processors/contract
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
 import { lookupConclusiveAt } from '#shared/refunds/model/lookup-proof.ts';
-import { failed } from './outcomes.ts';
-import { isPastDeadline, type OutcomeContext, retryPause, settlementPause } from './pauses.ts';
+import { failed, isPastDeadline, type OutcomeContext, retryPause, settlementPause } from './outcomes.ts';
 
 // What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure
 // functions.

@@ -7,7 +7,7 @@ import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import { takenByKeys } from '#shared/refunds/lifecycle/taken-by-keys.ts';
+import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
 import { Submit } from '../components/button.tsx';
 import { Confirm } from '../components/dialog.tsx';
 import { type Column, List } from '../components/list.tsx';

@@ -62,7 +62,7 @@ export async function cancelRefund(
   deps: CancelDependencies,
   { refundId, organizationId, environment, actor, idempotencyKey }: Cancellation,
 ): Promise<CancelRequest> {
-  const answer = await ask(deps, {
+  const asked = {
     refundId: isRefundId(refundId) ? refundId : null,
     organizationId,
     environment,
@@ -71,6 +71,9 @@ export async function cancelRefund(
     eventId: newId('evt'),
     // Requests of API keys are in the timeline only.
     auditId: actor.startsWith('user:') ? newId('aud') : null,
+  };
+  const answer = await deps.statements.cancel(asked).catch((error: unknown) => {
+    throw isDatabaseUnavailable(error) && !isNothingDone(error) ? notKnown(error) : error;
   });
   if (answer.outcome === 'missing') throw new ServiceError('not_found', 'Refund not found.');
   if (answer.outcome === 'reused') throw keyReused();
@@ -79,17 +82,6 @@ export async function cancelRefund(
   const kind = outcome === 'replayed' ? kindNow(refund) : outcome;
   if (kind === 'requested') deps.queues.wake(refund.processor);
   return { kind, refund, isReplayed };
-}
-
-async function ask(
-  { statements }: Pick<Dependencies, 'statements'>,
-  asked: CancelItem,
-): Promise<CancelResult> {
-  try {
-    return await statements.cancel(asked);
-  } catch (error) {
-    throw isDatabaseUnavailable(error) && !isNothingDone(error) ? notKnown(error) : error;
-  }
 }
 
 function kindNow({ status }: Refund): CancelRequest['kind'] {

@@ -7,10 +7,10 @@ import {
   type AgentLimits,
   type AgentVerdict,
   agentConditions,
-  askAgentLimits,
   availableOf,
   type CountedKey,
   countedKey,
+  evaluateAgentLimits,
   limitsOf,
   type RecordedLimits,
   readAgentLimits,
@@ -233,7 +233,14 @@ async function examine(
   const asked = { policies, payment, request, actor, now: stored.now };
   const facts = await readPolicyFacts(deps.db, asked, purpose !== 'creation');
   const verdict = evaluatePolicies(policies, facts);
-  const agent = askAgentLimits(agentLimits, { ...stored, request, payment, verdict });
+  const agent =
+    agentLimits &&
+    evaluateAgentLimits(agentLimits, {
+      ...{ amount, reason: request.reason, currency: payment.currency },
+      taken: payment.reserved + payment.refundedOutside,
+      takenInLastDay: stored.takenByKeyInLastDay,
+      available: availableOf(payment, verdict),
+    });
   const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
   return { ...examined, ruling: { payment, verdict, agent, trace } };
 }

@@ -1,5 +1,5 @@
 import type { PaymentKey, StoredPayment } from '../../payments/payment.ts';
-import type { Payment, Reads } from '../../platform/database.ts';
+import { type Database, type Payment, Prisma, type Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
@@ -79,7 +79,7 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
 }
 
 /** What the refunds of the key `asked.api_key_id` of the last 24 hours come to in `asked.currency`. */
-export const takenInLastDaySql = `(
+const takenInLastDaySql = `(
   SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
   WHERE r.requester = requester_of('key:' || asked.api_key_id)
     AND r.created_at > (SELECT service_time() - interval '24 hours')
@@ -111,3 +111,19 @@ async function readPayments(
 }
 
 type StoredPaymentRow = Payment & KeySum & { now: Date; position: number };
+
+/**
+ * What counts against the daily limits of keys, in one statement: their refunds of the last 24 hours that have neither failed nor
+ * been cancelled.
+ * @returns minor units of the given currencies, by the id of the key.
+ */
+export async function takenByKeys(
+  db: Database,
+  keys: readonly { id: string; currency: string }[],
+): Promise<Map<string, bigint>> {
+  const rows = await db.$queryRaw<{ id: string; taken: bigint }[]>`
+    SELECT asked.api_key_id AS id, ${Prisma.raw(takenInLastDaySql)} AS taken
+    FROM unnest(${keys.map(({ id }) => id)}::text[], ${keys.map(({ currency }) => currency)}::text[])
+      AS asked(api_key_id, currency)`;
+  return new Map(rows.map(({ id, taken }) => [id, taken]));
+}

@@ -5,8 +5,8 @@ import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
-import type { Claim } from './claim.ts';
 import type { MoveItem, RefundChange } from './move.ts';
+import type { Claim } from './statements.ts';
 
 /** What follows from a step for its refund. Fields that are left out stay as they are. */
 export interface StepOutcome {

@@ -1,30 +1,55 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database, Refund, RefundWork } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
+import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/lookup-proof.ts';
-import { paymentFrom, type RowJson, refundFrom, toItems } from '../model/rows.ts';
+import { fromRow, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { CancelItem, CancelResult } from './cancel.ts';
 import type { CreationItem, CreationResult } from './create.ts';
 import type { ReceivedItem, ReceivedResult } from './processor-events.ts';
 import type { RecordItem, RecordResult } from './record.ts';
 
-/** A claimed refund, as `claim_refunds` returns it. */
-export interface ClaimRow {
-  step: string;
-  now: string;
-  refund: RowJson;
-  work: RowJson;
-  account: RowJson;
+/**
+ * What a worker does next for a refund; prisma/functions/refunds/next_refund_step.sql decides it.
+ * - `verify`: the payment is not known yet: read it.
+ * - `send`: not at the processor: submit the refund.
+ * - `look_up`: may be at the processor: look it up first.
+ * - `settle`: at the processor: read whether it has settled.
+ * - `cancel_at_processor`: at the processor, cancellation requested.
+ * - `cancel`: not at the processor, cancellation requested.
+ * - `review`: ended here: read whether the processor agrees.
+ */
+export type RefundStep =
+  | 'verify'
+  | 'send'
+  | 'look_up'
+  | 'settle'
+  | 'cancel_at_processor'
+  | 'cancel'
+  | 'review';
+
+/** A refund under a worker's lease, and everything that its next step needs. */
+export interface Claim {
+  step: RefundStep;
+  /** When it was claimed, in the database's time. */
+  now: Date;
+  /** `performance.now()` before it was claimed; its lease ends no earlier than after its length from then on. */
+  since: number;
+  refund: Refund;
+  /** Under the new lease; for the step `send`, with the attempt that is about to be made. */
+  work: RefundWork;
+  account: AccountName;
 }
 
-/** What `claim_due_refunds` looked at. */
-export interface DueRows {
-  /** Null where the account is throttled. */
-  rows: (ClaimRow | null)[];
-  /** More is due, whose accounts have all their places or calls, or whose turn it was not. */
+/** Due refunds of a processor that a worker can take. */
+export interface DueClaims {
+  claims: Claim[];
+  /** True when there may be more of them: as many were looked at as were asked for. */
+  isMore: boolean;
+  /** True when more is due that could not be taken now, such as that of an account that has all its places or calls. */
   isWaiting: boolean;
 }
 
@@ -34,8 +59,17 @@ export interface DueRows {
  */
 export interface RefundStatements {
   create: SharedStatement<CreationItem, CreationResult>;
-  claim: SharedStatement<{ refundId: string }, ClaimRow | null>;
-  claimDue: (processor: string, most: number) => Promise<DueRows>;
+  /**
+   * Claims a refund, by its id, for one call to its processor. A claim to send has counted the attempt before it returns. Null when
+   * the refund is not due, another worker holds it, or its account is throttled.
+   */
+  claim: SharedStatement<string, Claim | null>;
+  /**
+   * Claims due refunds of a processor, up to a number: the longest due ones of each account, whose accounts take turns. Over all
+   * workers, an account has no more of them under lease than PROCESSOR_ACCOUNT_CONCURRENCY, and gets no more calls per second than
+   * PROCESSOR_ACCOUNT_CALLS_PER_SECOND.
+   */
+  claimDue: (processor: string, most: number) => Promise<DueClaims>;
   record: SharedStatement<RecordItem, { outcome: RecordResult }>;
   cancel: (asked: CancelItem) => Promise<CancelResult>;
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
@@ -71,12 +105,14 @@ export function openRefundStatements(
     );
   return {
     create: perItem('create_refunds', (items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`),
-    claim: shareStatement(async (items) => {
-      count('claim_refunds', items.length);
+    claim: shareStatement(async (refundIds) => {
+      count('claim_refunds', refundIds.length);
+      const since = performance.now();
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
-        SELECT * FROM claim_refunds(${toItems(items)}::jsonb, ${claimLeaseMs}::int, ${reached()}::jsonb)`;
-      const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claim]));
-      return items.map(({ refundId }) => {
+        SELECT * FROM claim_refunds(${toItems(refundIds.map((refundId) => ({ refundId })))}::jsonb, ${claimLeaseMs}::int,
+          ${reached()}::jsonb)`;
+      const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claimFrom(claim, since)]));
+      return refundIds.map((refundId) => {
         const claim = claims.get(refundId) ?? null;
         // Only one of two concurrent callers gets the claim.
         claims.delete(refundId);
@@ -84,14 +120,17 @@ export function openRefundStatements(
       });
     }),
     claimDue: async (processor, most) => {
-      const [found] = await db.$queryRaw<DueRowsJson[]>`
+      const since = performance.now();
+      const [found] = await db.$queryRaw<DueRow[]>`
         SELECT claims AS rows, last_account AS "lastAccount", is_waiting AS "isWaiting"
         FROM claim_due_refunds(${processor}, ${most}::int, ${claimLeaseMs}::int, ${reached()}::jsonb,
           ${settings.PROCESSOR_ACCOUNT_CONCURRENCY}::int, ${toItems(callsPerSecond)}::jsonb, ${lastAccounts.get(processor) ?? []}::text[])`;
-      if (found === undefined) return { rows: [], isWaiting: false };
-      lastAccounts.set(processor, found.lastAccount);
-      if (found.rows.length > 0) count('claim_due_refunds', found.rows.length);
-      return found;
+      if (found === undefined) return { claims: [], isMore: false, isWaiting: false };
+      const { rows, lastAccount, isWaiting } = found;
+      lastAccounts.set(processor, lastAccount);
+      if (rows.length > 0) count('claim_due_refunds', rows.length);
+      const claims = rows.flatMap((row) => (row === null ? [] : [claimFrom(row, since)]));
+      return { claims, isMore: rows.length === most, isWaiting };
     },
     record: perItem('record_refunds', (items) => db.$queryRaw`SELECT * FROM record_refunds(${items}::jsonb)`),
     cancel: untilUnlocked(async (asked) => {
@@ -105,7 +144,22 @@ export function openRefundStatements(
   };
 }
 
-type DueRowsJson = DueRows & { lastAccount: string[] };
+/** A claimed refund, as `claim_refunds` returns it. */
+type ClaimRow = Pick<Claim, 'step'> & { now: string } & Record<'refund' | 'work' | 'account', RowJson>;
+
+interface DueRow {
+  /** Null where the account is throttled. */
+  rows: (ClaimRow | null)[];
+  lastAccount: string[];
+  isWaiting: boolean;
+}
+
+function claimFrom({ step, now, refund, work, account }: ClaimRow, since: number): Claim {
+  return {
+    ...{ step, now: new Date(now), since },
+    ...{ refund: refundFrom(refund), work: workFrom(work), account: fromRow<AccountName>(account) },
+  };
+}
 
 /** What a SQL function returns for an item; which columns it has depends on the outcome. */
 interface ResultRow {

@@ -3,7 +3,7 @@ import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import type { Flag } from '../model/flags.ts';
 import { leaseMs } from '../model/lookup-proof.ts';
 import { type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
-import type { Claim } from './claim.ts';
+import type { Claim } from './statements.ts';
 
 // All writes of refund_work outside of the SQL functions in prisma/functions/refunds. `npm run check` fails on any other.
 

@@ -1,6 +1,7 @@
 import type { Prisma, Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import type { RefundReference } from '../../processors/contract/processor.ts';
+import { snakeCase } from './rows.ts';
 
 /** The owner of refunds. Refunds of another organization or environment do not exist for it. */
 export interface RefundOwner {
@@ -13,47 +14,50 @@ export function isRefundId(id: string): boolean {
   return /^ref_[a-z0-9]{1,64}$/.test(id);
 }
 
+/** The fields of the public contract, in their order. */
+const publicFields = [
+  'id',
+  'organizationId',
+  'externalRefundId',
+  'transactionId',
+  'amount',
+  'currency',
+  'reason',
+  'status',
+  'processor',
+  'metadata',
+  'initiatedBy',
+  'createdAt',
+  'updatedAt',
+] as const;
+
+/** What answers may include besides the public fields, and the key that requested the refund. */
+const detailFields = [
+  'apiKeyId',
+  'processorStatus',
+  'failureCode',
+  'failureMessage',
+  'acceptedAt',
+  'completedAt',
+  'arrival',
+  'heldUntil',
+] as const;
+
 /** The columns of a refund that answers need. */
-export type ReadRefund = Pick<
-  Refund,
-  | 'id'
-  | 'organizationId'
-  | 'externalRefundId'
-  | 'transactionId'
-  | 'amount'
-  | 'currency'
-  | 'reason'
-  | 'status'
-  | 'processor'
-  | 'metadata'
-  | 'initiatedBy'
-  | 'createdAt'
-  | 'updatedAt'
->;
+export type ReadRefund = Pick<Refund, (typeof publicFields)[number]>;
+
+/** A refund with what answers may include. */
+export type RefundDetails = ReadRefund & Pick<Refund, (typeof detailFields)[number]>;
 
 /** The columns of a `ReadRefund`, for SQL that names the refund `r`. */
-export const refundColumns = `r.id, r.organization_id AS "organizationId", r.external_refund_id AS "externalRefundId",
-  r.transaction_id AS "transactionId", r.amount, r.currency, r.reason, r.status, r.processor, r.metadata,
-  r.initiated_by AS "initiatedBy", r.created_at AS "createdAt", r.updated_at AS "updatedAt"`;
-
-/** A refund with what answers may include besides the public fields, and the key that requested it. */
-export type RefundDetails = ReadRefund &
-  Pick<
-    Refund,
-    | 'apiKeyId'
-    | 'processorStatus'
-    | 'failureCode'
-    | 'failureMessage'
-    | 'acceptedAt'
-    | 'completedAt'
-    | 'arrival'
-    | 'heldUntil'
-  >;
+export const refundColumns = columnsOf(publicFields);
 
 /** The columns of `RefundDetails` that `refundColumns` lacks. */
-export const detailColumns = `r.api_key_id AS "apiKeyId", r.processor_status AS "processorStatus", r.failure_code AS "failureCode",
-  r.failure_message AS "failureMessage", r.accepted_at AS "acceptedAt", r.completed_at AS "completedAt", r.arrival,
-  r.held_until AS "heldUntil"`;
+export const detailColumns = columnsOf(detailFields);
+
+function columnsOf(fields: readonly (keyof Refund)[]): string {
+  return fields.map((field) => `r.${snakeCase(field)} AS "${field}"`).join(', ');
+}
 
 /** Until when a refund is held before it is sent, and a cancellation is certain to succeed; null when it is not held at `now`. */
 export function heldUntilOf(
@@ -69,38 +73,22 @@ export function heldUntilOf(
 export type RefundWithWork = Prisma.RefundGetPayload<{ include: { work: true } }>;
 
 /** A refund as clients see it: the thirteen fields of the public contract, amounts in minor units. */
-export interface PublicRefund {
-  id: string;
-  organizationId: string;
-  externalRefundId: string | null;
-  transactionId: string;
+export type PublicRefund = Omit<ReadRefund, 'amount' | 'metadata' | 'createdAt' | 'updatedAt'> & {
   amount: number;
-  currency: string;
-  reason: Refund['reason'];
-  status: Refund['status'];
-  processor: string;
   metadata: Record<string, unknown> | null;
-  initiatedBy: Refund['initiatedBy'];
   createdAt: string;
   updatedAt: string;
-}
+};
 
 /** Amounts fit a number, which is checked at creation. */
 export function toPublicRefund(refund: ReadRefund): PublicRefund {
+  const read = Object.fromEntries(publicFields.map((field) => [field, refund[field]])) as ReadRefund;
   return {
-    id: refund.id,
-    organizationId: refund.organizationId,
-    externalRefundId: refund.externalRefundId,
-    transactionId: refund.transactionId,
-    amount: Number(refund.amount),
-    currency: refund.currency,
-    reason: refund.reason,
-    status: refund.status,
-    processor: refund.processor,
-    metadata: refund.metadata as Record<string, unknown> | null,
-    initiatedBy: refund.initiatedBy,
-    createdAt: refund.createdAt.toISOString(),
-    updatedAt: refund.updatedAt.toISOString(),
+    ...read,
+    amount: Number(read.amount),
+    metadata: read.metadata as Record<string, unknown> | null,
+    createdAt: read.createdAt.toISOString(),
+    updatedAt: read.updatedAt.toISOString(),
   };
 }
 

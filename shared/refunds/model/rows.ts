@@ -60,7 +60,8 @@ function readValue(column: string, value: unknown): unknown {
 const camelCase = keeping((column) =>
   column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
 );
-const snakeCase = keeping((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
+/** The column of a field. */
+export const snakeCase = keeping((name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
 
 function keeping(translate: (name: string) => string): (name: string) => string {
   const kept = new Map<string, string>();

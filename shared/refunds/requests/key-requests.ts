@@ -2,13 +2,13 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { ApiKey, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { fingerprintOf } from '../../platform/json.ts';
+import { changeMetadata, type MetadataPatch } from '../decisions/annotate.ts';
 import {
   approveRefund,
   type DecidedRefund,
   type DecisionOutcome,
   rejectRefund,
 } from '../decisions/approve.ts';
-import { changeMetadata, type MetadataPatch } from '../decisions/change-metadata.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';

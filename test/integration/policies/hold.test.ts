@@ -1,8 +1,6 @@
 import { afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
 import { cancelRefund } from '#shared/refunds/lifecycle/cancel.ts';
-import { claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { newPerson } from '../../support/people.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -64,7 +62,7 @@ test('a cancellation before that time succeeds; at its end it or the worker gets
     const actor = `key:${service.organization.keys.test.id}`;
     const cancel = () => cancelRefund(service.deps, { ...owner, refundId, actor, idempotencyKey: null });
     if (isEnded) await endHold(refundId);
-    const [claim, { kind }] = await Promise.all([claimRefund(service.deps, refundId), cancel()]);
+    const [claim, { kind }] = await Promise.all([service.deps.statements.claim(refundId), cancel()]);
     return [claim !== null, kind];
   };
   for (const held of ids.slice(0, 8)) expect(await race(held, false)).toEqual([false, 'cancelled']);
@@ -117,28 +115,4 @@ test('while the payment cannot be read, the longest hold that may apply does', a
   });
   const { heldUntil, createdAt } = await read(await create());
   expect(heldUntil).toBe(after(createdAt, 300).toISOString());
-});
-
-test("an agent's key has the longer hold of those for agents and for the way it is used", async () => {
-  await storePolicies(service, { holdSeconds: { api: 30, mcp: 60 } });
-  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
-  const { plaintext } = await createApiKey(service.deps, {
-    ...owner,
-    actor: 'cli:test',
-    agentLimits: { currency: 'usd' },
-  });
-  const body = { transactionId: await newPayment(service), amount: 100, reason: 'other' };
-  const dryRun = await service.call('POST', '/v1/refunds', {
-    key: plaintext,
-    body: { ...body, dryRun: true },
-  });
-  expect(dryRun.body.data.policy.trace).toContain('held before it is sent: 1 minute');
-  const { reason: _, ...question } = body;
-  const check = await service.call('POST', '/v1/policies/check', { key: plaintext, body: question });
-  expect([dryRun.status, check.body.data.conditions]).toEqual([
-    200,
-    expect.arrayContaining([
-      'Hold: sent 1 minute after it is created or approved, and can be cancelled until then',
-    ]),
-  ]);
 });

@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { approveRefund } from '#shared/refunds/decisions/approve.ts';
-import { claimDueRefunds } from '#shared/refunds/lifecycle/claim.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import { feedPositionTask } from '#worker/schedule/feed-position.ts';
@@ -222,7 +221,10 @@ test('sends nothing from a restored database until the recovery', async () => {
   expect(readiness.body).toMatchObject({ status: 'degraded', workers: 'held' });
   for (const processor of processors) {
     expect((await ask(restored, asked.get(refunds[processor].onNewPayment) as Asked)).status).toBe(200);
-    expect(await claimDueRefunds(restored.deps, processor, 100)).toMatchObject({ claims: [], isMore: false });
+    expect(await restored.deps.statements.claimDue(processor, 100)).toMatchObject({
+      claims: [],
+      isMore: false,
+    });
   }
   const transactionId = await newPayment(lost);
   const body = { transactionId, amount: 500, reason: 'other', processor: 'stripe' } as const;

@@ -170,7 +170,7 @@ export class LifecycleWorld {
     const claimed = new Set<unknown>();
     const claimDue: typeof deps.statements.claimDue = async (processor, most) => {
       const found = await deps.statements.claimDue(processor, most);
-      for (const row of found.rows) claimed.add(row?.refund.id);
+      for (const { refund } of found.claims) claimed.add(refund.id);
       return found;
     };
     for (const processor of processorNames) {

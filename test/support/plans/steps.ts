@@ -16,9 +16,9 @@ import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts
 import { acceptedWithin, findCandidates } from '#shared/reconciliation/our-refunds.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
+import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
 import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import { takenByKeys } from '#shared/refunds/lifecycle/taken-by-keys.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { findByText } from '#shared/refunds/queries/find-by-text.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';

@@ -1,6 +1,6 @@
-import { type Blockable, blocksNothing, canDeny } from '#shared/policies/enforcement.ts';
 import { countOf, holdInWords } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
+import { type Blockable, blocksNothing, canDeny } from '#shared/policies/policy-file.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { holdInWords } from '#shared/policies/explain.ts';
-import { maxNoteLength } from '#shared/refunds/decisions/add-note.ts';
+import { maxNoteLength } from '#shared/refunds/decisions/annotate.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';

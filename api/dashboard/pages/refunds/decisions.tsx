@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { addNote } from '#shared/refunds/decisions/add-note.ts';
+import { addNote } from '#shared/refunds/decisions/annotate.ts';
 import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import {

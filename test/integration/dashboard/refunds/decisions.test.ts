@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Refund } from '#shared/platform/database.ts';
-import { addNote } from '#shared/refunds/decisions/add-note.ts';
+import { addNote } from '#shared/refunds/decisions/annotate.ts';
 import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { auditOf } from '#test/support/audit-log.ts';

@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { toDecimal } from '#shared/money/money.ts';
-import { claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
@@ -292,7 +291,7 @@ test('folds attempts without an answer into one line, and no other event', async
 test('the page of a refund shows an attempt whose outcome is not known', async () => {
   const { id } = await createdRefund(service, 'stripe');
   expect((await get(`/${id}`)).text).not.toContain('Sent, outcome unknown');
-  expect((await claimRefund(service.deps, id))?.step).toBe('send');
+  expect((await service.deps.statements.claim(id))?.step).toBe('send');
   const { text } = await get(`/${id}`);
   expect(text).toMatch(/Sent, outcome unknown.*attempt 1/s);
   expect(text).not.toContain('Not sent yet');

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
 import { recordOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdSending } from '#test/support/processors/hold-sending.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
@@ -70,7 +70,7 @@ async function addIdleAccounts(count: number): Promise<void> {
 }
 
 async function claim(deps: Dependencies, most: number): Promise<Claim[]> {
-  return (await claimDueRefunds(deps, 'stripe', most)).claims;
+  return (await deps.statements.claimDue('stripe', most)).claims;
 }
 
 const idsOf = (claims: readonly Claim[]) => claims.map(({ refund }) => refund.id);
@@ -108,7 +108,11 @@ test('two workers together claim no more of an account than its places, while th
   const claimed = (await Promise.all(looks)).flat();
   expect(new Set(idsOf(claimed)).size).toBe(limit);
   for (const deps of [service.deps, elsewhere]) {
-    expect(await claimDueRefunds(deps, 'stripe', 3)).toEqual({ claims: [], isMore: false, isWaiting: true });
+    expect(await deps.statements.claimDue('stripe', 3)).toEqual({
+      claims: [],
+      isMore: false,
+      isWaiting: true,
+    });
   }
   await end(claimed[0], 60_000);
   expect((await Promise.all([claim(service.deps, 3), claim(elsewhere, 3)])).flat()).toHaveLength(1);
@@ -142,7 +146,7 @@ test('a refund keeps its place from one step to the next', async () => {
   await flood();
   const [claimed] = await claim(service.deps, limit);
   expect(await end(claimed, 0)).toBe('due');
-  expect(await claimRefund(service.deps, claimed?.refund.id ?? '')).not.toBeNull();
+  expect(await service.deps.statements.claim(claimed?.refund.id ?? '')).not.toBeNull();
   expect(await claim(elsewhere, limit)).toEqual([]);
 });
 

@@ -131,6 +131,7 @@ interface Case {
 }
 
 const enforce = { api: true };
+const everything = { amount: undefined, remaining: true };
 
 describe('a dry run, a creation and, where it can, a policy check agree', () => {
   test.each<[string, Case]>([
@@ -164,6 +165,18 @@ describe('a dry run, a creation and, where it can, a policy check agree', () => 
     ['the key leaves nothing', { limits: { maxPerDay: 1_000 }, refunded: 1_000, maxAmount: 0 }],
     ['the key has another currency', { limits: { currency: 'eur' }, maxAmount: 0 }],
     ['the key requires approval', { limits: { approvalAbove: 1_000 }, refunded: 1, maxAmount: 9_999 }],
+    [
+      'all that is left is more than the policy leaves',
+      { policies: [{ maxPercent: 50, enforce }], body: everything, maxAmount: 5_000 },
+    ],
+    [
+      'all that is left requires approval',
+      { policies: [{ approvalAbove: { api: 9_999 } }], body: everything, maxAmount: 10_000 },
+    ],
+    [
+      'all that is left is more than the key leaves',
+      { limits: { maxPerRefund: 9_999 }, body: everything, maxAmount: 9_999 },
+    ],
     [
       'neither the key nor the policy leaves enough',
       { policies: [{ maxPercent: 10 }], limits: { maxPerRefund: 900 }, refunded: 200, maxAmount: 800 },

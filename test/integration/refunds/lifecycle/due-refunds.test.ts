@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { type Claim, claimDueRefunds, claimRefund } from '#shared/refunds/lifecycle/claim.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -25,7 +25,7 @@ async function dueRefunds(processor: string, count: number): Promise<string[]> {
 }
 
 async function claimDue(most: number): Promise<Claim[]> {
-  return (await claimDueRefunds(service.deps, 'stripe', most)).claims;
+  return (await service.deps.statements.claimDue('stripe', most)).claims;
 }
 
 const idsOf = (claims: readonly Claim[]) => claims.map(({ refund }) => refund.id);
@@ -34,7 +34,7 @@ test('concurrent workers claim every refund that is due once', async () => {
   const due = await dueRefunds('stripe', 12);
   const claims = await Promise.all(Array.from({ length: 5 }, () => claimDue(5)));
   expect(idsOf(claims.flat()).toSorted()).toEqual(due.toSorted());
-  expect(await claimDueRefunds(service.deps, 'stripe', 5)).toEqual({
+  expect(await service.deps.statements.claimDue('stripe', 5)).toEqual({
     claims: [],
     isMore: false,
     isWaiting: false,
@@ -50,9 +50,9 @@ test('all that is due of a throttled account is postponed at once, and delays no
     data: { throttledUntil: new Date('2100-01-01') },
   });
   const { id } = await newRefund(service, { processor: 'stripe' }, { key: other.keys.test.plaintext });
-  const { claims, isMore } = await claimDueRefunds(service.deps, 'stripe', 3);
+  const { claims, isMore } = await service.deps.statements.claimDue('stripe', 3);
   expect([idsOf(claims), isMore]).toEqual([[id], true]);
-  expect(await claimDueRefunds(service.deps, 'stripe', 3)).toMatchObject({ claims: [], isMore: false });
+  expect(await service.deps.statements.claimDue('stripe', 3)).toMatchObject({ claims: [], isMore: false });
   await service.deps.db.processorAccount.updateMany({ where, data: { throttledUntil: null } });
   const postponed = await service.deps.db.refundWork.findMany({ where: { refundId: { in: throttled } } });
   for (const { dueAt } of postponed) expect(dueAt?.getTime()).toBeGreaterThan(Date.parse('2099-12-31'));
@@ -80,7 +80,7 @@ test('a backlog is claimed in batches and recorded by key, although it was plann
   // As in an outage: the plan is from before, when next to nothing was due.
   await service.ownerDb.$executeRaw`VACUUM (FULL, ANALYZE) refund_work`;
   for (let rounds = 1; rounds <= 10; rounds += 1) await postpone(await claimDue(100), 0);
-  await postpone([await claimRefund(service.deps, model)], 0);
+  await postpone([await service.deps.statements.claim(model)], 0);
   await db.refundWork.updateMany({ data: { dueAt: new Date('2100-01-01') } });
   await db.$executeRaw`
     INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { RefundStep } from '#shared/refunds/lifecycle/claim.ts';
+import type { RefundStep } from '#shared/refunds/lifecycle/statements.ts';
 import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
 import { useService } from '#test/support/use-service.ts';
 

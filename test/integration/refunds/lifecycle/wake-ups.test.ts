@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { DueRows } from '#shared/refunds/lifecycle/statements.ts';
+import type { DueClaims } from '#shared/refunds/lifecycle/statements.ts';
 import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdSending } from '#test/support/processors/hold-sending.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
@@ -80,8 +80,8 @@ describe('without wake-ups', () => {
 
   test('workers find the refunds of one processor while those of another cannot be claimed', async () => {
     const { statements } = service.deps;
-    let release = (_found: DueRows) => {};
-    const held = new Promise<DueRows>((resolve) => {
+    let release = (_found: DueClaims) => {};
+    const held = new Promise<DueClaims>((resolve) => {
       release = resolve;
     });
     const { claimDue } = statements;
@@ -96,7 +96,7 @@ describe('without wake-ups', () => {
       (await newRefund(service, { processor: 'braintree' })).id,
     ]);
     expect(looks.mock.calls.filter(([processor]) => processor === 'stripe')).toHaveLength(1);
-    release({ rows: [], isWaiting: false });
+    release({ claims: [], isMore: false, isWaiting: false });
     await worker.close();
   });
 });
