@@ -36,16 +36,6 @@ test('20 refunds of one agent key at once on 20 payments pass its limit per day 
   expect(await outcomeOf(service, ownLimit)).toBe('processing');
 });
 
-test('an agent key creates nothing while the processor is unreachable and the payment is not known', async () => {
-  await storePolicies(service, {});
-  const apiKey = await agentKey(service, {});
-  const transactionId = await payment();
-  await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
-  const asked = refundRequest(service, transactionId, { apiKey });
-  expect(await outcomeOf(service, asked)).toBe('service_unavailable');
-  expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-});
-
 describe('an ended refund gives its part back', () => {
   async function cancelled(transactionId: string, apiKey: RequestingKey | null): Promise<void> {
     const { refund } = await createRefund(service.deps, refundRequest(service, transactionId, asked(apiKey)));

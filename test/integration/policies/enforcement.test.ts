@@ -1,7 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { refundRequest } from '../../support/refunds/refund-requests.ts';
+import { agentKey } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -22,76 +21,35 @@ async function payment(options: object = {}): Promise<string> {
   });
 }
 
-async function create(transactionId: string, amount: number) {
+async function create(transactionId: string, amount: number, key?: string) {
   const body = { transactionId, amount, reason: 'other' };
-  return await service.call('POST', '/v1/refunds', { body });
+  return await service.call('POST', '/v1/refunds', { body, ...(key === undefined ? {} : { key }) });
 }
 
-const monthsAgo = () => new Date(Date.now() - 60 * 24 * 60 * 60 * 1000).toISOString();
-
-/** A refund that an agent requests with an ordinary key. */
-async function createByAgent(transactionId: string): Promise<string> {
-  const asked = refundRequest(service, transactionId, { initiatedBy: 'mcp' });
-  return await createRefund(service.deps, asked).then(
-    ({ refund }) => refund.status,
-    ({ code }) => code,
-  );
-}
-
-async function createByApi(transactionId: string): Promise<string> {
-  const { body } = await create(transactionId, 1_000);
+async function createByApi(transactionId: string, key?: string): Promise<string> {
+  const { body } = await create(transactionId, 1_000, key);
   return body.data?.status ?? body.error.code;
 }
 
-test.each<[string, object, string]>([
+test.each<[string, object, string, isAgent?: true]>([
+  ['an agent key', {}, 'service_unavailable', true],
   ['an enforced policy', { windowDays: 30, enforce: { api: true } }, 'service_unavailable'],
   ['a threshold of approval', { approvalAbove: { api: 5_000 } }, 'service_unavailable'],
   ['an advisory policy alone', { windowDays: 30 }, 'processing'],
 ])(
   'creates nothing with %s while the processor is down, unless the payment was read before',
-  async (_what, policy, outcome) => {
+  async (_what, policy, outcome, isAgent) => {
     await storePolicies(service, policy);
+    const key = isAgent && (await agentKey(service, {})).plaintext;
     const [unread, read] = [await payment(), await payment()];
-    expect(await createByApi(read)).toBe('processing');
+    expect(await createByApi(read, key)).toBe('processing');
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
-    expect(await createByApi(unread)).toBe(outcome);
+    expect(await createByApi(unread, key)).toBe(outcome);
     const stored = await service.deps.db.refund.count({ where: { transactionId: unread } });
     expect(stored).toBe(outcome === 'processing' ? 1 : 0);
-    expect(await createByApi(read)).toBe('processing');
+    expect(await createByApi(read, key)).toBe('processing');
   },
 );
-
-describe('a policy with a refund window', () => {
-  const advisory = { windowDays: 30 };
-  const enforced = { windowDays: 30, enforce: { api: true } };
-
-  test.each([
-    ['advises a backend', advisory, createByApi, 'processing'],
-    ['binds a backend where it is enforced', enforced, createByApi, 'policy_denied'],
-    ['always binds an agent', advisory, createByAgent, 'policy_denied'],
-  ])('%s about a payment outside of it', async (_what, policy, ask, outcome) => {
-    await storePolicies(service, policy);
-    const transactionId = await payment({ createdAt: monthsAgo() });
-    const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
-    expect(body.data.eligible).toBe(false);
-    expect(await ask(transactionId)).toBe(outcome);
-    const isCreated = outcome === 'processing';
-    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(isCreated ? 1 : 0);
-    const where = { names: { some: { name: transactionId } }, reserved: { gt: 0 } };
-    expect(await service.deps.db.payment.count({ where })).toBe(isCreated ? 1 : 0);
-  });
-
-  test.each([
-    ['a backend', enforced, createByApi],
-    ['an agent', advisory, createByAgent],
-  ])('refuses %s an unknown payment while the processor is unreachable', async (_who, policy, ask) => {
-    await storePolicies(service, policy);
-    const transactionId = await payment();
-    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
-    expect(await ask(transactionId)).toBe('service_unavailable');
-    expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-  });
-});
 
 describe('a policy that is enforced', () => {
   test('enforces its limit on concurrent refunds', async () => {

@@ -60,16 +60,6 @@ test('every attempt sends what the first one sent, whatever changes between them
   expect([attemptCount, work?.sentMetadata]).toEqual([2, null]);
 });
 
-test('a refund that was first sent before the setting sends none', async () => {
-  await choose([]);
-  const { id } = await newRefund(service, { metadata: { order: 'A-1' } });
-  await refuseOnce('rate-limit');
-  await advance(id);
-  await choose(['order']);
-  await advance(id);
-  expect(await sentWith(id)).toEqual({});
-});
-
 test('sends texts, numbers and booleans of up to 500 characters, and leaves other values out', async () => {
   await choose(['text', 'long', 'number', 'boolean', 'nested']);
   const text = 'ü'.repeat(500);

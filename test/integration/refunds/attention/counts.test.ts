@@ -45,21 +45,17 @@ function countOf(
   };
 }
 
-test('adds up the refunds that await approval', async () => {
+test('adds up the refunds that await approval, and the flagged ones', async () => {
   const pending = await db.refund.findMany({ where: { ...owner, status: 'pending' } });
-  expect(pending.length).toBeGreaterThan(1);
-  const expected = countOf(pending.map((refund) => ({ ...refund, since: refund.createdAt })));
-  expect((await read()).approvals).toEqual(expected);
-});
-
-test('adds up the flagged refunds', async () => {
   const flagged = await db.refundWork.findMany({
     where: { ...owner, flaggedAt: { not: null } },
     include: { refund: true },
   });
-  expect(flagged.length).toBeGreaterThan(1);
-  const expected = countOf(flagged.map(({ refund, flaggedAt }) => ({ ...refund, since: flaggedAt })));
-  expect((await read()).flagged).toEqual(expected);
+  expect(Math.min(pending.length, flagged.length)).toBeGreaterThan(1);
+  expect(await read()).toMatchObject({
+    approvals: countOf(pending.map((refund) => ({ ...refund, since: refund.createdAt }))),
+    flagged: countOf(flagged.map(({ refund, flaggedAt }) => ({ ...refund, since: flaggedAt }))),
+  });
 });
 
 test('stops counting at a hundred', async () => {

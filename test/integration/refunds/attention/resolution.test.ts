@@ -209,6 +209,9 @@ describe('a decision', () => {
     await service.sandbox.driveRefund(refund.externalRefundId ?? '', { status: 'failed' });
     expect((await resolve(service, await rowOf(service, refund.id), 'failed')).kind).toBe('done');
     expect(await reservedFor(refund)).toBe(0n);
+    // The time of its completion stays.
+    expect(refund.completedAt).not.toBeNull();
+    expect((await rowOf(service, refund.id)).completedAt).toEqual(refund.completedAt);
   });
 });
 

@@ -1,9 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import type { Environment } from '#shared/platform/environment.ts';
-import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import { type PublicRefund, toPublicRefund } from '#shared/refunds/model/refund.ts';
-import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
@@ -86,11 +84,12 @@ function filters(target: PublicRefund): Filter[] {
     [`amountMin=${amount}`, (refund) => refund.amount >= amount],
     [`amountMax=${amount}`, (refund) => refund.amount <= amount],
     ['metadata[order]=5', ({ metadata: given }) => textOf(given?.order) === '5'],
+    ['metadata[tier]=gold', ({ metadata: given }) => given?.tier === 'gold'],
   ];
 }
 
 test('returns what a plain filter finds, for every combination of up to two filters and for all', async () => {
-  const target = ours.find(({ metadata: given }) => given?.order === 5);
+  const target = ours.find(({ metadata: given }) => given?.order === 5 && given.tier === 'gold');
   const all = target === undefined ? [] : filters(target);
   const pairs = all.flatMap((one, index) => all.slice(index).map((other) => [one, other]));
   for (const chosen of [...pairs, all]) {
@@ -119,12 +118,6 @@ test.each([
   expect(await list(query)).toEqual(expected);
 });
 
-test('several metadata filters all have to match', async () => {
-  const both = await list(new URLSearchParams({ 'metadata[order]': '5', 'metadata[tier]': 'gold' }));
-  expect(both.length).toBeGreaterThan(0);
-  for (const refund of both) expect(refund.metadata).toEqual({ order: 5, tier: 'gold' });
-});
-
 test('times are exact, in any notation of ISO 8601', async () => {
   const [refund] = ours.slice(50);
   const createdAt = new Date(refund?.createdAt ?? '');
@@ -139,44 +132,30 @@ test('times are exact, in any notation of ISO 8601', async () => {
   expect(await between(createdAt.toISOString(), finer)).toEqual(same);
   expect(await between(finer, next)).toEqual([]);
   expect(await between(createdAt.toISOString(), createdAt.toISOString())).toEqual([]);
-  const nextDay = new Date(createdAt.getTime() + 86_400_000).toISOString();
-  const until = `${nextDay.slice(0, 16)}Z`;
-  const ofDays = ours.filter(
-    (each) =>
-      each.createdAt >= `${createdAt.toISOString().slice(0, 10)}T` &&
-      Date.parse(each.createdAt) < Date.parse(until),
+  const day = createdAt.toISOString().slice(0, 10);
+  expect(await between(day, next)).toEqual(
+    ours.filter((each) => each.createdAt >= `${day}T` && each.createdAt < next),
   );
-  expect(ofDays.length).toBeGreaterThan(1);
-  expect(await between(createdAt.toISOString().slice(0, 10), until)).toEqual(ofDays);
 });
 
 const garbage: Record<string, string[]> = {
-  status: ['', 'done', 'Completed', 'completed,failed'],
-  processor: ['', ' ', 'caf\u00e9', 'x'.repeat(51)],
-  transactionId: ['', 'a b', 'x'.repeat(256)],
-  reason: ['', 'because'],
-  initiatedBy: ['', 'API', 'agent'],
-  currency: ['', 'us', 'usdx', 'zzz'],
-  createdAfter: [
-    '',
-    'yesterday',
-    '1763631002',
-    '2026-13-01',
-    '2026-11-20T09:30:00',
-    '1969-12-31',
-    '+12026-01-01',
-  ],
-  createdBefore: ['2026-02-30', '2026-11-20 09:30:00Z', '2026-11-20T25:00:00Z', 'null'],
-  amountMin: ['', '-1', '1.5', '1e3', '0x10', '9007199254740992', '99999999999999999999'],
-  amountMax: ['ten', ' 5', '5 '],
-  limit: ['', '0', '101', '-1', 'all'],
-  offset: ['', '-1', '1e3', '1000001', '999999999999999'],
-  metadata: ['', '5', '{"a":1}'],
+  status: ['', 'Completed', 'completed,failed'],
+  processor: [' ', 'x'.repeat(51)],
+  transactionId: ['', 'a b'],
+  reason: ['because'],
+  initiatedBy: ['agent'],
+  currency: ['us', 'zzz'],
+  createdAfter: ['', 'yesterday', '1763631002', '2026-11-20T09:30:00', '1969-12-31', '+12026-01-01'],
+  createdBefore: ['2026-02-30', '2026-11-20 09:30:00Z', '2026-11-20T25:00:00Z'],
+  amountMin: ['', '-1', '1.5', '1e3', '0x10', '9007199254740992'],
+  amountMax: [' 5'],
+  limit: ['', '0', '101'],
+  offset: ['-1', '1000001'],
+  metadata: ['5', '{"a":1}'],
   'metadata[]': ['5'],
   [`metadata[${'k'.repeat(41)}]`]: ['5'],
   'metadata[__proto__]': ['5'],
   'metadata[a': ['5'],
-  created: ['today'],
   Status: ['completed'],
 };
 
@@ -190,36 +169,15 @@ test.each(Object.entries(garbage).flatMap(([name, values]) => values.map((value)
   },
 );
 
-const parameters = [
-  'status',
-  'processor',
-  'transactionId',
-  'reason',
-  'initiatedBy',
-  'currency',
-  'createdAfter',
-  'createdBefore',
-  'amountMin',
-  'amountMax',
-  'limit',
-  'offset',
-  'after',
-  'metadata[order]',
-];
-
-test.each(parameters)('refuses %s when it is repeated', async (name) => {
-  const good: Record<string, string> = {
-    status: refundStatuses[0],
-    reason: refundReasons[0],
-    initiatedBy: initiators[0],
-    createdAfter: '2026-01-01',
-    createdBefore: '2026-01-01',
-    currency: 'usd',
-    after: ours[0]?.id ?? '',
-  };
-  const once = new URLSearchParams({ [name]: good[name] ?? '5' });
-  expect((await get(once.toString())).status).toBe(200);
+test.each([
+  'status=pending',
+  'limit=5',
+  'createdAfter=2026-01-01',
+  `after=${unknownRefundId}`,
+  'metadata[order]=5',
+])('refuses %s when it is repeated', async (once) => {
   const { status, body } = await get(`${once}&${once}`);
+  const [name] = once.split('=');
   expect([status, body.error?.message]).toEqual([400, expect.stringContaining(`${name}: must be`)]);
 });
 
@@ -249,9 +207,7 @@ describe('a cursor', () => {
 
   const refused: [string, () => string | Promise<string>][] = [
     ['is malformed', () => 'after=nothing'],
-    ['is empty', () => 'after='],
     ['holds a NUL escape', () => 'after=ref_%2500'],
-    ['is the id of an event', () => 'after=evt_01kahw3xs5fv2rj0c8m4t9p6ye'],
     ['is unknown', () => `after=${unknownRefundId}`],
     ['is used with an offset', () => `after=${ours[0]?.id}&offset=1`],
     ...[1, 2].map((index): [string, () => Promise<string>] => [

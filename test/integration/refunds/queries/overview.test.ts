@@ -3,11 +3,9 @@ import { readOverview } from '#shared/insights/overview.ts';
 import { type Database, openDatabase, type Refund } from '#shared/platform/database.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
-import { completedRefund, flagAtOnce, reviewed } from '#test/support/refunds/flagged-refunds.ts';
 import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { query, withClient } from '#test/support/stores/database-client.ts';
-import { useService } from '#test/support/use-service.ts';
 
 // Not at a whole hour, and in the first hours of a day that is another one elsewhere.
 const now = new Date('2026-11-21T01:23:45.678Z');
@@ -143,22 +141,5 @@ describe('the overview', () => {
     const nothing = { total: 0, money: [], currency: null, completion: null, failureCodes: [] };
     expect(overview).toMatchObject({ ...nothing, perStep: { length: 7 }, moneyPerStep: { length: 7 } });
     for (const { share } of overview.outcomes) expect(share).toBe(0);
-  });
-});
-
-describe('the moment of completion', () => {
-  const service = useService({ workers: 0, settings: flagAtOnce });
-  beforeAll(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
-
-  async function completionInTimeline(refundId: string): Promise<Date> {
-    const where = { refundId, status: 'completed', previousStatus: 'processing' } as const;
-    return (await service.deps.db.refundEvent.findFirstOrThrow({ where })).createdAt;
-  }
-
-  test('is that of the event, and stays when the money comes back', async () => {
-    const { id, completedAt, externalRefundId } = await completedRefund(service, 'stripe');
-    expect(completedAt).toEqual(await completionInTimeline(id));
-    await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'failed' });
-    expect(await reviewed(service, id)).toMatchObject({ status: 'failed', completedAt });
   });
 });
