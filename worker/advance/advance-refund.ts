@@ -1,12 +1,12 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import { lockPaymentOf, markPaymentStale } from '#shared/payments/payment.ts';
-import { isDatabaseUnavailable, type Refund } from '#shared/platform/database.ts';
+import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { warnSparingly } from '#shared/platform/log.ts';
 import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
-import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
+import type { Claim, RefundStep } from '#shared/refunds/lifecycle/statements.ts';
 import { type DueWork, openDueWork } from '../schedule/due-work.ts';
 import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
@@ -82,18 +82,15 @@ async function record(
   outcome: StepOutcome,
   span: OpenSpan,
 ): Promise<boolean> {
-  const { refund } = claim;
   // First, so that the payment is read again even if this process dies before the outcome is recorded.
-  if (outcome.isPaymentStale) await markStale(deps, refund);
+  if (outcome.isPaymentStale) {
+    await deps.db.$transaction(async (tx) => {
+      await markPaymentStale(tx, await lockPaymentOf(tx, claim.refund));
+    });
+  }
   const result = await recordOutcome(deps, claim, outcome);
   setOutcome(span, outcome, result);
   return result === 'resync' || result === 'due';
-}
-
-async function markStale({ db }: Dependencies, refund: Refund): Promise<void> {
-  await db.$transaction(async (tx) => {
-    await markPaymentStale(tx, await lockPaymentOf(tx, refund));
-  });
 }
 
 /** @returns what follows; null when the lease was lost and there is nothing to record. */
@@ -107,25 +104,15 @@ async function takeStep(deps: Dependencies, claim: Claim, span: OpenSpan): Promi
     if (!isUnusableCredentials(error)) throw error;
     return accountUnusable(context, error.message);
   }
-  return await callProcessor({ ...context, deps, processor }, claim.step);
+  const options = { timeoutMs: deps.settings.PROCESSOR_TIMEOUT_MS };
+  return await steps[claim.step]({ ...context, deps, processor, options });
 }
 
-function callProcessor(
-  context: StepContext,
-  step: Exclude<Claim['step'], 'cancel'>,
-): Promise<StepOutcome | null> {
-  switch (step) {
-    case 'verify':
-      return verifyPayment(context);
-    case 'send':
-      return sendRefund(context);
-    case 'look_up':
-      return lookUpRefund(context);
-    case 'settle':
-      return checkSettlement(context);
-    case 'cancel_at_processor':
-      return cancelAtProcessor(context);
-    case 'review':
-      return reviewRefund(context);
-  }
-}
+const steps: Record<Exclude<RefundStep, 'cancel'>, (context: StepContext) => Promise<StepOutcome | null>> = {
+  verify: verifyPayment,
+  send: sendRefund,
+  look_up: lookUpRefund,
+  settle: checkSettlement,
+  cancel_at_processor: cancelAtProcessor,
+  review: reviewRefund,
+};

@@ -180,8 +180,7 @@ function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
 export function paymentStored(context: OutcomeContext, { amount }: Pick<Payment, 'amount'>): StepOutcome {
   if (amount !== null) return { moves: [], dueInMs: 0, consecutiveFailures: 0 };
   // The amount could not be stored. The pause keeps the payment from being read in a loop.
-  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
-  return { moves: [], dueInMs: retryPause(context, consecutiveFailures), consecutiveFailures };
+  return { moves: [], ...failedAgain(context) };
 }
 
 /** What is stored of the processor's refund besides its id. */
@@ -212,6 +211,12 @@ export function retryPause(
 ): number {
   const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS: capMs } = settings;
   return retryDelayMs(consecutiveFailures, { baseMs, capMs }, random, retryAfterMs);
+}
+
+/** One more failure in a row, and the pause that follows it. */
+export function failedAgain(context: OutcomeContext, retryAfterMs: number | null = null) {
+  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
+  return { consecutiveFailures, dueInMs: retryPause(context, consecutiveFailures, retryAfterMs) };
 }
 
 /** The pause before settlement is checked again, in milliseconds. */

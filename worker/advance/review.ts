@@ -18,9 +18,8 @@ const retryAttempt = 6;
  * failed; every other discrepancy is flagged.
  */
 export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
-  const { deps, claim, processor, settings } = context;
+  const { deps, claim, processor, settings, options } = context;
   const { refund } = claim;
-  const options = { timeoutMs: settings.PROCESSOR_TIMEOUT_MS };
   const reference = referenceTo(refund);
   const answer =
     refund.externalRefundId === null

@@ -25,15 +25,15 @@ import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknow
 export interface StepContext extends OutcomeContext {
   deps: Dependencies;
   processor: Processor;
+  /** For its calls. */
+  options: { timeoutMs: number };
 }
 
 /** Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. */
 export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
-  const { deps, claim, processor, settings } = context;
+  const { deps, claim, processor, options } = context;
   const { refund } = claim;
-  const answer = await processor.getPayment(refund.transactionId, {
-    timeoutMs: settings.PROCESSOR_TIMEOUT_MS,
-  });
+  const answer = await processor.getPayment(refund.transactionId, options);
   switch (answer.kind) {
     case 'found':
       return paymentStored(context, await recordPayment(deps.db, refund, answer.value, claim.now));
@@ -54,13 +54,13 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
  * lease, does not send.
  */
 export async function sendRefund(context: StepContext): Promise<StepOutcome | null> {
-  const { claim, processor, settings } = context;
+  const { claim, processor, options } = context;
   const reference = referenceTo(claim.refund);
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
   const metadata = claim.work.sentMetadata as Record<string, string> | null;
   const result = await processor.createRefund(
     { ...reference, reason: claim.refund.reason, metadata, idempotencyKey },
-    { timeoutMs: settings.PROCESSOR_TIMEOUT_MS, since: claim.since },
+    { ...options, since: claim.since },
   );
   switch (result.kind) {
     case 'accepted':
@@ -86,11 +86,10 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
  * outcome, so all the earlier ones were certainly not applied.
  */
 async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepOutcome | null> {
-  const { deps, claim, processor, settings } = context;
+  const { deps, claim, processor, options } = context;
   if (claim.work.attemptNumber > 1 && processorKind(claim.refund.processor).capabilities.findsRefunds) {
     if (!(await renewLease(deps, claim))) return null;
-    const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
-    const answer = await processor.findRefund(referenceTo(claim.refund), { timeoutMs });
+    const answer = await processor.findRefund(referenceTo(claim.refund), options);
     if (answer.kind === 'found') return accepted(context, 'lookup.found', answer.value);
     if (answer.kind !== 'not-found') return unknown(context, answer.failure, false);
   }
@@ -100,9 +99,8 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
 
 /** Looks up an attempt of unknown outcome. An unknown outcome never becomes failed without a person. */
 export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
-  const { claim, processor, settings } = context;
-  const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
-  const answer = await processor.findRefund(referenceTo(claim.refund), { timeoutMs });
+  const { claim, processor, options } = context;
+  const answer = await processor.findRefund(referenceTo(claim.refund), options);
   switch (answer.kind) {
     case 'found':
       return accepted(context, 'lookup.found', answer.value);
@@ -121,10 +119,9 @@ export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
 
 /** Reads whether a refund that the processor has accepted is settled. */
 export async function checkSettlement(context: StepContext): Promise<StepOutcome> {
-  const { claim, processor, settings } = context;
+  const { claim, processor, options } = context;
   const { refund } = claim;
-  const timeoutMs = settings.PROCESSOR_TIMEOUT_MS;
-  const answer = await processor.getRefund(refund.externalRefundId ?? '', referenceTo(refund), { timeoutMs });
+  const answer = await processor.getRefund(refund.externalRefundId ?? '', referenceTo(refund), options);
   switch (answer.kind) {
     case 'found':
       return stateRead(context, answer.value);
@@ -144,11 +141,11 @@ export async function checkSettlement(context: StepContext): Promise<StepOutcome
  * refund is read, so that one that has settled meanwhile is not delayed by its cancellation.
  */
 export async function cancelAtProcessor(context: StepContext): Promise<StepOutcome> {
-  const { claim, processor, settings } = context;
+  const { claim, processor, options } = context;
   const { refund } = claim;
   const externalRefundId = refund.externalRefundId ?? '';
   // The lease has to last for both calls.
-  const timeoutMs = Math.ceil(settings.PROCESSOR_TIMEOUT_MS / 2);
+  const timeoutMs = Math.ceil(options.timeoutMs / 2);
   const answer = await processor.cancelRefund(externalRefundId, referenceTo(refund), { timeoutMs });
   if (answer.kind === 'cancelled') return settled({ ...answer.refund, state: 'cancelled' });
   const reading = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });

@@ -3,7 +3,7 @@ import type { CancelResult, ProcessorFailure } from '#shared/processors/contract
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
 import { lookupConclusiveAt } from '#shared/refunds/model/lookup-proof.ts';
-import { failed, isPastDeadline, type OutcomeContext, retryPause, settlementPause } from './outcomes.ts';
+import { failed, failedAgain, isPastDeadline, type OutcomeContext, settlementPause } from './outcomes.ts';
 
 // What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure
 // functions.
@@ -25,14 +25,13 @@ export function unavailable(
 ): StepOutcome {
   const ended = attempt === undefined ? {} : { attempt };
   if (isPastDeadline(context)) return { ...givenUp(failure), ...ended };
-  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
-  const isFlagged = isUnreadable(failure) && consecutiveFailures >= unreadableInRow;
+  const again = failedAgain(context, retryAfterMs);
+  const isFlagged = isUnreadable(failure) && again.consecutiveFailures >= unreadableInRow;
   return {
     moves: [{ to: 'processing', type: 'attempt.unavailable', detail: { ...failure } }],
     ...ended,
     ...(isFlagged ? { flag: { reason: 'answer_unreadable', facts: { message: failure.message } } } : {}),
-    dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
-    consecutiveFailures,
+    ...again,
     retrying: true,
     isKnown: true,
   };
@@ -40,12 +39,10 @@ export function unavailable(
 
 /** An attempt of unknown outcome: the lookup comes first. */
 export function unknown(context: OutcomeContext, failure: ProcessorFailure, replied: boolean): StepOutcome {
-  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   return {
     moves: [{ to: 'processing', type: 'attempt.unknown', detail: { ...failure } }],
     attempt: { outcome: 'unknown', keySpent: replied },
-    dueInMs: retryPause(context, consecutiveFailures),
-    consecutiveFailures,
+    ...failedAgain(context),
     ...stillUnknown(context, failure),
   };
 }
@@ -79,11 +76,9 @@ export function unanswered(
   failure: ProcessorFailure,
   retryAfterMs: number | null,
 ): StepOutcome {
-  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   return {
     moves: [{ to: 'processing', type, detail: { ...failure } }],
-    dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
-    consecutiveFailures,
+    ...failedAgain(context, retryAfterMs),
     ...stillUnknown(context, failure),
   };
 }
@@ -109,22 +104,12 @@ export function stepFailed(context: OutcomeContext): StepOutcome {
 /** A refund whose state at the processor could not be read, in any status. Only the flag, in time, adds a timeline entry. */
 export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): StepOutcome {
   const { status } = context.claim.refund;
-  const isEnded = status !== 'processing';
-  const consecutiveFailures = context.claim.work.consecutiveFailures + 1;
   const unread = stillUnknown(context, failure);
+  const { flag } = unread;
+  const type = status === 'processing' ? 'settlement.flagged' : 'review.flagged';
   return {
-    moves:
-      unread.flag === undefined
-        ? []
-        : [
-            {
-              to: status,
-              type: isEnded ? 'review.flagged' : 'settlement.flagged',
-              detail: { flag: unread.flag },
-            },
-          ],
-    dueInMs: retryPause(context, consecutiveFailures, retryAfterMs),
-    consecutiveFailures,
+    moves: flag === undefined ? [] : [{ to: status, type, detail: { flag } }],
+    ...failedAgain(context, retryAfterMs),
     ...unread,
   };
 }

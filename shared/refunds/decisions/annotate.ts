@@ -2,10 +2,15 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf } from '../../payments/payment.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
-import { type DatabaseTransaction, isUniqueViolation, type Refund } from '../../platform/database.ts';
+import {
+  type DatabaseTransaction,
+  isUniqueViolation,
+  type Prisma,
+  type Refund,
+} from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
-import { moveMetadata, noteOnRefund } from '../lifecycle/move.ts';
+import { noteOnRefund } from '../lifecycle/move.ts';
 import { lockWork } from '../lifecycle/work.ts';
 import { checkMetadata } from '../model/metadata.ts';
 
@@ -79,7 +84,7 @@ async function change(
   if (changes === '') return refund;
   // `message` is erased with the other words of a timeline; see prisma/migrations/20261124160000_timeline.
   const entry = { type: 'metadata.changed', actor, detail: { message: redact(changes) } } as const;
-  return await moveMetadata(tx, refund, merged, entry);
+  return await noteOnRefund(tx, refund, entry, { metadata: merged as Prisma.InputJsonObject });
 }
 
 /** Pure. Keys that only the prototype of an object should have stay keys, and are refused by `checkMetadata`. */

@@ -58,27 +58,17 @@ export async function moveRefund(
   return await move(tx, { id: refund.id, from, to, change, entry });
 }
 
-/** Adds an entry to a refund's timeline. The caller has locked the refund's work, or its row where there is no work. */
+/**
+ * Adds an entry to a refund's timeline, and changes columns besides the status. The caller has locked the refund's work, or its row where
+ * there is no work.
+ * @returns the refund as it is now.
+ */
 export async function noteOnRefund(
   tx: DatabaseTransaction,
   { id, status }: Pick<Refund, 'id' | 'status'>,
   entry: TimelineEntry,
-): Promise<void> {
-  await move(tx, { id, from: status, to: status, change: {}, entry });
-}
-
-/**
- * Replaces a refund's metadata in the caller's database transaction, which has locked the refund's work, or its row where there is
- * no work.
- * @returns the refund as it is now.
- */
-export async function moveMetadata(
-  tx: DatabaseTransaction,
-  { id, status }: Pick<Refund, 'id' | 'status'>,
-  metadata: Record<string, unknown>,
-  entry: TimelineEntry,
+  change: RefundChange = {},
 ): Promise<Refund> {
-  const change = { metadata: metadata as Prisma.InputJsonObject };
   const moved = await move(tx, { id, from: status, to: status, change, entry });
   if (moved === null) throw new Error('A locked refund has moved');
   return moved;
