@@ -65,35 +65,30 @@ const haveToBeRead = async (ids: readonly string[]) =>
     data: { fetchedAt: null },
   });
 
-/** How a test begins: which of the ids was used before. */
-const beginnings: [what: string, before: (ids: readonly [string, string]) => Promise<unknown>][] = [
-  ['that is not known', async () => {}],
-  ['that is known by its charge', ([charge]) => check(charge)],
-  ['that is known by its intent', ([, intent]) => check(intent)],
-];
-
-describe.each(beginnings)('of a payment %s', (_what, begin) => {
-  test.each([
-    ['its charge first', [0, 1]],
-    ['its intent first', [1, 0]],
-  ] as const)(
-    'one of two refunds of the whole by both ids at once is accepted, %s',
-    async (_first, order) => {
-      const ids = await payment();
-      await begin(ids);
-      holdDecisions([service.deps, other.deps], 2);
-      const asked = order.map((index) => refundRequest(service, ids[index], { amount: 10_000n }));
-      const outcomes = await Promise.all(
-        asked.map((each, index) => outcomeOf(index === 0 ? service : other, each)),
-      );
-      expect(outcomes.toSorted()).toEqual(['processing', 'refund_already_processed']);
-      expect(await storedOnce(ids)).toMatchObject({ amount: 10_000n, reserved: 10_000n });
-      const { id } = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId: { in: ids } } });
-      await advanceRefund(service.deps, id);
-      expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: id }]);
-    },
-  );
-});
+test.each<[what: string, first: 0 | 1, before: (ids: readonly [string, string]) => Promise<unknown>]>([
+  ['that is not known, its charge first', 0, async () => {}],
+  ['that is not known, its intent first', 1, async () => {}],
+  ['that is known by its charge', 1, ([charge]) => check(charge)],
+  ['that is known by its intent', 0, ([, intent]) => check(intent)],
+])(
+  'of two refunds of the whole of a payment by both ids at once one is accepted: %s',
+  async (_what, first, begin) => {
+    const ids = await payment();
+    await begin(ids);
+    holdDecisions([service.deps, other.deps], 2);
+    const asked = [first, 1 - first].map((index) =>
+      refundRequest(service, ids[index] ?? '', { amount: 10_000n }),
+    );
+    const outcomes = await Promise.all(
+      asked.map((each, index) => outcomeOf(index === 0 ? service : other, each)),
+    );
+    expect(outcomes.toSorted()).toEqual(['processing', 'refund_already_processed']);
+    expect(await storedOnce(ids)).toMatchObject({ amount: 10_000n, reserved: 10_000n });
+    const { id } = await service.deps.db.refund.findFirstOrThrow({ where: { transactionId: { in: ids } } });
+    await advanceRefund(service.deps, id);
+    expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: id }]);
+  },
+);
 
 describe('twenty refunds of 10.00 at once, by both ids in turns', () => {
   const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
@@ -107,12 +102,6 @@ describe('twenty refunds of 10.00 at once, by both ids in turns', () => {
     ]
   >([
     ['threshold', { approvalAbove: { api: 5_000 } }, null, 'pending'],
-    [
-      'limit per payment',
-      { maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } },
-      null,
-      'policy_denied',
-    ],
     ['limit of refunds', { velocity: { perTransaction: 5 }, enforce: { api: true } }, null, 'policy_denied'],
     ['limit per payment of an agent key', {}, { maxPerPayment: 5_000 }, 'policy_denied'],
     ['threshold of an agent key', {}, { approvalAbove: 5_000 }, 'pending'],
@@ -258,7 +247,7 @@ describe('what was stored as two payments before', () => {
   });
 
   test('is joined while its refunds are created, sent and cancelled by several processes', async () => {
-    for (let round = 0; round < 10; round += 1) {
+    for (let round = 0; round < 4; round += 1) {
       const ids = await payment();
       const made = [await createdId(ids[0], { amount: 1_000n })];
       await separate(ids);

@@ -16,7 +16,7 @@ const webhooks = useWebhooks(service);
 const newReceiver = useReceivers();
 
 // Fewer than an endpoint takes at once, so that all are born with a lease; and several batches.
-const [batch, batches] = [10, 5];
+const [batch, batches] = [10, 3];
 const refunds = batch * batches;
 
 /** What one connection has written: rows by table, with the updates that no index took part in, and the WAL of all. */

@@ -138,7 +138,7 @@ test('lists every matching refund on exactly one page, in both orders and direct
         expect([...before, ...idsOf(last?.refunds ?? [])]).toEqual(ids);
       },
     ),
-    { numRuns: 60 },
+    { numRuns: 30 },
   );
 });
 
@@ -150,7 +150,7 @@ test('counts and exports the same refunds as the pages show', async () => {
       expect(await countRefunds(db, ours, [filter, {}], cap)).toEqual([counted, expect.anything()]);
       expect(await exportedIds(filter)).toEqual(ids);
     }),
-    { numRuns: 40 },
+    { numRuns: 20 },
   );
 });
 
