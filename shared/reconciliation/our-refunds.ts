@@ -14,6 +14,7 @@ export async function findCandidates(
   account: Account,
   theirs: readonly ListedRefund[],
 ): Promise<RefundWithWork[]> {
+  const { organizationId, environment } = account;
   const voids = theirs.filter(({ id, transactionIds }) => transactionIds.includes(id)).map(({ id }) => id);
   const voided = await findPaymentIds(db, account, voids);
   // Each is a statement with an index of its own.
@@ -22,7 +23,7 @@ export async function findCandidates(
       { externalRefundId: { in: theirs.map(({ id }) => id) } },
       { id: { in: theirs.flatMap(({ refundId }) => refundId ?? []) } },
       {
-        ...ownerOf(account),
+        ...{ organizationId, environment },
         idempotencyKey: { in: theirs.flatMap(({ requestDigest }) => requestDigest ?? []) },
       },
       {
@@ -37,11 +38,11 @@ export async function findCandidates(
 /** The payments that are on record for the account under these ids, by these ids. */
 export async function findPaymentIds(
   db: Database,
-  account: Account,
+  { organizationId, environment, processor }: Account,
   transactionIds: readonly string[],
 ): Promise<Map<string, bigint>> {
   const names = await db.paymentName.findMany({
-    where: { ...scopeOf(account), name: { in: [...transactionIds] } },
+    where: { organizationId, environment, processor, name: { in: [...transactionIds] } },
   });
   return new Map(names.map(({ name, paymentId }) => [name, paymentId]));
 }
@@ -92,12 +93,4 @@ async function* batchesOf(db: Database, condition: Prisma.Sql, time: Prisma.Sql)
     if (last === undefined || found.length < batchSize) return;
     after = Prisma.sql`AND (${time}, id) > (${last.at}::timestamptz, ${last.id})`;
   }
-}
-
-function ownerOf({ organizationId, environment }: Account) {
-  return { organizationId, environment };
-}
-
-function scopeOf({ organizationId, environment, processor }: Account): Account {
-  return { organizationId, environment, processor };
 }

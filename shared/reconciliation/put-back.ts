@@ -82,6 +82,7 @@ async function insertRefund(
   theirs: ListedRefund,
 ): Promise<string | null> {
   const { db } = deps;
+  const { organizationId, environment, processor } = key;
   const id = theirs.refundId ?? '';
   const refunds = facts.refunds.filter((other) => other.id !== theirs.id);
   const [stored] = (await findPaymentIds(db, key, facts.transactionIds)).keys();
@@ -92,7 +93,7 @@ async function insertRefund(
     if (stored !== undefined) await lockPayment(tx, named);
     const refund = await create(tx, {
       ...{ id, amount: theirs.amount, currency: theirs.currency, idempotencyKey: theirs.requestDigest },
-      ...ownerAndPayment(named),
+      ...{ organizationId, environment, processor, transactionId: named.transactionId },
       // The processor does not keep what else was requested.
       ...{ reason: 'other', initiatedBy: 'api', metadata: null, status: 'processing', actor: run.actor },
       eventId: newId('evt'),
@@ -102,10 +103,6 @@ async function insertRefund(
     await moveRefund(tx, asSent(refund, theirs, run.actor));
     return refund.id;
   });
-}
-
-function ownerAndPayment({ organizationId, environment, processor, transactionId }: PaymentKey): PaymentKey {
-  return { organizationId, environment, processor, transactionId };
 }
 
 async function create(tx: DatabaseTransaction, item: CreationItem): Promise<Refund | null> {

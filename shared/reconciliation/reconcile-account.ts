@@ -53,11 +53,7 @@ export async function reconcileAccount(
 ): Promise<ReconciliationRun | null> {
   const run = await beginRun(deps, { id }, window, actor);
   if (run === null) return null;
-  const progress: Progress = {
-    comparedCount: 0,
-    matchedIds: new Set(),
-    remaining: new Map(),
-  };
+  const progress: Progress = { comparedCount: 0, matchedIds: new Set(), remaining: new Map() };
   try {
     // The caller may have loaded the account long ago; its credentials may have changed.
     const account = await deps.db.processorAccount.findUniqueOrThrow({
@@ -65,7 +61,7 @@ export async function reconcileAccount(
       omit: withoutCredentials,
     });
     const processor = await connect(deps, account);
-    await compareAll({ deps, account, processor, run, signal, putsBack }, window, progress);
+    await compareAll({ deps, account, processor, run, signal, putsBack, progress }, window);
   } catch (error) {
     if (error instanceof RunLostError) throw error;
     return await giveUp(deps, run, progress, error);
@@ -81,6 +77,8 @@ interface Progress {
   /** What is left of each payment that was read again, in minor units; null for one that the processor does not have. */
   remaining: Map<string, bigint | null>;
 }
+
+type Comparison = RunContext & { progress: Progress };
 
 async function connect(deps: Dependencies, account: AccountName): Promise<Processor> {
   const { displayName, capabilities } = processorKind(account.processor);
@@ -109,9 +107,9 @@ async function giveUp(
 }
 
 /** Listed refunds are compared page by page. That one of ours is missing is concluded from a complete list only. */
-async function compareAll(context: RunContext, window: RefundWindow, progress: Progress): Promise<void> {
-  const { deps, account, signal } = context;
-  for await (const page of listPages(context, window)) await comparePage(context, page, progress);
+async function compareAll(context: Comparison, window: RefundWindow): Promise<void> {
+  const { deps, account, signal, progress } = context;
+  for await (const page of listPages(context, window)) await comparePage(context, page);
   if (context.putsBack) await putBackApproved(context);
   for await (const batch of acceptedWithin(deps.db, account, window)) {
     for (const ours of batch) {
@@ -139,12 +137,8 @@ async function* listPages(
   }
 }
 
-async function comparePage(
-  context: RunContext,
-  page: readonly ListedRefund[],
-  progress: Progress,
-): Promise<void> {
-  const { deps, account } = context;
+async function comparePage(context: Comparison, page: readonly ListedRefund[]): Promise<void> {
+  const { deps, account, progress } = context;
   const candidates = await findCandidates(deps.db, account, page);
   const unmatched: ListedRefund[] = [];
   const lost: ListedRefund[] = [];
@@ -155,14 +149,14 @@ async function comparePage(
     const isLost = ours === null ? isOffRecord(theirs, recordedIds) : ours.status === 'pending';
     if (context.putsBack && isLost) lost.push(theirs);
     else if (ours === null) unmatched.push(theirs);
-    else await comparePair(context, theirs, ours, progress);
+    else await comparePair(context, theirs, ours);
   }
   const paymentOf = ({ transactionIds: [id = ''] }: ListedRefund) => id;
   for (const transactionId of new Set(lost.map(paymentOf))) {
     const listed = lost.filter((theirs) => paymentOf(theirs) === transactionId);
     await putBackRefunds(context, transactionId, listed);
   }
-  await recordUnmatched(context, unmatched.filter(isLive), recordedIds, progress);
+  await recordUnmatched(context, unmatched.filter(isLive), recordedIds);
 }
 
 /** Refunds that await approval here may have been approved and sent after the backup, too recently for the list. */
@@ -173,18 +167,14 @@ async function putBackApproved(context: RunContext): Promise<void> {
   }
 }
 
-async function comparePair(
-  context: RunContext,
-  theirs: ListedRefund,
-  ours: OurRefund,
-  progress: Progress,
-): Promise<void> {
-  if (ours.externalRefundId === null || ours.externalRefundId === theirs.id) progress.matchedIds.add(ours.id);
+async function comparePair(context: Comparison, theirs: ListedRefund, ours: OurRefund): Promise<void> {
+  const { matchedIds } = context.progress;
+  if (ours.externalRefundId === null || ours.externalRefundId === theirs.id) matchedIds.add(ours.id);
   if (compare(theirs, ours, await serviceTime(context.deps.db)) === null) return;
   const discrepancy = await confirm(context, ours.id, theirs.id);
   if (discrepancy === null) return;
   // Nothing is reserved for an extra refund, so it has to count as refunded outside.
-  if (discrepancy.kind === 'extra_refund') await readPaymentOnce(context, ours.transactionId, progress);
+  if (discrepancy.kind === 'extra_refund') await readPaymentOnce(context, ours.transactionId);
   await recordDiscrepancy(context, ours, discrepancy);
 }
 
@@ -217,10 +207,9 @@ async function confirm(
  * in a recovery, so is a void, which has no name.
  */
 async function recordUnmatched(
-  context: RunContext,
+  context: Comparison,
   refunds: readonly ListedRefund[],
   recordedIds: ReadonlySet<string>,
-  progress: Progress,
 ): Promise<void> {
   if (refunds.length === 0) return;
   const { deps, account } = context;
@@ -231,7 +220,7 @@ async function recordUnmatched(
     const kind = isOffRecord(refund, recordedIds) || isLostVoid ? 'not_on_record' : 'made_elsewhere';
     const transactionId = refund.transactionIds.find((id) => recorded.has(id));
     if (transactionId === undefined && kind === 'made_elsewhere') continue;
-    const left = transactionId === undefined ? null : await readPaymentOnce(context, transactionId, progress);
+    const left = transactionId === undefined ? null : await readPaymentOnce(context, transactionId);
     const facts = { ...processorFacts(refund), ...(left === null ? {} : { remaining: Number(left) }) };
     const about = { refundId: null, transactionId: transactionId ?? refund.transactionIds[0] ?? null, facts };
     await recordFinding(context, { kind, ...about }, left === null ? 'nothing' : 'payment_read');
@@ -239,14 +228,11 @@ async function recordUnmatched(
 }
 
 /** Reads a payment again, once per run. @returns the remaining amount; null when the processor does not have it. */
-async function readPaymentOnce(
-  context: RunContext,
-  transactionId: string,
-  { remaining }: Progress,
-): Promise<bigint | null> {
+async function readPaymentOnce(context: Comparison, transactionId: string): Promise<bigint | null> {
+  const { deps, account, processor } = context;
+  const { remaining } = context.progress;
   const known = remaining.get(transactionId);
   if (known !== undefined) return known;
-  const { deps, account, processor } = context;
   const readAt = await serviceTime(deps.db);
   const answer = await readWithRetries(context, (options) => processor.getPayment(transactionId, options));
   let left: bigint | null = null;

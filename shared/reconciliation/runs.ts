@@ -53,7 +53,8 @@ export async function beginRun(
     // The second process waits and then sees the run of the first. The check comes before a dead run is closed: as a
     // failed one it would only be repeated after a pause.
     await tx.$executeRaw`SELECT id FROM processor_account WHERE id = ${account.id} FOR NO KEY UPDATE`;
-    if (actor === scheduleActor && !(await isAccountDue(tx, account, now, settings))) return null;
+    if (actor === scheduleActor && (await findDueAccounts({ db: tx, clock, settings }, account)).length === 0)
+      return null;
     await tx.$executeRaw`
       UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process was killed.'
       WHERE account_id = ${account.id} AND finished_at IS NULL
@@ -106,37 +107,27 @@ function leaseMs({ PROCESSOR_TIMEOUT_MS }: Settings): number {
   return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
-/** The ids of the accounts that are due. */
-export async function findDueAccounts({ db, clock, settings }: Stored): Promise<Account[]> {
+/** The ids of the accounts that are due, of those that a condition selects. */
+export async function findDueAccounts(
+  { db, clock, settings }: Omit<Stored, 'db'> & { db: DatabaseTransaction },
+  where: Prisma.ProcessorAccountWhereInput = {},
+): Promise<Account[]> {
   const now = clock.now();
+  // The last scheduled run. One that began longer ago than the interval does not matter any more.
+  const recently = { gt: new Date(now.getTime() - settings.RECONCILIATION_INTERVAL_MS) };
+  const last = {
+    where: { actor: scheduleActor, startedAt: recently },
+    orderBy: { startedAt: 'desc' },
+    take: 1,
+  } as const;
   const accounts = await db.processorAccount.findMany({
-    select: { id: true, processor: true, reconciliations: lastScheduled(now, settings) },
+    where,
+    select: { id: true, processor: true, reconciliations: last },
   });
   return accounts
     .filter(({ processor }) => processorKind(processor).capabilities.listsRefunds)
     .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
     .map(({ id }) => ({ id }));
-}
-
-async function isAccountDue(
-  tx: DatabaseTransaction,
-  { id: accountId }: Account,
-  now: Date,
-  settings: Settings,
-): Promise<boolean> {
-  const { where, orderBy } = lastScheduled(now, settings);
-  const last = await tx.reconciliationRun.findFirst({ where: { ...where, accountId }, orderBy });
-  return isDue(last, now, settings);
-}
-
-/** The last scheduled run. One that began longer ago than the interval does not matter any more. */
-function lastScheduled(now: Date, { RECONCILIATION_INTERVAL_MS }: Settings) {
-  const recently = { gt: new Date(now.getTime() - RECONCILIATION_INTERVAL_MS) };
-  return {
-    where: { actor: scheduleActor, startedAt: recently },
-    orderBy: { startedAt: 'desc' },
-    take: 1,
-  } satisfies Prisma.ProcessorAccount$reconciliationsArgs;
 }
 
 /** True when an account is due by its last scheduled run: after the interval, sooner when it failed, at once when it died. */

@@ -1,8 +1,11 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { LockedError, takeLock } from '../support/processes/process-lock.ts';
 import { StartError } from './program.ts';
 
 /** The content of `dev.json`, by which people and tools find the running service. */
@@ -58,19 +61,43 @@ export function readEncryptionKey(dataDir: string): string {
 }
 
 /**
- * Locks a data directory for this process.
+ * Locks a data directory for this process: who listens on its socket has it, and tells its process id there.
  * @returns releases the lock.
  * @throws StartError when a running process holds the lock.
  */
-export function claimDataDir(dataDir: string): () => void {
+export async function claimDataDir(dataDir: string): Promise<() => void> {
+  // The path of a socket must be short.
+  const name = createHash('sha256').update(dataDir).digest('hex').slice(0, 16);
+  const path =
+    process.platform === 'win32'
+      ? `\\\\.\\pipe\\refund-dev-${name}`
+      : join(tmpdir(), `refund-dev-${name}.sock`);
+  const server = createServer((asking) => asking.end(String(process.pid)));
+  const listen = () => {
+    server.listen(path);
+    return once(server, 'listening');
+  };
   try {
-    return takeLock(join(dataDir, 'dev.lock'));
-  } catch (error) {
-    if (!(error instanceof LockedError)) throw error;
-    throw new StartError(
-      error.holder === null
-        ? `Another npm run dev has just started in ${dataDir}.`
-        : `npm run dev already runs in ${dataDir} (process ${error.holder}). Stop it, or set DATA_DIR and PORT to run a second one.`,
-    );
+    await listen();
+  } catch {
+    const holder = await holderOf(path);
+    if (holder !== null) {
+      throw new StartError(
+        `npm run dev already runs in ${dataDir} (process ${holder}). Stop it, or set DATA_DIR and PORT to run a second one.`,
+      );
+    }
+    // Of a process that was killed.
+    rmSync(path, { force: true });
+    await listen();
+  }
+  server.unref();
+  return () => void server.close();
+}
+
+async function holderOf(path: string): Promise<string | null> {
+  try {
+    return await text(connect(path));
+  } catch {
+    return null;
   }
 }

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { MigrationError } from '#prisma/migrate.ts';
 import { prepareDatabase } from '#prisma/prepare-database.ts';
+import type { Exit } from '../support/processes/child-process.ts';
 import { keepRunning } from '../support/processes/keep-running.ts';
 import { createDatabase } from '../support/stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../support/stores/embedded-postgres.ts';
@@ -53,9 +54,10 @@ async function stop(): Promise<void> {}
 async function startOwn({ dataDir, preferredPort, say }: DevDatabaseOptions): Promise<DevDatabase> {
   const port = await pickPort(preferredPort);
   const start = () => startPostgres({ dataDir: join(dataDir, 'postgres'), port, durable: true });
-  const onExit = (log: string) => say(`PostgreSQL ended. Restarting. ${log.split('\n').at(-1) ?? ''}`);
+  const onExit = () =>
+    say(`PostgreSQL ended. Restarting. ${postgres.current().output().trim().split('\n').at(-1)}`);
   const onFailure = (error: Error) => say(error.message);
-  const postgres = await keepRunning<string, RunningPostgres>({ start, onExit, onFailure });
+  const postgres = await keepRunning<Exit, RunningPostgres>({ start, onExit, onFailure });
   const stop = () => postgres.stop((server) => server.stop());
   try {
     const ownerUrl = await createDatabase(postgres.current().url, 'refunds', { ifMissing: true });

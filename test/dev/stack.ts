@@ -55,7 +55,7 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
   const dataDir = resolve(settings.DATA_DIR);
   // For its owner alone. A folder that exists may hold more than this, so it stays as it is; each file in it is private as well.
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  teardown.push(claimDataDir(dataDir));
+  teardown.push(await claimDataDir(dataDir));
   const apiPort = settings.PORT === 0 ? await freePort() : settings.PORT;
   await requireFree(apiPort, settings.HOST);
 

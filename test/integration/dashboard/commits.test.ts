@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { useDelayedCommits } from '../../support/faults/use-delayed-commits.ts';
+import { useDelayedCommits } from '../../support/faults/commit-delaying-proxy.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';

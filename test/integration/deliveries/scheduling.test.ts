@@ -76,13 +76,15 @@ describe('the events of one refund', () => {
 });
 
 describe('an endpoint that hangs', () => {
-  test('has at most 25 attempts under way, and each that ends lets the next one start', async () => {
+  test('has at most 25 attempts under way, each that ends lets the next one start, and no other endpoint waits', async () => {
     const answers: (() => void)[] = [];
     const { receiver } = await register((response) => answers.push(() => responses.accept(response)));
+    const { receiver: other } = await register(responses.accept);
     await recordRefunds(service, 45);
     await stage.create();
     const working = stage.work();
     await waitFor('the attempts to start', () => receiver.received.length === 25);
+    await waitFor('all of the other endpoint', () => other.received.length === 45);
     await stage.sweep();
     expect(stage.leased).toEqual([]);
     for (const answer of answers.splice(0, 3)) answer();

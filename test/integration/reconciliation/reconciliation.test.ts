@@ -133,31 +133,6 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
     await reconcile(service, processor);
     expect((await workWhatIsDue(service, theirRefund)).status).toBe('failed');
   });
-
-  test('finds a late failure on the last of many pages, and reports each refund made elsewhere once', async () => {
-    const oldest = await completedRefund(service, processor);
-    const transactionId = await newPayment(service, { processor, amount: 100_000 });
-    await leftToRefund(service, transactionId);
-    const count = processor === 'stripe' ? 210 : 110;
-    for (let made = 0; made < count; made += 10) {
-      const some = Array.from({ length: 10 }, () =>
-        refundDirectly(service, { processor, transactionId, amount: 100 }),
-      );
-      await Promise.all(some);
-    }
-    await letFail(service, oldest);
-    const { run, findings } = await reconcile(service, processor);
-    expect(run.comparedCount).toBeGreaterThan(count);
-    expect(findings.filter(({ refundId }) => refundId === oldest.id)).toMatchObject([
-      { kind: 'reversed_there' },
-    ]);
-    const reported = findings.filter((finding) => finding.transactionId === transactionId);
-    expect(new Set(reported.map(({ externalRefundId }) => externalRefundId)).size).toBe(count);
-    expect(reported).toHaveLength(count);
-    expect(await leftToRefund(service, transactionId)).toBe(100_000 - count * 100);
-    await workWhatIsDue(service, oldest);
-    await expectInvariants(service);
-  });
 });
 
 test('matches a voided payment with the refund of unknown outcome', async () => {

@@ -8,18 +8,23 @@ import {
   accountOf,
   findingsAbout,
   leftToRefund,
+  letFail,
   reconcile,
 } from '../../support/processors/reconciliation.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import type { RefundRecord } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const day = 86_400_000;
 
 describe('a run', () => {
-  const service = useService({ workers: 0, settings: { RETRY_BASE_MS: 20, RETRY_CAP_MS: 50 } });
+  const service = useService({
+    workers: 0,
+    settings: { RETRY_BASE_MS: 20, RETRY_CAP_MS: 50, PROCESSOR_TIMEOUT_MS: 30_000 },
+  });
   beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
   afterEach(async () => {
     await service.sandbox.clearFaults();
@@ -36,53 +41,6 @@ describe('a run', () => {
     await service.sandbox.fault({ processor, operation: 'refund.list', kind: 'delay', delayMs: 0 });
     await service.sandbox.fault({ processor, operation: 'refund.list', kind, times });
   }
-
-  /** Enough for a list of more than one page. */
-  async function fillList(processor: ProcessorName): Promise<void> {
-    const transactionId = await newPayment(service, { processor, amount: 100_000 });
-    for (let made = 0; made < 110; made += 10) {
-      await Promise.all(
-        Array.from({ length: 10 }, () => refundDirectly(service, { processor, transactionId, amount: 100 })),
-      );
-    }
-  }
-
-  describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
-    test('says why it cannot read the whole list, and concludes nothing from what is missing', async () => {
-      const missing = await completedRefund(service, processor);
-      await service.deps.db.refund.update({
-        where: { id: missing.id },
-        data: { externalRefundId: processor === 'stripe' ? 're_missing' : 'credit_missing' },
-      });
-      await fillList(processor);
-      await failInTheMiddle(processor, 'error-503', null);
-      const { run, findings } = await reconcile(service, processor);
-      expect(run).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
-      expect(run.failure).toMatch(/did not answer 5 attempts\. Last answer: /);
-      expect(findings.filter(({ kind }) => kind === 'missing_there')).toEqual([]);
-
-      await service.sandbox.clearFaults();
-      const kinds = (await findingsAbout(service, processor, { refundId: missing.id })).map(
-        ({ kind }) => kind,
-      );
-      expect(kinds).toContain('missing_there');
-    });
-
-    test.each(['malformed', 'rate-limit'])('continues after %s in the middle', async (kind) => {
-      await failInTheMiddle(processor, kind, 1);
-      const { run } = await reconcile(service, processor);
-      expect(run.failure).toBeNull();
-      expect(run.comparedCount).toBeGreaterThan(110);
-    });
-
-    test('does not wait for an account that is throttled for long', async () => {
-      const account = await accountOf(service, processor);
-      const throttledUntil = new Date(Date.now() + 3_600_000);
-      await service.deps.db.processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
-      const { run } = await reconcile(service, processor);
-      expect(run.failure).toMatch(/asks for a pause of 3\d\d\d seconds/);
-    });
-  });
 
   test('is the only one of its account, however many are started', async () => {
     await service.sandbox.settings({ latencyMs: 100 });
@@ -182,6 +140,73 @@ describe('a run', () => {
     await service.deps.db.processorAccount.update({ where: { id }, data: { misconfiguredAt: new Date() } });
     expect((await reconcile(service, 'stripe')).run.failure).toBeNull();
     expect((await accountOf(service, 'stripe')).misconfiguredAt).toBeNull();
+  });
+
+  describe.each(['stripe', 'braintree'] as const)('at %s', (processor) => {
+    /** Enough for a list of more than one page. */
+    const count = 110;
+    let oldest: RefundRecord;
+    let transactionId: string;
+    beforeAll(async () => {
+      oldest = await completedRefund(service, processor);
+      transactionId = await newPayment(service, { processor, amount: 100_000 });
+      for (let made = 0; made < count; made += 10) {
+        await Promise.all(
+          Array.from({ length: 10 }, () =>
+            refundDirectly(service, { processor, transactionId, amount: 100 }),
+          ),
+        );
+      }
+    });
+
+    test('says why it cannot read the whole list, and concludes nothing from what is missing', async () => {
+      const missing = await completedRefund(service, processor);
+      await service.deps.db.refund.update({
+        where: { id: missing.id },
+        data: { externalRefundId: processor === 'stripe' ? 're_missing' : 'credit_missing' },
+      });
+      await failInTheMiddle(processor, 'error-503', null);
+      const { run, findings } = await reconcile(service, processor);
+      expect(run).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
+      expect(run.failure).toMatch(/did not answer 5 attempts\. Last answer: /);
+      expect(findings.filter(({ kind }) => kind === 'missing_there')).toEqual([]);
+
+      await service.sandbox.clearFaults();
+      const kinds = (await findingsAbout(service, processor, { refundId: missing.id })).map(
+        ({ kind }) => kind,
+      );
+      expect(kinds).toContain('missing_there');
+    });
+
+    test.each(['malformed', 'rate-limit'])('continues after %s in the middle', async (kind) => {
+      await failInTheMiddle(processor, kind, 1);
+      const { run } = await reconcile(service, processor);
+      expect(run.failure).toBeNull();
+      expect(run.comparedCount).toBeGreaterThan(110);
+    });
+
+    test('does not wait for an account that is throttled for long', async () => {
+      const account = await accountOf(service, processor);
+      const throttledUntil = new Date(Date.now() + 3_600_000);
+      await service.deps.db.processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
+      const { run } = await reconcile(service, processor);
+      expect(run.failure).toMatch(/asks for a pause of 3\d\d\d seconds/);
+    });
+
+    test('finds a late failure on the last page of the list, and reports each refund made elsewhere once', async () => {
+      // From now on the payment is on record, and its refunds are reported.
+      await leftToRefund(service, transactionId);
+      await letFail(service, oldest);
+      const { run, findings } = await reconcile(service, processor);
+      expect(run.comparedCount).toBeGreaterThan(count);
+      expect(findings.filter(({ refundId }) => refundId === oldest.id)).toMatchObject([
+        { kind: 'reversed_there' },
+      ]);
+      const reported = findings.filter((finding) => finding.transactionId === transactionId);
+      expect(new Set(reported.map(({ externalRefundId }) => externalRefundId)).size).toBe(count);
+      expect(reported).toHaveLength(count);
+      expect(await leftToRefund(service, transactionId)).toBe(100_000 - count * 100);
+    });
   });
 });
 

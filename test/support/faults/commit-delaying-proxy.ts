@@ -1,4 +1,8 @@
 import net from 'node:net';
+import { madeBeforeTests } from '../made-before-tests.ts';
+import { startService, type TestService } from '../service.ts';
+import { postgresQueues } from '../stores/backends.ts';
+import { useDatabase } from '../stores/database.ts';
 
 /** How long a cut-off request is under way: long enough for its sender to give up and clean up. */
 const delayMs = 700;
@@ -82,7 +86,6 @@ export class CommitDelayingProxy {
     }
     this.#clients.add(client);
     const database = net.connect(Number(target.port), target.hostname);
-    const statements = new StatementReader();
     let movesRefund = false;
     let isCut = false;
     for (const socket of [client, database]) socket.on('error', () => undefined);
@@ -96,12 +99,10 @@ export class CommitDelayingProxy {
     });
     client.on('data', (request) => {
       const armed = this.#armed;
-      for (const text of statements.read(request)) {
-        if (text === 'BEGIN') movesRefund = false;
-        if (text.includes('move_refunds(')) movesRefund = true;
-        const isMove = movesRefund && text === 'COMMIT';
-        isCut ||= armed?.what === 'commit' ? isMove : armed !== null && text.includes(`${armed.what}(`);
-      }
+      if (request.includes('BEGIN')) movesRefund = false;
+      if (request.includes('move_refunds(')) movesRefund = true;
+      const isCommit = movesRefund && request.includes('COMMIT');
+      isCut = armed !== null && (armed.what === 'commit' ? isCommit : request.includes(`${armed.what}(`));
       if (!isCut) {
         database.write(request);
         return;
@@ -118,29 +119,25 @@ export class CommitDelayingProxy {
   }
 }
 
-/** Parses the statements, also prepared ones, in a client's messages. */
-class StatementReader {
-  readonly #prepared = new Map<string, string>();
-  #rest = Buffer.alloc(0);
-  #isStarted = false;
-
-  /** The texts of the statements that these bytes execute. */
-  read(bytes: Buffer): string[] {
-    this.#rest = Buffer.concat([this.#rest, bytes]);
-    const executed: string[] = [];
-    for (;;) {
-      // The first message alone has no type.
-      const typeLength = this.#isStarted ? 1 : 0;
-      if (this.#rest.length < typeLength + 4) return executed;
-      const length = typeLength + this.#rest.readUInt32BE(typeLength);
-      if (this.#rest.length < length) return executed;
-      const type = this.#isStarted ? this.#rest.toString('latin1', 0, 1) : '';
-      const [first = '', second = ''] = this.#rest.toString('latin1', typeLength + 4, length).split('\0', 2);
-      this.#rest = this.#rest.subarray(length);
-      this.#isStarted = true;
-      if (type === 'Q') executed.push(first);
-      if (type === 'P') this.#prepared.set(first, second);
-      if (type === 'B') executed.push(this.#prepared.get(second) ?? '');
-    }
-  }
+/** Gives a test file a service without workers whose connections to PostgreSQL a proxy can cut during a commit. */
+export function useDelayedCommits(): {
+  service: TestService;
+  proxy: CommitDelayingProxy;
+  /** The database without the proxy. */
+  databaseUrl: () => string;
+} {
+  const databaseUrl = useDatabase();
+  const proxy = madeBeforeTests(
+    'The proxy in front of PostgreSQL',
+    () => CommitDelayingProxy.open(databaseUrl()),
+    (opened) => opened.close(),
+  );
+  // Each request has the text of its statement.
+  const settings = { DATABASE_PREPARED_STATEMENTS: false };
+  const service = madeBeforeTests(
+    'The service',
+    () => startService({ databaseUrl: proxy.url, backend: postgresQueues, workers: 0, settings }),
+    (started) => started.close(),
+  );
+  return { service, proxy, databaseUrl };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import type { ParsedJson } from '../parsed-json.ts';
 import type { StartedProcess } from '../processes/child-process.ts';
-import { compiledIn, type Preload } from '../processes/compiled-service.ts';
+import { compiledIn } from '../processes/compiled-service.ts';
 import { freePort } from '../processes/free-port.ts';
 import { startService, type TestService } from '../service.ts';
 import type { QueueBackend } from '../stores/backends.ts';
@@ -17,9 +17,9 @@ import { type Program, ServiceProcess } from './service-process.ts';
 export interface Deployment {
   /** Its database, sandbox and organization. It has no worker and listens on no port. */
   service: TestService;
-  /** @param preload what goes wrong inside of the process. */
-  startWorker(settings?: Record<string, string>, preload?: Preload): Promise<ServiceProcess>;
-  startApi(settings?: Record<string, string>, preload?: Preload): Promise<ApiProcess>;
+  /** @param fault what goes wrong inside of the process: a file of test/support/faults/preload. */
+  startWorker(settings?: Record<string, string>, fault?: string): Promise<ServiceProcess>;
+  startApi(settings?: Record<string, string>, fault?: string): Promise<ApiProcess>;
   close(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export async function deploy({
     kind: 'api' | 'worker',
     isReady: Program['isReady'],
     env: Record<string, string>,
-    preload: Preload | undefined,
+    fault: string | undefined,
   ) => {
     const name = `${kind}-${started.filter((each) => each.name.startsWith(kind)).length + 1}`;
     const process = new ServiceProcess({
@@ -84,7 +84,7 @@ export async function deploy({
       entry: compiled.entry(`${kind}/main.js`),
       env: { ...environmentOf(service), ...env },
       isReady,
-      ...(preload === undefined ? {} : { preload: compiled.preload(preload) }),
+      ...(fault === undefined ? {} : { preload: `test/support/faults/preload/${fault}.js` }),
       ...(logFolder === undefined ? {} : { outputFile: join(logFolder, `${name}.log`) }),
     });
     started.push(process);
@@ -92,16 +92,16 @@ export async function deploy({
   };
   return {
     service,
-    async startWorker(env = {}, preload) {
-      const worker = start('worker', (process) => process.waitForOutput(/"working"/), env, preload);
+    async startWorker(env = {}, fault) {
+      const worker = start('worker', (process) => process.waitForOutput(/"working"/), env, fault);
       await worker.ready();
       return worker;
     },
-    async startApi(env = {}, preload) {
+    async startApi(env = {}, fault) {
       const port = String(await freePort());
       const url = `http://127.0.0.1:${port}`;
       const isReady = (process: StartedProcess) => process.waitForUrl(`${url}/healthz`);
-      const process = start('api', isReady, { PORT: port, ...env }, preload);
+      const process = start('api', isReady, { PORT: port, ...env }, fault);
       await process.ready();
       const authorization = `Bearer ${service.organization.keys.test.plaintext}`;
       return {

@@ -41,11 +41,15 @@ export class OwnRedis implements Breakable {
   }
 
   freeze(): void {
-    this.#running?.process.kill('SIGSTOP');
+    this.#signal('SIGSTOP');
   }
 
   thaw(): void {
-    this.#running?.process.kill('SIGCONT');
+    this.#signal('SIGCONT');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    if (this.#running !== null) signalIfAlive(this.#running.pid, signal);
   }
 
   async flush(): Promise<void> {

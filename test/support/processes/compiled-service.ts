@@ -7,16 +7,7 @@ import { promisify } from 'node:util';
 export interface CompiledService {
   /** A compiled file as `startProcess` takes it. @param file such as `api/main.js`. */
   entry(file: string): string;
-  /** The same of what is loaded into a process before the service. */
-  preload(name: Preload): string;
 }
-
-/** What breaks a process from inside: files of test/support/faults/preload. */
-const preloads = ['false-system-time', 'busy-event-loop'] as const;
-
-export type Preload = (typeof preloads)[number];
-
-const preloadSources = join(import.meta.dirname, '..', 'faults', 'preload');
 
 const root = resolve(import.meta.dirname, '..', '..', '..');
 
@@ -43,11 +34,6 @@ async function compileInto(folder: string): Promise<void> {
     await runNode('--import', 'tsx', join('test', 'dev', 'write-client-types.ts'));
   // `npm run check` checks the types. Without those of packages, compiling takes a third of the time.
   await runNode('--import', 'tsx', 'build.ts', folder, '--noCheck', '--noResolve');
-  await runNode(
-    join(root, 'node_modules', 'typescript', 'bin', 'tsc'),
-    ...['--ignoreConfig', '--module', 'nodenext', '--target', 'es2023', '--types', 'node', '--skipLibCheck'],
-    ...['--outDir', preloadsIn(folder), ...preloads.map((name) => join(preloadSources, `${name}.ts`))],
-  );
 }
 
 async function runNode(...args: string[]): Promise<void> {
@@ -60,10 +46,5 @@ export function removeCompiled(folder: string): void {
 
 /** @param folder where `compileService` left it. */
 export function compiledIn(folder: string): CompiledService {
-  return {
-    entry: (file) => relative(root, join(folder, file)),
-    preload: (name) => relative(root, join(preloadsIn(folder), `${name}.js`)),
-  };
+  return { entry: (file) => relative(root, join(folder, file)) };
 }
-
-const preloadsIn = (folder: string) => join(folder, 'preload');

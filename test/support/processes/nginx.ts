@@ -1,14 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { waitFor } from '../wait-for.ts';
+import { type StartedProcess, startProgram } from './child-process.ts';
 import { isFree } from './free-port.ts';
-import { startReaper } from './reaper.ts';
-
-export interface RunningNginx {
-  stop(): Promise<void>;
-}
 
 /** True when `nginx` is on PATH. */
 export function isNginxPresent(): boolean {
@@ -21,30 +17,21 @@ export function isNginxPresent(): boolean {
  * @param port of 127.0.0.1, on which it listens.
  * @throws Error with its errors when it does not start.
  */
-export async function startNginx(sites: string, port: number): Promise<RunningNginx> {
+export async function startNginx(sites: string, port: number): Promise<StartedProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'refund-nginx-'));
   const config = join(folder, 'nginx.conf');
   writeFileSync(config, mainConfig(folder, sites));
-  const child = spawn('nginx', ['-c', config, '-e', 'stderr'], { stdio: ['ignore', 'ignore', 'pipe'] });
-  const reaper = startReaper(child.pid ?? -1, 'INT', folder);
-  let errors = '';
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    errors += chunk;
+  const nginx = startProgram('nginx', 'nginx', ['-c', config, '-e', 'stderr'], {
+    reaperSignal: 'INT',
+    folder,
   });
   let hasEnded = false;
-  const ended = new Promise<void>((resolve) => child.once('close', () => resolve())).then(() => {
+  void nginx.exited.then(() => {
     hasEnded = true;
-    reaper.dismiss();
-    rmSync(folder, { recursive: true, force: true });
   });
   await waitFor('nginx to listen', async () => hasEnded || !(await isFree(port)));
-  if (hasEnded) throw new Error(`nginx did not start: ${errors}`);
-  return {
-    async stop() {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
+  if (hasEnded) throw new Error(`nginx did not start: ${nginx.output()}`);
+  return nginx;
 }
 
 /** Its files are in the folder, so that any user can run it. */

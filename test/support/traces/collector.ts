@@ -1,41 +1,29 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach } from 'vitest';
-import { z } from 'zod';
 
-const attributes = z
-  .array(z.object({ key: z.string(), value: z.record(z.string(), z.unknown()) }))
-  .transform((list) => Object.fromEntries(list.map(({ key, value }) => [key, Object.values(value)[0]])));
+interface Attributed {
+  attributes: { key: string; value: Record<string, unknown> }[];
+}
+
+interface ExportedSpan {
+  traceId: string;
+  spanId: string;
+  parentSpanId?: string;
+  name: string;
+  links?: { traceId: string; spanId: string }[];
+}
 
 /** OTLP as JSON, as far as tests read it. */
-const exportSchema = z.object({
-  resourceSpans: z.array(
-    z.object({
-      resource: z.object({ attributes }),
-      scopeSpans: z.array(
-        z.object({
-          spans: z.array(
-            z.object({
-              traceId: z.string(),
-              spanId: z.string(),
-              parentSpanId: z.string().optional(),
-              name: z.string(),
-              attributes,
-              links: z.array(z.object({ traceId: z.string(), spanId: z.string() })).default([]),
-            }),
-          ),
-        }),
-      ),
-    }),
-  ),
-});
-
-type ExportedSpan = z.output<
-  typeof exportSchema
->['resourceSpans'][number]['scopeSpans'][number]['spans'][number];
+interface Export {
+  resourceSpans: { resource: Attributed; scopeSpans: { spans: (ExportedSpan & Attributed)[] }[] }[];
+}
 
 /** A span, with the name of the process that exported it. */
-export type CollectedSpan = ExportedSpan & { service: unknown };
+export interface CollectedSpan extends ExportedSpan {
+  service: unknown;
+  attributes: Record<string, unknown>;
+}
 
 /** Receives traces by OTLP over HTTP, as an OpenTelemetry collector does. */
 export interface Collector {
@@ -69,13 +57,19 @@ export async function startCollector(): Promise<Collector> {
 }
 
 function spansOf(body: string): CollectedSpan[] {
-  return exportSchema
-    .parse(JSON.parse(body))
-    .resourceSpans.flatMap(({ resource, scopeSpans }) =>
-      scopeSpans.flatMap(({ spans }) =>
-        spans.map((span) => ({ ...span, service: resource.attributes['service.name'] })),
-      ),
-    );
+  return (JSON.parse(body) as Export).resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) =>
+      spans.map((span) => ({
+        ...span,
+        attributes: valuesOf(span),
+        service: valuesOf(resource)['service.name'],
+      })),
+    ),
+  );
+}
+
+function valuesOf({ attributes }: Attributed): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
 }
 
 /** Gives a test file collectors that are closed after the test that started them. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Environment } from '#shared/platform/environment.ts';
+import type { ParsedJson } from '../../support/parsed-json.ts';
 import type { PlannedCreation } from './orders.ts';
 
 /** How long a client waits for an answer; longer than any wait that it asks for. */
@@ -139,26 +140,18 @@ async function send(
   try {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
     const response = await fetch(url, { method, headers, ...content, signal: patience });
-    return { answer: toAnswer(response.status, await response.json()), wasRefused: false };
+    const { data, error } = (await response.json()) as ParsedJson;
+    const answer = {
+      httpStatus: response.status,
+      errorCode: error?.code ?? null,
+      refundId: data?.id ?? null,
+      refundStatus: data?.status ?? null,
+    };
+    return { answer, wasRefused: false };
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } };
     return { answer: nothing, wasRefused: cause?.code === 'ECONNREFUSED' };
   }
-}
-
-interface ApiBody {
-  data?: { id: string; status: string };
-  error?: { code: string };
-}
-
-function toAnswer(httpStatus: number, body: unknown): Answer {
-  const { data, error } = body as ApiBody;
-  return {
-    httpStatus,
-    errorCode: error?.code ?? null,
-    refundId: data?.id ?? null,
-    refundStatus: data?.status ?? null,
-  };
 }
 
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,22 +1,20 @@
 import { loadSettings, type ServiceSettings } from '#shared/platform/config.ts';
-import { leaseMs as leaseMsOf } from '#shared/refunds/model/lookup-proof.ts';
+import { leaseMs } from '#shared/refunds/model/lookup-proof.ts';
 
 // The times of the service, shortened so that what takes a minute in production takes seconds here. Their order is that
 // of production: a processor applies a late request before a lookup counts as proof that it never will.
 
 const processorTimeoutMs = 2_000;
 
-/** How long a claimed refund belongs to its worker. */
-export const leaseMs = leaseMsOf({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs });
-
 /** How long after the end of an attempt a lookup that finds nothing is proof. */
-export const settleDelayMs = 10_000;
+const settleDelayMs = 10_000;
 
 /** The longest that the sandbox takes to apply a request after it has cut off its caller. */
 export const latestApplyMs = 4_500;
 
 /** The longest that a worker is frozen: its attempt must not yet count as one that never happened. */
-export const longestWorkerFreezeMs = leaseMs + settleDelayMs - 3_000;
+export const longestWorkerFreezeMs =
+  leaseMs({ PROCESSOR_TIMEOUT_MS: processorTimeoutMs }) + settleDelayMs - 3_000;
 
 const { DATABASE_URL: _url, ENCRYPTION_KEY: _key, REDIS_URL: _redis, ...production } = loadSettings({});
 

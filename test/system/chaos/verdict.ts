@@ -1,12 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '#shared/platform/database.ts';
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import { readLedger } from '../../support/refunds/ledger.ts';
 import { ledgerViolations, orphanViolations, type Violation } from '../../support/refunds/ledger-rules.ts';
 import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import type { ClientLog } from './client.ts';
 import { clientViolations } from './client-rules.ts';
-import { waitingViolations } from './waiting-rules.ts';
 
 /** The result of a run. */
 export interface Verdict {
@@ -20,8 +19,6 @@ export interface Verdict {
   stuck: readonly RefundRecord[];
 }
 
-const pollIntervalMs = 200;
-
 /**
  * Waits until every refund has ended and every client has its answer.
  * @param clients resolves when the last client has its answer.
@@ -32,16 +29,14 @@ export async function untilQuiet(
   clients: Promise<void>,
   patienceMs: number,
 ): Promise<RefundRecord[]> {
-  const deadline = performance.now() + patienceMs;
   let areAnswered = false;
   void clients.then(() => {
     areAnswered = true;
   });
-  while (performance.now() < deadline) {
-    const open = await db.refund.count({ where: { status: 'processing' } });
-    if (open === 0 && areAnswered) break;
-    await sleep(pollIntervalMs);
-  }
+  const isQuiet = async () =>
+    areAnswered && (await db.refund.count({ where: { status: 'processing' } })) === 0;
+  // What is still open then is the result.
+  await waitFor('quiet', isQuiet, { timeoutMs: patienceMs, intervalMs: 200 }).catch(() => undefined);
   return await recordsOf(db, { status: 'processing' });
 }
 
@@ -55,7 +50,6 @@ export async function findViolations(
   return [
     ...ledgerViolations(ledger),
     ...orphanViolations(ledger, true),
-    ...waitingViolations(ledger.events),
     ...clientViolations(logs, ledger.refunds),
   ];
 }

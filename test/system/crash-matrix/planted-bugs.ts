@@ -16,7 +16,9 @@ export interface PlantedBug {
 export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a claim that ignores leases and unknown outcomes',
-    tampering: { sql: { claim_refunds: withoutLease, next_refund_step: ignoringUnknown } },
+    tampering: {
+      sql: { claim_refunds: withoutLease, next_refund_step: replaced('w.unknown_since IS NOT NULL OR', '') },
+    },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
     symptom: /more than one movement|sends again|has the attempts/,
   },
@@ -29,10 +31,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a reservation that is not released',
     tampering: {
-      sql: {
-        move_refunds: (text) =>
-          text.replace('SET reserved = p.reserved - ended.amount', 'SET reserved = p.reserved'),
-      },
+      sql: { move_refunds: replaced('p.reserved - ended.amount', 'p.reserved') },
     },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
     symptom: /reserved of .* its live refunds are 0/,
@@ -52,6 +51,49 @@ export const plantedBugs: readonly PlantedBug[] = [
       flow === 'refund' && processor === 'braintree' && answer === 'timeout and applied late',
     symptom: /more than one movement/,
   },
+  {
+    name: 'an attempt that is not on record before its call',
+    tampering: { sql: { lease_refunds: replaced("WHEN step = 'send' THEN moment\n        WHEN", 'WHEN') } },
+    shows: ({ flow, processor, answer, point }) =>
+      flow === 'refund' &&
+      processor === 'braintree' &&
+      answer === 'ok' &&
+      /(during|after) create/.test(point),
+    symptom: /more than one movement|sends again/,
+  },
+  {
+    name: 'an attempt that is repeated without a lookup',
+    tampering: { sql: { next_refund_step: replaced('w.unknown_since IS NOT NULL OR', '') } },
+    shows: ({ flow, processor, answer }) =>
+      flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
+    symptom: /more than one movement/,
+  },
+  {
+    name: 'a reservation that is released while the outcome is unknown',
+    tampering: {
+      sql: {
+        move_refunds: replaced(
+          "target IN ('failed'",
+          "entries->-1->>'type' = 'attempt.unknown' OR target IN ('failed'",
+        ),
+      },
+    },
+    shows: ({ flow, answer }) => flow === 'refund' && /timeout|reset/.test(answer),
+    symptom: /reserved of/,
+  },
+  {
+    name: 'a status that changes without its event',
+    tampering: {
+      sql: {
+        move_refunds: replaced(
+          ') AS shown ON true',
+          ") AS shown ON true WHERE entry.type <> 'refund.completed'",
+        ),
+      },
+    },
+    shows: ({ flow }) => flow === 'refund',
+    symptom: /timeline/,
+  },
 ];
 
 function withoutLease(text: string): string {
@@ -60,8 +102,9 @@ function withoutLease(text: string): string {
     .replace(' SKIP LOCKED', '');
 }
 
-function ignoringUnknown(text: string): string {
-  return text.replace('w.unknown_since IS NOT NULL OR', '');
+/** Changes the text of an SQL function. */
+function replaced(part: string, by: string): (text: string) => string {
+  return (text) => text.replace(part, by);
 }
 
 function rejectingUnknown(processor: Processor): Processor {

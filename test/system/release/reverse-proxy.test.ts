@@ -5,8 +5,9 @@ import { openLog } from '#shared/platform/log.ts';
 import '../../support/processes/run-servers.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
 import { rawRequest } from '../../support/http/raw-http.ts';
+import type { StartedProcess } from '../../support/processes/child-process.ts';
 import { freePort } from '../../support/processes/free-port.ts';
-import { type RunningNginx, startNginx } from '../../support/processes/nginx.ts';
+import { startNginx } from '../../support/processes/nginx.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -19,7 +20,7 @@ describe.runIf(inject('nginx'))('an API behind the nginx of docs/operations', ()
   const logged: { msg: string; req?: { remoteAddress: string } }[] = [];
   const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });
   const exposed = useExposedService({ TRUSTED_PROXIES: ['127.0.0.1'] }, { log });
-  let nginx: RunningNginx;
+  let nginx: StartedProcess;
   let port: number;
   /** Requests of which the API has read the header. */
   let requests = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useDelayedCommits } from '#test/support/faults/use-delayed-commits.ts';
+import { useDelayedCommits } from '#test/support/faults/commit-delaying-proxy.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { askForRefund } from '#test/support/refunds/new-refund.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '#test/sandbox/processors.ts';
-import { create } from '#test/support/faults/refunds.ts';
+import { allComplete, create } from '#test/support/faults/refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
@@ -11,7 +11,8 @@ import { waitFor } from '#test/support/wait-for.ts';
 
 // What happens after every crash and every answer of a processor is shown by the model test and the crash matrix.
 describe.each(testedBackends)('the life of a refund, queues on $name', (backend) => {
-  const service = useService({ backend });
+  // Many read their payments at the same time here; none of them is to go on without having read it.
+  const service = useService({ backend, workers: 2, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
 
   beforeEach(() => service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 }));
   afterEach(async () => {
@@ -54,6 +55,36 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
       expect(await timelineOf(service, id)).toContain('attempt.accepted');
       expect((await rowOf(service, id)).status === 'cancelled').toBe(status === 200);
     });
+
+    test('accepts ten of thirty creations of a tenth of a payment at once, and ten move', async () => {
+      const transactionId = await payment();
+      const answers = await Promise.all(Array.from({ length: 30 }, () => create(service, transactionId)));
+      const statuses = answers.map(({ status }) => status);
+      expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+      expect(new Set(statuses)).toEqual(new Set([200, 409]));
+      await allComplete(service);
+      expect(await service.sandbox.refunds({ transactionId })).toHaveLength(10);
+    });
+  });
+
+  test('the database refuses to reserve more than was paid', async () => {
+    const transactionId = await newPayment(service);
+    await create(service, transactionId);
+    const reserveTooMuch = service.deps.db.$executeRaw`
+      UPDATE payment SET reserved = amount + 1 WHERE id IN (SELECT payment_id FROM payment_name WHERE name = ${transactionId})`;
+    await expect(reserveTooMuch).rejects.toThrow(/payment_not_over_refunded/);
+  });
+
+  test('concurrent cancellations cancel once', async () => {
+    const transactionId = await newPayment(service, { paymentMethod: 'customer_balance' });
+    await service.sandbox.settings({ autoSettleMs: null });
+    const { body } = await create(service, transactionId);
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => service.call('POST', `/v1/refunds/${body.data.id}/cancel`)),
+    );
+    expect(answers.map(({ status }) => status)).toContain(200);
+    const cancelled = { refundId: body.data.id, type: 'refund.cancelled' };
+    expect(await service.deps.db.refundEvent.count({ where: cancelled })).toBe(1);
   });
 
   test('waits for a change when a client asks for a refund with Prefer: wait', async () => {

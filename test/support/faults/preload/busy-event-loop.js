@@ -3,12 +3,12 @@
 const forMs = Number(process.env.BUSY_FOR_MS ?? 0);
 const pieceMs = Number(process.env.BUSY_PIECE_MS ?? 0);
 
-function spin(ms: number): void {
+function spin(ms) {
   const until = performance.now() + ms;
   while (performance.now() < until);
 }
 
-function keepBusy(until: number): void {
+function keepBusy(until) {
   if (performance.now() >= until) return;
   spin(pieceMs);
   setImmediate(keepBusy, until);

@@ -2,6 +2,7 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
@@ -70,3 +71,41 @@ test.each(['cancellation', 'resync'] as const)(
     expect(steps).toEqual(['send', request === 'resync' ? 'settle' : 'cancel_at_processor']);
   },
 );
+
+test('a refund is never sent while an attempt is unknown, a cancellation is requested, or the processor has the refund', async () => {
+  const either = <T>(one: T) => [null, one];
+  const situations = refundStatuses.flatMap((status) =>
+    either('re_1').flatMap((external_refund_id) =>
+      either('2026-11-20T10:00:00Z').flatMap((unknown_since) =>
+        either('2026-11-20T10:00:00Z').flatMap((cancel_requested_at) =>
+          either('2026-11-20T10:00:00Z').flatMap((resync_requested_at) =>
+            [true, false].map((is_verified) => ({
+              status,
+              external_refund_id,
+              unknown_since,
+              cancel_requested_at,
+              resync_requested_at,
+              is_verified,
+            })),
+          ),
+        ),
+      ),
+    ),
+  );
+  expect(situations).toHaveLength(160);
+  // The model test shows which step it is.
+  const steps = await service.deps.db.$queryRaw<{ step: string }[]>`
+    SELECT next_refund_step(jsonb_populate_record(NULL::refund, value), jsonb_populate_record(NULL::refund_work, value),
+      (value->>'is_verified')::boolean) AS step
+    FROM jsonb_array_elements(${JSON.stringify(situations)}::jsonb) WITH ORDINALITY ORDER BY ordinality`;
+  expect(situations.filter((_, index) => steps[index]?.step === 'send')).toEqual([
+    {
+      status: 'processing',
+      external_refund_id: null,
+      unknown_since: null,
+      cancel_requested_at: null,
+      resync_requested_at: null,
+      is_verified: true,
+    },
+  ]);
+});
