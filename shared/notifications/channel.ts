@@ -43,7 +43,8 @@ export async function setChannel(
   await db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const id = (await findChannel(tx, change))?.id ?? newId('chn');
-    const columns = { ...sealUrl(secrets, id, url), host, updatedAt: now };
+    const { bytes: encryptedUrl, keyId: encryptionKeyId } = secrets.seal(url, channelContext(id));
+    const columns = { encryptedUrl, encryptionKeyId, host, updatedAt: now };
     const create = { id, organizationId, environment, ...columns };
     await tx.notificationChannel.upsert({ where: { id }, create, update: columns });
     await audit(tx, change, 'notification_channel.set', { id, host }, now);
@@ -115,33 +116,10 @@ export function openChannelUrl(
   secrets: SecretBox,
   { id, encryptedUrl: bytes, encryptionKeyId: keyId }: SealedUrl,
 ): string {
-  return secrets.open({ keyId, bytes }, contextOf(id));
+  return secrets.open({ keyId, bytes }, channelContext(id));
 }
 
-function sealUrl(secrets: SecretBox, id: string, url: string): Omit<SealedUrl, 'id'> {
-  const { bytes, keyId } = secrets.seal(url, contextOf(id));
-  return { encryptedUrl: bytes, encryptionKeyId: keyId };
-}
-
-function contextOf(id: string): string {
+/** What the URL of a channel is encrypted for. */
+export function channelContext(id: string): string {
   return `notification-channel/${id}`;
-}
-
-/**
- * Encrypts the URL of every channel with the current encryption key.
- * @returns how many there are.
- * @throws SecretUnreadableError when the key of a URL is missing.
- */
-export async function reencryptChannels({
-  db,
-  secrets,
-}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
-  const channels = await db.notificationChannel.findMany();
-  for (const channel of channels) {
-    const { id, encryptedUrl } = channel;
-    const data = sealUrl(secrets, id, openChannelUrl(secrets, channel));
-    // One that was replaced meanwhile is encrypted with the current key already.
-    await db.notificationChannel.updateMany({ where: { id, encryptedUrl }, data });
-  }
-  return channels.length;
 }

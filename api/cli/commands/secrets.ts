@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { reencryptChannels } from '#shared/notifications/channel.ts';
-import { reencryptClientSecrets } from '#shared/people/company-sign-in/provider.ts';
-import { reencryptSecondFactors } from '#shared/people/sign-in/second-factor.ts';
-import { reencryptAccountCredentials } from '#shared/processors/accounts/reencrypt-accounts.ts';
+import { channelContext } from '#shared/notifications/channel.ts';
+import { clientSecretContext } from '#shared/people/company-sign-in/provider.ts';
+import { secretContext } from '#shared/people/sign-in/second-factor.ts';
+import { reencrypt, type SealedTable } from '#shared/platform/reencrypt.ts';
+import { type AccountKey, credentialContext } from '#shared/processors/accounts/connections.ts';
 import { reencryptEndpointSecrets } from '#shared/webhooks/reencrypt-endpoints.ts';
 import { examples } from '../console/options.ts';
 import { explain } from '../console/output.ts';
@@ -23,16 +24,34 @@ export function addSecretsCommands(program: Command): void {
     )
     .addHelpText('after', reencryptHelp)
     .addHelpText('after', examples('secrets reencrypt'))
-    .action(withSession(reencrypt));
+    .action(withSession(reencryptAll));
 }
 
-async function reencrypt(session: Session): Promise<void> {
-  const accounts = await reencryptAccountCredentials(session);
-  const endpoints = await reencryptEndpointSecrets(session);
-  const secondFactors = await reencryptSecondFactors(session);
-  const providers = await reencryptClientSecrets(session);
-  const channels = await reencryptChannels(session);
-  explain(
-    `Encrypted with ENCRYPTION_KEY: processor accounts: ${accounts}, webhook endpoints: ${endpoints}, second factors: ${secondFactors}, company sign-ins: ${providers}, notification channels: ${channels}.`,
-  );
+const accounts: SealedTable = {
+  ...{ table: 'processor_account', id: 'id', secret: 'encrypted_credentials' },
+  contextOf: ({ organization_id, ...row }) =>
+    credentialContext({ organizationId: organization_id, ...row } as AccountKey),
+};
+const secondFactors: SealedTable = {
+  ...{ table: 'second_factor', id: 'user_id', secret: 'encrypted_secret' },
+  contextOf: ({ user_id = '' }) => secretContext(user_id),
+};
+const providers: SealedTable = {
+  ...{ table: 'identity_provider', id: 'organization_id', secret: 'encrypted_client_secret' },
+  contextOf: ({ organization_id = '' }) => clientSecretContext(organization_id),
+};
+const channels: SealedTable = {
+  ...{ table: 'notification_channel', id: 'id', secret: 'encrypted_url' },
+  contextOf: ({ id = '' }) => channelContext(id),
+};
+
+async function reencryptAll(session: Session): Promise<void> {
+  const counts = [
+    `processor accounts: ${await reencrypt(session, accounts)}`,
+    `webhook endpoints: ${await reencryptEndpointSecrets(session)}`,
+    `second factors: ${await reencrypt(session, secondFactors)}`,
+    `company sign-ins: ${await reencrypt(session, providers)}`,
+    `notification channels: ${await reencrypt(session, channels)}`,
+  ];
+  explain(`Encrypted with ENCRYPTION_KEY: ${counts.join(', ')}.`);
 }

@@ -41,10 +41,11 @@ export async function setProvider(
 ): Promise<void> {
   const checked = checkSettings(settings, deps.settings.NODE_ENV === 'production');
   const { issuer, clientId, roleClaim } = checked;
+  const sealed = deps.secrets.seal(checked.clientSecret, clientSecretContext(organizationId));
   const now = deps.clock.now();
   const columns = {
     ...{ issuer, clientId, roleClaim, roles: checked.roles, updatedAt: now },
-    ...sealClientSecret(deps.secrets, organizationId, checked.clientSecret),
+    ...{ encryptedClientSecret: sealed.bytes, encryptionKeyId: sealed.keyId },
     ...{ disabledAt: null, isEnforced: false, ownerSignedInAt: null },
   };
   await deps.db.$transaction(async (tx) => {
@@ -130,38 +131,12 @@ export function roleOf(
 /** @throws SecretUnreadableError for an unknown encryption key. */
 export function openClientSecret(secrets: SecretBox, provider: IdentityProvider): string {
   const { organizationId, encryptedClientSecret: bytes, encryptionKeyId: keyId } = provider;
-  return secrets.open({ keyId, bytes }, contextOf(organizationId));
+  return secrets.open({ keyId, bytes }, clientSecretContext(organizationId));
 }
 
-function sealClientSecret(secrets: SecretBox, organizationId: string, clientSecret: string) {
-  const { bytes, keyId } = secrets.seal(clientSecret, contextOf(organizationId));
-  return { encryptedClientSecret: bytes, encryptionKeyId: keyId };
-}
-
-function contextOf(organizationId: string): string {
+/** What a client secret is encrypted for. */
+export function clientSecretContext(organizationId: string): string {
   return `identity-provider/${organizationId}`;
-}
-
-/**
- * Encrypts the client secret of every provider with the current encryption key.
- * @returns how many there are.
- * @throws SecretUnreadableError when the key of a secret is missing.
- */
-export async function reencryptClientSecrets({
-  db,
-  secrets,
-}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
-  const ids = await db.identityProvider.findMany({ select: { organizationId: true } });
-  for (const { organizationId } of ids) {
-    await db.$transaction(async (tx) => {
-      await lockOrganization(tx, organizationId);
-      const where = { organizationId };
-      const provider = await tx.identityProvider.findUniqueOrThrow({ where });
-      const data = sealClientSecret(secrets, organizationId, openClientSecret(secrets, provider));
-      await tx.identityProvider.update({ where, data });
-    });
-  }
-  return ids.length;
 }
 
 async function audit(

@@ -144,25 +144,3 @@ export async function resetSecondFactor(
     await auditEverywhere(tx, { userId, ...act }, clock.now());
   });
 }
-
-/**
- * Encrypts the secrets of all second factors with the current encryption key.
- * @returns how many there are.
- * @throws SecretUnreadableError when the key of a secret is missing.
- */
-export async function reencryptSecondFactors({
-  db,
-  secrets,
-}: Pick<Dependencies, 'db' | 'secrets'>): Promise<number> {
-  const factors = await db.secondFactor.findMany();
-  for (const { userId, enabledAt, encryptedSecret: bytes, encryptionKeyId: keyId } of factors) {
-    const context = secretContext(userId);
-    const sealed = secrets.seal(secrets.open({ keyId, bytes }, context), context);
-    await db.secondFactor.updateMany({
-      // One that was replaced meanwhile is encrypted with the current key already.
-      where: { userId, enabledAt },
-      data: { encryptedSecret: sealed.bytes, encryptionKeyId: sealed.keyId },
-    });
-  }
-  return factors.length;
-}

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { findChannel, openChannelUrl, setChannel } from '#shared/notifications/channel.ts';
+import { findProvider, openClientSecret, setProvider } from '#shared/people/company-sign-in/provider.ts';
+import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { SecretBox } from '#shared/platform/secrets.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { newPerson } from '../../support/people.ts';
 import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';
 import { useService } from '../../support/use-service.ts';
 import { newEndpoint, refusalOf } from '../../support/webhooks/api-endpoints.ts';
@@ -112,6 +115,22 @@ test('after a change of the encryption key everything is encrypted with the new 
   const owner = { organizationId: service.organization.id, environment: 'test' } as const;
   const url = 'https://hooks.example.com/services/1';
   await setChannel(service.deps, { ...owner, actor: 'test', url });
+  const provider = {
+    issuer: 'https://id.example.com',
+    clientId: 'refunds',
+    roleClaim: 'groups',
+    roles: { all: 'viewer' },
+  };
+  await setProvider(service.deps, {
+    ...owner,
+    actor: 'test',
+    settings: { ...provider, clientSecret: secret },
+  });
+  const { userId } = await newPerson(service.deps, owner.organizationId, 'viewer');
+  const { db, clock, secrets } = service.deps;
+  const { bytes: encryptedSecret, keyId: encryptionKeyId } = secrets.seal(secret, secretContext(userId));
+  const factor = { userId, encryptedSecret, encryptionKeyId, lastStep: 0, recoveryHashes: [] };
+  await db.secondFactor.create({ data: { ...factor, enabledAt: clock.now() } });
   const settings = cliSettings(service);
   const previous = settings.ENCRYPTION_KEY;
   const newKey = randomBytes(32).toString('base64');
@@ -119,16 +138,19 @@ test('after a change of the encryption key everything is encrypted with the new 
   const done = await adminCli(changed)(['secrets', 'reencrypt']);
   expect(done.code, done.stderr).toBe(0);
   expect(done.stderr).toMatch(
-    /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+, second factors: 0\b.*, notification channels: 1\.\n$/,
+    /^Encrypted with ENCRYPTION_KEY: processor accounts: 4, webhook endpoints: \d+, second factors: 1, company sign-ins: 1, notification channels: 1\.\n$/,
   );
   const refused = await adminCli(settings)(['secrets', 'reencrypt']);
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('ENCRYPTION_PREVIOUS_KEYS')]);
   // The old one can be removed.
   const alone = new SecretBox([newKey]);
-  const { db, clock } = service.deps;
   expect(openEndpointSecrets(alone, await rowOf(id), clock.now())).toEqual([next, secret]);
   const channel = await findChannel(db, owner);
   expect(channel === null ? null : openChannelUrl(alone, channel)).toBe(url);
+  const stored = await findProvider(db, owner.organizationId);
+  expect(stored === null ? null : openClientSecret(alone, stored)).toBe(secret);
+  const { encryptedSecret: bytes, encryptionKeyId: keyId } = await db.secondFactor.findFirstOrThrow();
+  expect(alone.open({ keyId, bytes }, secretContext(userId))).toBe(secret);
   for (const account of await db.processorAccount.findMany()) {
     const { encryptionKeyId: keyId, encryptedCredentials: bytes } = account;
     expect(JSON.parse(alone.open({ keyId, bytes }, credentialContext(account)))).toHaveProperty('apiBase');

@@ -1,8 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import decodeQr from 'qr/decode.js';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { reencryptSecondFactors, secretContext } from '#shared/people/sign-in/second-factor.ts';
-import { SecretBox } from '#shared/platform/secrets.ts';
+import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { HeldTime } from '#test/support/clocks.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
@@ -128,21 +126,6 @@ describe('setting up a second factor', () => {
       await service.deps.db.secondFactor.findUniqueOrThrow({ where: { userId } });
     expect(service.deps.secrets.open({ bytes, keyId }, secretContext(userId))).toBe(app.secret);
     expect(() => service.deps.secrets.open({ bytes, keyId }, secretContext(other.userId))).toThrow();
-  });
-
-  test('keeps working after its secret was encrypted with another key', async () => {
-    const { app, userId } = await protectedMember();
-    const newKey = randomBytes(32).toString('base64');
-    const { db } = service.deps;
-    const keys = new SecretBox([newKey, service.settings.ENCRYPTION_KEY]);
-    expect(await reencryptSecondFactors({ db, secrets: keys })).toBeGreaterThan(0);
-    const { encryptedSecret: bytes, encryptionKeyId: keyId } = await db.secondFactor.findUniqueOrThrow({
-      where: { userId },
-    });
-    const opened = new SecretBox([newKey]).open({ bytes, keyId }, secretContext(userId));
-    expect(opened).toBe(app.secret);
-    const back = new SecretBox([service.settings.ENCRYPTION_KEY, newKey]);
-    await reencryptSecondFactors({ db, secrets: back });
   });
 
   test('is refused with a secret that was shown to someone else, or too long ago', async () => {
