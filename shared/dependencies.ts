@@ -9,7 +9,7 @@ import type { ServiceSettings } from './platform/config.ts';
 import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
 import type { Logger } from './platform/log.ts';
 import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
-import { RefundQueues } from './platform/queues.ts';
+import { openQueues, type RefundQueues } from './platform/queues.ts';
 import { SecretBox } from './platform/secrets.ts';
 import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import { openReplayLimiter } from './policies/replay.ts';
@@ -79,7 +79,7 @@ export function openDependencies(
     refundReads: openRefundReads(reads),
     statements: openRefundStatements(db, { settings, metrics, positionMarks }),
     positionMarks,
-    queues: new RefundQueues(settings, processorNames, log, (queue, result) =>
+    queues: openQueues(settings, processorNames, log, (queue, result) =>
       metrics.wakeUps.inc({ queue, result }),
     ),
     secrets,

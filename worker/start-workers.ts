@@ -13,15 +13,7 @@ import type { DueWork } from './schedule/due-work.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
-import {
-  expireBatches,
-  expireInvitations,
-  expireNotifications,
-  expireProcessorEvents,
-  expireReconciliations,
-  expireSessions,
-  expireWebhooks,
-} from './schedule/retention.ts';
+import { retention } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
 
 const hourMs = 60 * 60 * 1000;
@@ -106,15 +98,6 @@ function scheduledTasks(
     })),
     { name: 'sweep deliveries', intervalMs: SWEEP_INTERVAL_MS, run: () => sender.sweep() },
   ];
-  const retention = {
-    expireBatches,
-    expireProcessorEvents,
-    expireInvitations,
-    expireNotifications,
-    expireSessions,
-    expireReconciliations,
-    expireWebhooks,
-  };
   const reconciliation: Task = {
     name: 'reconcileDueAccounts',
     intervalMs: Math.min(longestReconciliationCheckMs, RECONCILIATION_INTERVAL_MS / 10),

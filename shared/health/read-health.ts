@@ -3,7 +3,7 @@ import type { Database } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { processorNames } from '../processors/registry.ts';
 import { type Workers, workerAliveMs } from './heartbeat.ts';
-import { type AccountInTrouble, type AccountInTroubleRow, accountInTroubleFrom } from './trouble.ts';
+import type { AccountInTrouble } from './trouble.ts';
 
 /** The accounts of all organizations at a processor in one environment. */
 export interface ProcessorPlace {
@@ -34,40 +34,34 @@ export interface ServiceHealth {
   undeliveredSince: Date | null;
 }
 
-/** As `service_health` returns it. */
-type HealthRow = Pick<ServiceHealth, 'flagged' | 'pending' | 'misconfigured'> & {
-  now: string;
-  workers: { alive: number; seenAt: string | null; heldSince: string | null };
-  work: (ProcessorPlace & { due: number; later: number; dueSince: string | null })[];
-  accounts: AccountInTroubleRow[];
-  undeliveredSince: string | null;
-};
-
 /** Refunds per processor and state that are counted. */
 const mostCounted = 10_000;
 
 /** Reads the state of the service in one statement. @param most where counting ends, per processor and state. */
 export async function readHealth(db: Database, most = mostCounted): Promise<ServiceHealth> {
-  const [row] = await db.$queryRaw<{ health: HealthRow }[]>`
-    SELECT service_health(${[...processorNames]}, ${workerAliveMs}::int, ${most}::int) AS health`;
+  const [row] = await db.$queryRaw<{ health: string }[]>`
+    SELECT service_health(${[...processorNames]}, ${workerAliveMs}::int, ${most}::int)::text AS health`;
   if (row === undefined) throw new Error('service_health() returned no row');
-  const { now, workers, work, accounts, undeliveredSince, ...counts } = row.health;
-  return {
-    ...counts,
-    now: new Date(now),
-    workers: {
-      alive: workers.alive,
-      seenAt: timeFrom(workers.seenAt),
-      heldSince: timeFrom(workers.heldSince),
-    },
-    work: work.map((each) => ({ ...each, dueSince: timeFrom(each.dueSince) })),
-    accountsInTrouble: accounts.map(accountInTroubleFrom),
-    undeliveredSince: timeFrom(undeliveredSince),
-  };
+  const { accounts, ...health } = JSON.parse(row.health, (_key, value) =>
+    isTime(value) ? new Date(value) : value,
+  );
+  return { ...health, accountsInTrouble: accounts.map(accountFrom) };
 }
 
-function timeFrom(text: string | null): Date | null {
-  return text === null ? null : new Date(text);
+/** From the names of `accounts_in_trouble`. */
+function accountFrom(row: Record<string, unknown>): object {
+  const {
+    organization_id: organizationId,
+    next_attempt_at: nextAttemptAt,
+    accepts_others: acceptsOthers,
+    ...same
+  } = row;
+  return { organizationId, nextAttemptAt, acceptsOthers, ...same };
+}
+
+/** Nothing else in the state of the service begins like a date. */
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && /^\d{4}-\d\d-\d\dT/.test(value);
 }
 
 /** Reads the state of the service; readings within two seconds, and those of concurrent callers, are shared. */

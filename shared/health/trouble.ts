@@ -16,18 +16,6 @@ export interface AccountInTrouble extends RefundOwner {
   acceptsOthers: boolean;
 }
 
-/** As `accounts_in_trouble` returns them; times are ISO 8601 in JSON. */
-export interface AccountInTroubleRow {
-  organization_id: string;
-  environment: RefundOwner['environment'];
-  processor: string;
-  since: string | Date;
-  refunds: number;
-  unknown: number;
-  next_attempt_at: string | Date | null;
-  accepts_others: boolean;
-}
-
 /** The first failure is often the last: an account counts as unanswered once it has lasted for this long. */
 const leastMs = 15_000;
 
@@ -37,19 +25,10 @@ export const mostCounted = 1_000;
 /** The accounts of an owner that leave refunds without an answer, in the order of the processors' names. */
 export async function findAccountsInTrouble(db: Database, owner: RefundOwner): Promise<AccountInTrouble[]> {
   const { organizationId, environment } = owner;
-  const rows = await db.$queryRaw<AccountInTroubleRow[]>`
-    SELECT * FROM accounts_in_trouble(${organizationId}, ${environment}::environment, ${mostCounted}, ${mostCounted})`;
-  return rows.map(accountInTroubleFrom);
-}
-
-export function accountInTroubleFrom(row: AccountInTroubleRow): AccountInTrouble {
-  const { environment, processor, since, refunds, unknown } = row;
-  return {
-    ...{ organizationId: row.organization_id, environment, processor, refunds, unknown },
-    since: new Date(since),
-    nextAttemptAt: row.next_attempt_at === null ? null : new Date(row.next_attempt_at),
-    acceptsOthers: row.accepts_others,
-  };
+  return await db.$queryRaw<AccountInTrouble[]>`
+    SELECT organization_id AS "organizationId", environment::text, processor, since, refunds, unknown,
+      next_attempt_at AS "nextAttemptAt", accepts_others AS "acceptsOthers"
+    FROM accounts_in_trouble(${organizationId}, ${environment}::environment, ${mostCounted}, ${mostCounted})`;
 }
 
 /** True when the processor answers nothing for the account, and that has lasted for a while. */

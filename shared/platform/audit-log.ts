@@ -108,14 +108,16 @@ function rowOf(entry: AuditEntry, now: Date): Prisma.AuditLogCreateManyInput {
 /**
  * Writes down in each organization of a person what concerns all of them: a session and a password open every one, and the
  * queues are those of all. For who belongs to none there is no log to write to.
+ * @param entry.actor the person unless given, as is `target`.
  */
 export async function auditEverywhere(
   tx: DatabaseTransaction,
-  { userId, ...entry }: Omit<AuditEntry, 'organizationId'> & { userId: string },
+  { userId, ...entry }: Pick<AuditEntry, 'action'> & Partial<AuditEntry> & { userId: string },
   now: Date,
 ): Promise<void> {
   const memberships = await tx.membership.findMany({ where: { userId }, select: { organizationId: true } });
-  const entries = memberships.map(({ organizationId }) => ({ organizationId, ...entry }));
+  const act = { actor: `user:${userId}`, target: userId, ...entry };
+  const entries = memberships.map(({ organizationId }) => ({ ...act, organizationId }));
   await writeAudits(tx, entries, now);
 }
 

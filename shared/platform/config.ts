@@ -45,30 +45,17 @@ const trustedProxies = z
   .nullable()
   .default(null);
 
-const endpoint = z
-  .url({
-    protocol: /^https?$/,
-    error: 'must be the address of a collector, such as http://otel-collector:4318',
-  })
+const address = (protocol: RegExp, what: string) =>
+  z.url({ protocol, error: `must be the address of ${what}` });
+
+const collector = address(/^https?$/, 'a collector, such as http://otel-collector:4318')
   .nullable()
   .default(null);
 
-const smtpUrl = z
-  .url({
-    protocol: /^smtps?$/,
-    error: 'must be the address of a mail server, such as smtp://mail.example.com:587',
-  })
-  .nullable()
-  .default(null);
-
-const publicUrl = z
-  .url({
-    protocol: /^https?$/,
-    error: 'must be the address of the service for people, such as https://refunds.example.com',
-  })
-  .transform((url) => url.replace(/\/+$/, ''))
-  .nullable()
-  .default(null);
+const publicUrl = address(
+  /^https?$/,
+  'the service for people, such as https://refunds.example.com',
+).transform((url) => url.replace(/\/+$/, ''));
 
 /** Every setting with its default; `.env.example` explains each of them. */
 const settingsSchema = z.object({
@@ -96,8 +83,8 @@ const settingsSchema = z.object({
     .transform((list) => list.split(',').filter((key) => key !== ''))
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
-  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint,
+  OTEL_EXPORTER_OTLP_ENDPOINT: collector,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector,
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   MAX_REQUESTS_IN_PROGRESS: count(400),
   MAX_WEBHOOKS_IN_PROGRESS: count(800),
@@ -131,8 +118,10 @@ const settingsSchema = z.object({
   RECONCILIATION_INTERVAL_MS: milliseconds(day),
   RECONCILIATION_LOOKBACK_MS: lookbackMs,
   WEBHOOK_RETENTION_DAYS: count(30),
-  PUBLIC_URL: publicUrl,
-  SMTP_URL: smtpUrl,
+  PUBLIC_URL: publicUrl.nullable().default(null),
+  SMTP_URL: address(/^smtps?$/, 'a mail server, such as smtp://mail.example.com:587')
+    .nullable()
+    .default(null),
   MAIL_FROM: optional,
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
@@ -142,11 +131,11 @@ export const settingNames: readonly string[] = Object.keys(settingsSchema.shape)
 
 export type Settings = z.infer<typeof settingsSchema>;
 
-/** The settings of a process that uses the database. */
-export type DatabaseSettings = Settings & { DATABASE_URL: string };
+/** Settings that only some processes require. */
+type Required = keyof typeof required;
 
-/** The settings of a process that also reads processor credentials: API, worker and administration. */
-export type ServiceSettings = DatabaseSettings & { ENCRYPTION_KEY: string };
+/** The settings of a process that uses the database and reads processor credentials: API, worker and administration. */
+export type ServiceSettings = Settings & Record<Required, string>;
 
 /**
  * Reads the settings; none is required. For the development commands, which supply what is missing.
@@ -203,15 +192,29 @@ function readValue(path: string): string {
   return value;
 }
 
+/** @throws ConfigError with one line for each of these settings that is missing. */
+function requireAll<Name extends Required>(
+  settings: Settings,
+  names: readonly Name[],
+): Settings & Record<Name, string> {
+  const missing = names.filter((name) => settings[name] === null);
+  if (missing.length === 0) return settings as Settings & Record<Name, string>;
+  throw new ConfigError(missing.map((name) => `${name} is required: ${required[name]}`).join('\n'));
+}
+
+const required = {
+  // The angle brackets keep the example from being redacted as a password.
+  DATABASE_URL: 'the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
+  ENCRYPTION_KEY:
+    '32 random bytes in base64 that encrypt processor credentials and webhook secrets (openssl rand -base64 32)',
+};
+
 /**
  * Reads the settings of a process that only uses the database, such as the migration.
  * @throws ConfigError when DATABASE_URL is missing or a setting is invalid.
  */
-export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env): DatabaseSettings {
-  const settings = loadSettings(env);
-  const { DATABASE_URL } = settings;
-  if (DATABASE_URL === null) throw new ConfigError(missing.DATABASE_URL);
-  return { ...settings, DATABASE_URL };
+export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env) {
+  return requireAll(loadSettings(env), ['DATABASE_URL']);
 }
 
 /**
@@ -220,21 +223,17 @@ export function loadDatabaseSettings(env: NodeJS.ProcessEnv = process.env): Data
  */
 export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
   const settings = loadSettings(env);
-  const { DATABASE_URL, ENCRYPTION_KEY } = settings;
   if (settings.NODE_ENV === 'production' && settings.LOOKUP_SETTLE_DELAY_MS !== undefined) {
     throw new ConfigError(
       'LOOKUP_SETTLE_DELAY_MS is for tests: in production it could cause double refunds. Remove it.',
     );
   }
   if (settings.SMTP_URL !== null && (settings.MAIL_FROM === null || settings.PUBLIC_URL === null)) {
-    throw new ConfigError(missing.MAIL);
+    throw new ConfigError(
+      'SMTP_URL needs MAIL_FROM, the address that mail comes from, and PUBLIC_URL, the address of the service in links',
+    );
   }
-  if (DATABASE_URL !== null && ENCRYPTION_KEY !== null) return { ...settings, DATABASE_URL, ENCRYPTION_KEY };
-  const lines = [
-    ...(DATABASE_URL === null ? [missing.DATABASE_URL] : []),
-    ...(ENCRYPTION_KEY === null ? [missing.ENCRYPTION_KEY] : []),
-  ];
-  throw new ConfigError(lines.join('\n'));
+  return requireAll(settings, ['DATABASE_URL', 'ENCRYPTION_KEY']);
 }
 
 /**
@@ -244,16 +243,15 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
 export function loadApiSettings(env: NodeJS.ProcessEnv = process.env): ServiceSettings {
   const settings = loadServiceSettings(env);
   if (settings.NODE_ENV === 'production' && settings.TRUSTED_PROXIES === null) {
-    throw new ConfigError(missing.TRUSTED_PROXIES);
+    throw new ConfigError(
+      'TRUSTED_PROXIES is required: the addresses of the proxies in front of the API, separated by commas, or none',
+    );
   }
   return settings;
 }
 
 const agentSettingsSchema = z.object({
-  REFUND_API_URL: z.url({
-    protocol: /^https?$/,
-    error: 'must be the address of the API, such as https://refunds.example.com',
-  }),
+  REFUND_API_URL: address(/^https?$/, 'the API, such as https://refunds.example.com'),
   REFUND_API_KEY: z.string({ error: 'must be an API key, svc_test_... or svc_live_...' }),
 });
 
@@ -264,14 +262,3 @@ export type AgentSettings = z.infer<typeof agentSettingsSchema>;
 export function loadAgentSettings(env: NodeJS.ProcessEnv = process.env): AgentSettings {
   return read(agentSettingsSchema, env);
 }
-
-const missing = {
-  // The angle brackets keep the example from being redacted as a password.
-  DATABASE_URL:
-    'DATABASE_URL is required: the PostgreSQL database, such as postgresql://<user>:<password>@host:5432/refunds',
-  ENCRYPTION_KEY:
-    'ENCRYPTION_KEY is required: 32 random bytes in base64 that encrypt processor credentials and webhook secrets (openssl rand -base64 32)',
-  MAIL: 'SMTP_URL needs MAIL_FROM, the address that mail comes from, and PUBLIC_URL, the address of the service in links',
-  TRUSTED_PROXIES:
-    'TRUSTED_PROXIES is required: the addresses of the proxies in front of the API, separated by commas, or none',
-};

@@ -42,108 +42,75 @@ const wakeUp = {
   } satisfies JobsOptions,
 };
 
-/** Counts a wake-up by its queue. */
-export type CountWakeUp = (queue: string, result: 'added' | 'failed') => void;
-
 /** The producing side. */
-export class RefundQueues {
-  readonly #settings: QueueSettings;
-  readonly #processors: readonly string[];
-  readonly #log: Logger;
-  readonly #warn: (error: unknown) => void;
-  readonly #count: CountWakeUp;
-  readonly #wakeUps = new Map<string, () => void>();
-  #opened: OpenQueues | null = null;
-
-  /**
-   * The queues are opened with the first use.
-   * @param count called with the end of each attempt to add a wake-up.
-   */
-  constructor(
-    settings: QueueSettings,
-    processors: readonly string[],
-    log: Logger,
-    count: CountWakeUp = () => {},
-  ) {
-    this.#settings = settings;
-    this.#processors = processors;
-    this.#log = log;
-    this.#count = count;
-    this.#warn = warnSparingly(log, 'the queue is unreachable; workers look for what is due by themselves');
-  }
-
+export interface RefundQueues {
   /** Wakes a worker, because refunds of a processor are due. It neither waits nor fails. */
-  wake(processor: string): void {
-    this.#wake(refundQueueName(processor));
-  }
-
+  wake(processor: string): void;
   /** The same for webhook deliveries. */
-  wakeSenders(): void {
-    this.#wake(deliveryQueueName);
-  }
-
-  #wake(name: string): void {
-    let add = this.#wakeUps.get(name);
-    if (add === undefined) {
-      add = shareRuns(async () => {
-        const queue = this.#open().queues.get(name);
-        if (queue === undefined) throw new RangeError(`No queue ${name}`);
-        await queue.add(wakeUp.name, null, wakeUp.options).catch((error: unknown) => {
-          this.#count(name, 'failed');
-          throw error;
-        });
-        this.#count(name, 'added');
-      }, this.#warn);
-      this.#wakeUps.set(name, add);
-    }
-    add();
-  }
-
+  wakeSenders(): void;
   /** Resolves when the queue's store responds; for readiness. */
-  async ping(): Promise<void> {
-    const [queue] = this.#open().queues.values();
-    await queue?.getJobCountByTypes('waiting');
-  }
-
+  ping(): Promise<void>;
   /** Passes BullMQ's object of every queue to `use`, for the queue board. They hold the jobs of all organizations. */
-  map<Result>(use: (queue: Queue) => Result): Result[] {
-    return [...this.#open().queues.values()].map(use);
-  }
-
-  async close(): Promise<void> {
-    if (this.#opened === null) return;
-    const { queues, connection } = this.#opened;
-    await Promise.allSettled([...queues.values()].map((queue) => queue.close()));
-    connection.close();
-  }
-
-  #open(): OpenQueues {
-    if (this.#opened !== null) return this.#opened;
-    const connection = openConnection(this.#settings, 'producer', this.#log);
-    this.#opened = {
-      queues: new Map(queueNames(this.#processors).map((name) => [name, this.#openQueue(name, connection)])),
-      connection,
-    };
-    return this.#opened;
-  }
-
-  #openQueue(name: string, connection: QueueConnection): Queue {
-    const { Queue } = bullmq();
-    const options: QueueOptions = {
-      ...connection.options,
-      ...prefixOf(this.#settings),
-      skipMetasUpdate: true,
-    };
-    const queue = new Queue(name, options as never, connection.backendFactory as never);
-    queue.on('error', this.#warn);
-    return queue;
-  }
+  map<Result>(use: (queue: Queue) => Result): Result[];
+  close(): Promise<void>;
 }
 
-interface OpenQueues {
-  /** By name. */
-  queues: ReadonlyMap<string, Queue>;
-  connection: QueueConnection;
+/**
+ * Opens the queues with the first use.
+ * @param count called with the end of each attempt to add a wake-up.
+ */
+export function openQueues(
+  settings: QueueSettings,
+  processors: readonly string[],
+  log: Logger,
+  count: (queue: string, result: 'added' | 'failed') => void = () => {},
+): RefundQueues {
+  const warn = warnSparingly(log, 'the queue is unreachable; workers look for what is due by themselves');
+  let opened: { queues: ReadonlyMap<string, Queue>; connection: QueueConnection } | null = null;
+  const open = () => {
+    if (opened !== null) return opened.queues;
+    const connection = openConnection(settings, 'producer', log);
+    const openQueue = (name: string) => {
+      const options: QueueOptions = { ...connection.options, ...prefixOf(settings), skipMetasUpdate: true };
+      const queue = new (bullmq().Queue)(name, options as never, connection.backendFactory as never);
+      queue.on('error', warn);
+      return queue;
+    };
+    const queues = new Map(queueNames(processors).map((name) => [name, openQueue(name)]));
+    opened = { queues, connection };
+    return queues;
+  };
+  const add = async (name: string) => {
+    try {
+      const queue = open().get(name);
+      if (queue === undefined) throw new RangeError(`No queue ${name}`);
+      await queue.add(wakeUp.name, null, wakeUp.options);
+      count(name, 'added');
+    } catch (error) {
+      count(name, 'failed');
+      throw error;
+    }
+  };
+  const wakeUps = new Map<string, () => void>();
+  const wake = (name: string) => {
+    const shared = wakeUps.get(name) ?? shareRuns(() => add(name), warn);
+    wakeUps.set(name, shared);
+    shared();
+  };
+  return {
+    wake: (processor) => wake(refundQueueName(processor)),
+    wakeSenders: () => wake(deliveryQueueName),
+    async ping() {
+      const [queue] = open().values();
+      await queue?.getJobCountByTypes('waiting');
+    },
+    map: (use) => [...open().values()].map(use),
+    async close() {
+      if (opened === null) return;
+      await Promise.allSettled([...opened.queues.values()].map((queue) => queue.close()));
+      opened.connection.close();
+    },
+  };
 }
 
 /**

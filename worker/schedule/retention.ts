@@ -6,12 +6,6 @@ import { scheduleActor } from '#shared/reconciliation/runs.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** What an event led to is in the refund's timeline, which is kept. */
-const processorEventKeptMs = 30 * dayMs;
-
-/** After its expiry. An accepted one keeps two people from approving each other's refunds for up to this long. */
-const invitationKeptMs = maxFourEyesDays * dayMs;
-
 /** Long enough to audit a year in the month after it. */
 const reconciliationKeptMs = 400 * dayMs;
 
@@ -24,51 +18,43 @@ const batchKeptMs = 90 * dayMs;
  */
 const batchSize = 1_000;
 
-/** States that last longer cause another notification. */
-const notificationKeptMs = 30 * dayMs;
-
 type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;
 
-/** Deletes old events of processors. One that is repeated later is refused as too old, or read as new, which is harmless. */
-export async function expireProcessorEvents(deps: RetentionDependencies): Promise<void> {
-  await deleteWhere(deps, 'processor_event', Prisma.sql`received_at < ${ago(deps, processorEventKeptMs)}`);
-}
+type Expiry = readonly [table: string, column: string, keptMs: number];
 
-/** Deletes invitations some time after their expiry, whether accepted or not. */
-export async function expireInvitations(deps: RetentionDependencies): Promise<void> {
-  await deleteWhere(deps, 'invitation', Prisma.sql`expires_at < ${ago(deps, invitationKeptMs)}`);
-}
+/** Deletes the rows whose time in a column is this long ago. */
+const expiring =
+  (...expiries: readonly Expiry[]) =>
+  async (deps: RetentionDependencies) => {
+    for (const [name, column, keptMs] of expiries) {
+      const [table, time] = [Prisma.raw(name), Prisma.raw(column)];
+      await inBatches(
+        () => deps.db.$executeRaw`
+          DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
+            SELECT ctid FROM ${table} WHERE ${time} <= ${ago(deps, keptMs)} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
+      );
+    }
+  };
 
-/** Deletes expired sessions, and failed sign-ins that no longer count. */
-export async function expireSessions(deps: RetentionDependencies): Promise<void> {
-  await deleteWhere(deps, 'session', Prisma.sql`expires_at <= ${deps.clock.now()}`);
-  await deleteWhere(deps, 'lockout', Prisma.sql`last_failed_at < ${ago(deps, failuresKeptMs)}`);
-}
-
-/** Deletes old notifications, whether or not they could be sent, and expired links. */
-export async function expireNotifications(deps: RetentionDependencies): Promise<void> {
-  await deleteWhere(deps, 'notification', Prisma.sql`created_at < ${ago(deps, notificationKeptMs)}`);
-  await deleteWhere(deps, 'mailed_link', Prisma.sql`expires_at <= ${deps.clock.now()}`);
-}
-
-async function deleteWhere(
-  { db }: RetentionDependencies,
-  name: 'processor_event' | 'invitation' | 'session' | 'lockout' | 'notification' | 'mailed_link',
-  condition: Prisma.Sql,
-): Promise<void> {
-  const table = Prisma.raw(name);
-  await inBatches(
-    () => db.$executeRaw`
-      DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-        SELECT ctid FROM ${table} WHERE ${condition} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
-  );
-}
+/** What is deleted when, by the names of the tasks. */
+export const retention = {
+  // What an event led to is in the refund's timeline, which is kept. One that is repeated later is refused as too old, or read as new.
+  expireProcessorEvents: expiring(['processor_event', 'received_at', 30 * dayMs]),
+  // An accepted one keeps two people from approving each other's refunds for up to this long.
+  expireInvitations: expiring(['invitation', 'expires_at', maxFourEyesDays * dayMs]),
+  expireSessions: expiring(['session', 'expires_at', 0], ['lockout', 'last_failed_at', failuresKeptMs]),
+  // States that last longer cause another notification. It is deleted whether or not it could be sent.
+  expireNotifications: expiring(['notification', 'created_at', 30 * dayMs], ['mailed_link', 'expires_at', 0]),
+  expireReconciliations,
+  expireBatches,
+  expireWebhooks,
+};
 
 /**
  * Deletes old reconciliation runs and their findings. The last successful scheduled run of each account is kept, because the
  * next window begins where it ended.
  */
-export async function expireReconciliations(deps: RetentionDependencies): Promise<void> {
+async function expireReconciliations(deps: RetentionDependencies): Promise<void> {
   const { db } = deps;
   const before = ago(deps, reconciliationKeptMs);
   // Account by account, because the indexes begin with it.
@@ -100,7 +86,7 @@ export async function expireReconciliations(deps: RetentionDependencies): Promis
 }
 
 /** Deletes batches that have not changed for long, unless they are worked on. The idempotency keys of their rows are kept with the refunds. */
-export async function expireBatches(deps: RetentionDependencies): Promise<void> {
+async function expireBatches(deps: RetentionDependencies): Promise<void> {
   const { db } = deps;
   const expired = Prisma.sql`SELECT id FROM refund_batch WHERE updated_at < ${ago(deps, batchKeptMs)} AND status <> 'processing'`;
   await inBatches(
@@ -123,9 +109,7 @@ export async function expireBatches(deps: RetentionDependencies): Promise<void> 
  * Deletes webhook deliveries that ended, with their attempts, when they are old or their endpoint was deleted; then the endpoints
  * that were deleted and have none left.
  */
-export async function expireWebhooks(
-  deps: RetentionDependencies & Pick<Dependencies, 'settings'>,
-): Promise<void> {
+async function expireWebhooks(deps: RetentionDependencies & Pick<Dependencies, 'settings'>): Promise<void> {
   const { db, settings } = deps;
   const before = ago(deps, settings.WEBHOOK_RETENTION_DAYS * dayMs);
   await inBatches(

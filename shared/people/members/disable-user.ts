@@ -35,7 +35,7 @@ export async function disableUser(
     });
     if (count === 0) throw new ServiceError('validation_error', 'This user is already disabled.');
     await endAccess(tx, { userId, actor }, now);
-    await auditEverywhere(tx, { userId, actor, action: 'user.disabled', target: userId }, now);
+    await auditEverywhere(tx, { userId, actor, action: 'user.disabled' }, now);
     return await endCreated(tx, { userId, isKept: () => !revokesKeys, actor }, now);
   });
   for (const { id } of created.ended.endpoints) await endPendingDeliveries(deps.db, id);
@@ -56,7 +56,7 @@ export async function enableUser(
       data: { disabledAt: null },
     });
     if (count === 0) throw new ServiceError('validation_error', 'This user is not disabled.');
-    await auditEverywhere(tx, { userId, actor, action: 'user.enabled', target: userId }, deps.clock.now());
+    await auditEverywhere(tx, { userId, actor, action: 'user.enabled' }, deps.clock.now());
   });
 }
 

@@ -2,7 +2,6 @@ import type { Dependencies } from '../../dependencies.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { SecondFactor } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { actorOf } from '../actors.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
@@ -82,8 +81,7 @@ async function useRecoveryCode(
       UPDATE second_factor SET recovery_hashes = array_remove(recovery_hashes, ${hash}::bytea)
       WHERE user_id = ${userId} AND enabled_at = ${enabledAt} AND ${hash}::bytea = ANY(recovery_hashes)`;
     if (count === 0) return false;
-    const act = { actor: actorOf({ userId }), action: 'user.recovery_code_used', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act }, clock.now());
+    await auditEverywhere(tx, { userId, action: 'user.recovery_code_used' }, clock.now());
     return true;
   });
 }

@@ -3,7 +3,6 @@ import { endLinks, notePasswordReset, targetOfLink } from '../../notifications/l
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/network.ts';
-import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
 import { countRequest, type RefusalLog } from './lockout.ts';
 import { checkNewPassword, hashPassword, ownerOf } from './passwords.ts';
@@ -59,8 +58,7 @@ export async function setForgottenPassword(
     if (count === 0 || (await targetOfLink(tx, token, now)) === null) throw linkOver();
     await endLinks(tx, userId);
     await endSessionsOf(tx, userId, null);
-    const act = { actor: actorOf({ userId }), action: 'user.password_reset', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act }, now);
+    await auditEverywhere(tx, { userId, action: 'user.password_reset' }, now);
   });
 }
 

@@ -4,7 +4,6 @@ import { endLinks } from '../../notifications/links.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { actorOf } from '../actors.ts';
 import type { HashUse } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';
@@ -117,8 +116,7 @@ export async function changePassword(
     await holdSession(tx, { sid, userId, now });
     await endSessionsOf(tx, userId, null);
     await endLinks(tx, userId);
-    const act = { actor: actorOf({ userId }), action: 'user.password_changed', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act }, now);
+    await auditEverywhere(tx, { userId, action: 'user.password_changed' }, now);
     return await currentProof(tx, userId);
   });
 }
@@ -157,7 +155,6 @@ export async function resetPassword(
     await forgetFailures(tx, { passwordInSessionOf: userId });
     await forgetFailures(tx, { signInCodeOf: userId });
     await forgetFailures(tx, { codeInSessionOf: userId });
-    const act = { actor, action: 'user.password_reset', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act }, deps.clock.now());
+    await auditEverywhere(tx, { userId, actor, action: 'user.password_reset' }, deps.clock.now());
   });
 }

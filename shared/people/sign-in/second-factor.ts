@@ -2,7 +2,6 @@ import type { Dependencies } from '../../dependencies.ts';
 import { type AuditAction, auditEverywhere } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { actorOf } from '../actors.ts';
 import { forgetFailures } from './lockout.ts';
 import { hashOfCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';
@@ -85,7 +84,7 @@ async function changeOwn(
     await holdOwnSession(tx, { userId, sid, now });
     await change(tx);
     await endSessionsOf(tx, userId, null);
-    await auditEverywhere(tx, { userId, actor: actorOf({ userId }), action, target: userId }, now);
+    await auditEverywhere(tx, { userId, action }, now);
     return await currentProof(tx, userId);
   });
 }
@@ -115,12 +114,7 @@ export async function replaceRecoveryCodes(
     await holdOwnSession(tx, { userId, sid, now });
     const { count } = await tx.secondFactor.updateMany({ where: { userId }, data: { recoveryHashes } });
     if (count === 0) throw noSecondFactor();
-    const act = {
-      actor: actorOf({ userId }),
-      action: 'user.recovery_codes_replaced',
-      target: userId,
-    } as const;
-    await auditEverywhere(tx, { userId, ...act }, now);
+    await auditEverywhere(tx, { userId, action: 'user.recovery_codes_replaced' }, now);
   });
   return recoveryCodes;
 }
@@ -140,7 +134,6 @@ export async function resetSecondFactor(
     await endSessionsOf(tx, userId, null);
     await forgetFailures(tx, { signInCodeOf: userId });
     await forgetFailures(tx, { codeInSessionOf: userId });
-    const act = { actor, action: 'user.second_factor_reset', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act }, clock.now());
+    await auditEverywhere(tx, { userId, actor, action: 'user.second_factor_reset' }, clock.now());
   });
 }

@@ -4,7 +4,6 @@ import type { DatabaseTransaction, Prisma, Session } from '../../platform/databa
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { sha256 } from '../../platform/secrets.ts';
-import { actorOf } from '../actors.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;
 
@@ -73,9 +72,8 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
     await holdPassword(tx, proof);
     if (proof.companyOf === undefined) await checkSecondFactor(tx, proof);
     await tx.session.create({ data: row });
-    const act = { actor: actorOf({ userId }), action: 'user.signed_in', target: row.id } as const;
     const detail = proof.companyOf === undefined ? {} : { with: 'company account' };
-    await auditEverywhere(tx, { userId, ...act, detail }, now);
+    await auditEverywhere(tx, { userId, action: 'user.signed_in', target: row.id, detail }, now);
   });
   return row.id;
 }
@@ -209,8 +207,7 @@ export async function revokeOtherSessions(
     await holdOwnSession(tx, { userId, sid, now });
     const count = await endSessionsOf(tx, userId, sid);
     if (count === 0) return 0;
-    const act = { actor: actorOf({ userId }), action: 'sessions.revoked', target: userId } as const;
-    await auditEverywhere(tx, { userId, ...act, detail: { count } }, now);
+    await auditEverywhere(tx, { userId, action: 'sessions.revoked', detail: { count } }, now);
     return count;
   });
 }
@@ -231,7 +228,7 @@ async function endOne(
 ): Promise<boolean> {
   const { count } = await tx.session.deleteMany({ where: { id, userId } });
   if (count === 0) return false;
-  await auditEverywhere(tx, { userId, actor: actorOf({ userId }), action, target: id }, now);
+  await auditEverywhere(tx, { userId, action, target: id }, now);
   return true;
 }
 

@@ -2,7 +2,7 @@ import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
-import { expireBatches } from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -229,7 +229,7 @@ test('a repeated batch with the same key is the same batch, and another one with
   // Once the batch has expired, its key still finds the refunds.
   await service.ownerDb
     .$executeRaw`UPDATE refund_batch SET updated_at = updated_at - interval '91 days' WHERE id = ${id}`;
-  await expireBatches(service.deps);
+  await retention.expireBatches(service.deps);
   const later = await created(rows, { headers });
   expect(later).not.toBe(id);
   await workOff();

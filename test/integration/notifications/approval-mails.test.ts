@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
-import { expireNotifications } from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { pendingRefund, useNotifications } from '../../support/notifications/notification-stage.ts';
 import { newPerson } from '../../support/people.ts';
@@ -121,9 +121,9 @@ test('notifications are deleted after 30 days', async () => {
   await addPerson('operator');
   await pendingRefund(service);
   await stage.send();
-  await expireNotifications(service.deps);
+  await retention.expireNotifications(service.deps);
   expect(await db.notification.count()).toBeGreaterThan(0);
   await db.notification.updateMany({ data: { createdAt: new Date(Date.now() - 31 * 86_400_000) } });
-  await expireNotifications(service.deps);
+  await retention.expireNotifications(service.deps);
   expect(await db.notification.count()).toBe(0);
 });

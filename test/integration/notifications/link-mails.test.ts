@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { newLinkToken } from '#shared/notifications/links.ts';
 import { countRequest } from '#shared/people/sign-in/lockout.ts';
-import { expireNotifications } from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { HeldTime } from '../../support/clocks.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
@@ -147,7 +147,7 @@ test('a reset link expires after an hour, and is deleted', async () => {
   expect((await new DashboardVisitor(service).get(link)).status).toBe(200);
   await time.advance(service.ownerDb, 2 * 60_000);
   expect((await new DashboardVisitor(service).get(link)).status).toBe(404);
-  await expireNotifications(service.deps);
+  await retention.expireNotifications(service.deps);
   expect(await service.deps.db.mailedLink.count({ where: { target: { startsWith: 'usr_' } } })).toBe(0);
 });
 

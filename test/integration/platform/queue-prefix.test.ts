@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Queue } from 'bullmq';
 import { describe, expect, inject, test } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
-import { deliveryQueueName, RefundQueues, refundQueueName } from '#shared/platform/queues.ts';
+import { deliveryQueueName, openQueues, refundQueueName } from '#shared/platform/queues.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const redisUrl = inject('redisUrl');
@@ -11,7 +11,7 @@ describe.skipIf(redisUrl === null)("BullMQ's own tools", () => {
   test('find the jobs of every queue under the prefix in braces', async () => {
     const name = `test-${randomBytes(6).toString('hex')}`;
     const settings = { DATABASE_URL: null, REDIS_URL: redisUrl, QUEUE_PREFIX: name };
-    const queues = new RefundQueues(settings, ['stripe'], openLog('silent', 'test'));
+    const queues = openQueues(settings, ['stripe'], openLog('silent', 'test'));
     queues.wake('stripe');
     queues.wakeSenders();
     const connection = { url: redisUrl ?? '' };

@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
-import { expireReconciliations } from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { accountOf } from '../../support/processors/reconciliation.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -41,7 +41,7 @@ test('deletes runs and findings after 400 days, however many there are, and no s
   await storeRun(401, { findingCount: 2_500 });
   await storeRun(401, { actor: 'cli:ada' });
   const kept = [await storeRun(399), await storeRun(1)];
-  await expireReconciliations(service.deps);
+  await retention.expireReconciliations(service.deps);
   expect(await keptRuns()).toEqual(kept);
   expect(await service.deps.db.reconciliationFinding.count()).toBe(2);
 });
@@ -57,7 +57,7 @@ test('keeps the last good scheduled run however old it is, because the next wind
     where: { id: lastGood },
   });
   expect(windowEnd.getTime() - from.getTime()).toBe(service.settings.RECONCILIATION_LOOKBACK_MS);
-  await expireReconciliations(service.deps);
+  await retention.expireReconciliations(service.deps);
   expect(await keptRuns()).toEqual([lastGood]);
   expect(await service.deps.db.reconciliationFinding.count({ where: { runId: lastGood } })).toBe(1);
   expect((await nextWindow(service.deps, account)).from).toEqual(from);

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { beforeAll, expect, test } from 'vitest';
-import { expireWebhooks } from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
@@ -68,7 +68,7 @@ test.each(['disabled', 'deleted'])(
     expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: null });
     expect(at.received).toHaveLength(1);
     if (change === 'disabled') return;
-    await expireWebhooks(service.deps);
+    await retention.expireWebhooks(service.deps);
     expect(await service.deps.db.webhookEndpoint.count({ where: { id } })).toBe(0);
   },
 );

@@ -1,7 +1,7 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
-import { expireInvitations, expireSessions, expireWebhooks } from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { newEmail } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -55,7 +55,7 @@ async function storeSessions(count: number, expiresAt: Date): Promise<void> {
 test('deletes all expired sessions and no others', async () => {
   await storeSessions(2_500, ago(1));
   await storeSessions(3, new Date(Date.now() + hourMs));
-  await expireSessions(service.deps);
+  await retention.expireSessions(service.deps);
   expect(await service.deps.db.session.count()).toBe(3);
 });
 
@@ -63,7 +63,7 @@ test('deletes sign-in failures after a day, not earlier', async () => {
   const { db } = service.deps;
   const row = (lastFailedAt: Date) => ({ subject: digest(), failures: 3, lastFailedAt });
   await db.lockout.createMany({ data: [row(ago(dayMs + hourMs)), row(ago(dayMs - hourMs))] });
-  await expireSessions(service.deps);
+  await retention.expireSessions(service.deps);
   expect(await db.lockout.count()).toBe(1);
 });
 
@@ -78,7 +78,7 @@ test('deletes invitations 90 days after they expire, not earlier', async () => {
   await db.invitation.createMany({
     data: [row('a@example.com', old), row('b@example.com', old, old), row('c@example.com', recent)],
   });
-  await expireInvitations(service.deps);
+  await retention.expireInvitations(service.deps);
   expect((await db.invitation.findMany()).map(({ email }) => email)).toEqual(['c@example.com']);
 });
 
@@ -100,7 +100,7 @@ describe('webhooks to endpoints', () => {
       await storeDelivery(service, id, due),
       await storeDelivery(service, id, { status: 'succeeded', createdAt: ago(9.9 * dayMs) }),
     ];
-    await expireWebhooks(service.deps);
+    await retention.expireWebhooks(service.deps);
     expect(await keptIds()).toEqual(kept.map((each) => each.id));
     expect(await service.deps.db.webhookEndpoint.count({ where: { id } })).toBe(1);
   });
@@ -117,10 +117,10 @@ describe('webhooks to endpoints', () => {
       data: Array.from({ length: 2_300 }, () => ({ ...row, id: newId('del'), eventId: newId('evt') })),
     });
     const { id: keptId } = await storeDelivery(service, other.id);
-    await expireWebhooks(service.deps);
+    await retention.expireWebhooks(service.deps);
     expect(await keptIds()).toHaveLength(2_301);
     expect((await service.call('DELETE', `/v1/webhook-endpoints/${gone.id}`)).status).toBe(200);
-    await expireWebhooks(service.deps);
+    await retention.expireWebhooks(service.deps);
     expect(await keptIds()).toEqual([keptId]);
     const left = await service.deps.db.webhookEndpoint.findMany({ select: { id: true } });
     expect(left.map(({ id }) => id)).not.toContain(gone.id);

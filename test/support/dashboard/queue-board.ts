@@ -7,7 +7,13 @@ import { jsonBody } from '#api/http/body.ts';
 import { answerErrors } from '#api/http/error-handler.ts';
 import { refuseUnknownRoutes, withOtherMethodsRefused } from '#api/http/unknown-routes.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { migrateQueueTables, openWorker, RefundQueues, refundQueueName } from '#shared/platform/queues.ts';
+import {
+  migrateQueueTables,
+  openQueues,
+  openWorker,
+  type RefundQueues,
+  refundQueueName,
+} from '#shared/platform/queues.ts';
 import type { QueueBackend } from '../stores/backends.ts';
 import { waitFor } from '../wait-for.ts';
 
@@ -40,7 +46,7 @@ export async function startBoard(
     QUEUE_PREFIX: `test-${randomBytes(6).toString('hex')}`,
   };
   const log = openLog('silent', 'test');
-  const queues = new RefundQueues(settings, ['stripe', 'braintree'], log);
+  const queues = openQueues(settings, ['stripe', 'braintree'], log);
   const state = { access: false as boolean | Error, failing: false, done: 0 };
   const handle = async () => {
     if (state.failing) throw new Error('It was told to fail.');

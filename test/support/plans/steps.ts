@@ -31,7 +31,7 @@ import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import type { WebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
-import * as retention from '#worker/schedule/retention.ts';
+import { retention } from '#worker/schedule/retention.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
