@@ -55,32 +55,32 @@ export async function findMembership(
   organizationId: string,
   companyOf: string | null = null,
 ): Promise<Membership | null> {
-  const isByCompany = companyOf === organizationId;
+  const { isVouchedFor, needsCompanySignIn, lacksSecondFactor } = standingSql(userId, companyOf);
   const [row] = await db.$queryRaw<Membership[]>`
     SELECT organization.name AS "organizationName", membership.role::text AS role,
-      NOT ${isByCompany} AND membership.role <> 'owner' AND EXISTS (
-        SELECT 1 FROM identity_provider
-        WHERE identity_provider.organization_id = organization.id AND identity_provider.is_enforced
-      ) AS "needsCompanySignIn",
-      NOT ${isByCompany} AND organization.requires_second_factor
-        AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = membership.user_id)
-        AS "lacksSecondFactor"
+      ${needsCompanySignIn} AS "needsCompanySignIn", ${lacksSecondFactor} AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
-    WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId}
-      AND ${vouchedForSql(companyOf, userId)}`;
+    WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId} AND ${isVouchedFor}`;
   return row ?? null;
 }
 
 /**
- * Whether the sign-in of a session counts in the organization of the row `organization`. That with a company's provider counts there
- * alone, and until the provider is replaced or disabled, or the membership by it has ended.
+ * Whether the sign-in of a session counts in the organization of the rows `organization` and `membership`, and what it lacks there. That
+ * with a company's provider counts there alone, and until the provider is replaced or disabled, or the membership by it has ended.
  */
-function vouchedForSql(companyOf: string | null, userId: string): Prisma.Sql {
-  if (companyOf === null) return Prisma.sql`true`;
-  return Prisma.sql`(organization.id = ${companyOf} AND EXISTS (
-    SELECT 1 FROM identity_provider AS provider JOIN company_account AS account
-      ON account.organization_id = provider.organization_id AND account.issuer = provider.issuer
-    WHERE provider.organization_id = organization.id AND provider.disabled_at IS NULL AND account.user_id = ${userId}))`;
+function standingSql(userId: string, companyOf: string | null) {
+  const isOtherwise = Prisma.sql`organization.id IS DISTINCT FROM ${companyOf}::text`;
+  return {
+    isVouchedFor: Prisma.sql`(${companyOf}::text IS NULL OR organization.id = ${companyOf}::text AND EXISTS (
+      SELECT 1 FROM identity_provider AS provider JOIN company_account AS account
+        ON account.organization_id = provider.organization_id AND account.issuer = provider.issuer
+      WHERE provider.organization_id = organization.id AND provider.disabled_at IS NULL AND account.user_id = ${userId}))`,
+    needsCompanySignIn: Prisma.sql`(${isOtherwise} AND membership.role <> 'owner' AND EXISTS (
+      SELECT 1 FROM identity_provider AS provider
+      WHERE provider.organization_id = organization.id AND provider.is_enforced))`,
+    lacksSecondFactor: Prisma.sql`(${isOtherwise} AND organization.requires_second_factor
+      AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId}))`,
+  };
 }
 
 /**
@@ -93,14 +93,10 @@ export async function leastRoleInAll(
   userId: string,
   companyOf: string | null = null,
 ): Promise<Role | null> {
+  const { isVouchedFor, needsCompanySignIn, lacksSecondFactor } = standingSql(userId, companyOf);
   const [row] = await db.$queryRaw<{ isMissing: boolean; roles: Role[] }[]>`
-    SELECT bool_or(membership.role IS NULL OR NOT ${vouchedForSql(companyOf, userId)} OR ${companyOf}::text IS NULL AND (
-        organization.requires_second_factor
-          AND NOT EXISTS (SELECT 1 FROM second_factor WHERE second_factor.user_id = ${userId})
-        OR membership.role <> 'owner' AND EXISTS (
-          SELECT 1 FROM identity_provider
-          WHERE identity_provider.organization_id = organization.id AND identity_provider.is_enforced
-        ))) AS "isMissing",
+    SELECT bool_or(
+        membership.role IS NULL OR NOT ${isVouchedFor} OR ${needsCompanySignIn} OR ${lacksSecondFactor}) AS "isMissing",
       array_agg(DISTINCT membership.role::text) FILTER (WHERE membership.role IS NOT NULL) AS roles
     FROM organization LEFT JOIN membership
       ON membership.organization_id = organization.id AND membership.user_id = ${userId}`;

@@ -6,76 +6,25 @@ import { insertRow, type Row } from '../../support/stores/database-client.ts';
 const now = new Date('2026-01-01T00:00:00Z');
 
 const organization = { id: 'org_a', name: 'A' };
-const key = {
-  id: 'key_test',
-  organization_id: 'org_a',
-  environment: 'test',
-  hash: Buffer.alloc(32, 1),
-  last_four: 'abcd',
-  created_by: 'someone',
-};
-const account = {
-  id: 'acct_test',
-  organization_id: 'org_a',
-  environment: 'test',
-  processor: 'stripe',
-  encrypted_credentials: Buffer.from('x'),
-  encryption_key_id: 'k1',
-  updated_at: now,
-};
-const payment = {
-  organization_id: 'org_a',
-  environment: 'test',
-  processor: 'stripe',
-  id: 1,
-  amount: 100,
-  currency: 'usd',
-};
+const owner = { organization_id: 'org_a', environment: 'test' };
+const place = { ...owner, processor: 'stripe' };
+const key = { ...owner, id: 'key_test', hash: Buffer.alloc(32, 1), last_four: 'abcd', created_by: 'someone' };
+const sealed = { encrypted_credentials: Buffer.from('x'), encryption_key_id: 'k1' };
+const account = { ...place, ...sealed, id: 'acct_test', updated_at: now };
+const payment = { ...place, id: 1, amount: 100, currency: 'usd' };
 const refund = {
-  id: 'ref_1',
-  organization_id: 'org_a',
-  environment: 'test',
-  processor: 'stripe',
-  transaction_id: 'ch_1',
-  payment_id: 1,
-  requester: 'key:key_test',
-  api_key_id: 'key_test',
-  amount: 40,
-  currency: 'usd',
-  reason: 'other',
-  status: 'processing',
-  initiated_by: 'api',
-  created_at: now,
-  updated_at: now,
+  ...{ ...place, id: 'ref_1', transaction_id: 'ch_1', payment_id: 1, amount: 40, currency: 'usd' },
+  ...{ requester: 'key:key_test', api_key_id: 'key_test', initiated_by: 'api', reason: 'other' },
+  ...{ status: 'processing', created_at: now, updated_at: now },
 };
 const event = {
-  id: 'evt_1',
-  refund_id: 'ref_1',
-  seq: 1,
-  type: 'refund.created',
-  organization_id: 'org_a',
-  environment: 'test',
-  position: 1,
-  actor: 'worker',
-  status: 'processing',
-  detail: '{}',
-  created_at: now,
+  ...{ ...owner, id: 'evt_1', refund_id: 'ref_1', seq: 1, position: 1, type: 'refund.created' },
+  ...{ actor: 'worker', status: 'processing', detail: '{}', created_at: now },
 };
-const work = {
-  refund_id: 'ref_1',
-  organization_id: 'org_a',
-  environment: 'test',
-  processor: 'stripe',
-  due_at: now,
-};
+const work = { ...place, refund_id: 'ref_1', due_at: now };
 const auditEntry = {
-  id: 'aud_1',
-  organization_id: 'org_a',
-  actor: 'someone',
-  action: 'a',
-  target: 't',
-  detail: '{}',
-  created_at: now,
+  ...{ id: 'aud_1', organization_id: 'org_a', actor: 'someone', action: 'a', target: 't' },
+  ...{ detail: '{}', created_at: now },
 };
 
 /** One good row of each table whose guards are about refunds; a test changes what it is about. */
@@ -135,12 +84,8 @@ beforeAll(async () => {
   await insertRow(client, 'api_key', key);
   await insertRow(client, 'processor_account', account);
   await insertRow(client, 'payment', payment);
-  await insertRow(client, 'api_key', {
-    ...key,
-    id: 'key_live',
-    environment: 'live',
-    hash: Buffer.alloc(32, 2),
-  });
+  const live = { environment: 'live' };
+  await insertRow(client, 'api_key', { ...key, ...live, id: 'key_live', hash: Buffer.alloc(32, 2) });
   await insertRow(client, 'processor_account', { ...account, id: 'acct_live', environment: 'live' });
   await insertRow(client, 'payment', { ...payment, environment: 'live', id: 3 });
   await insertRow(client, 'refund', refund);
@@ -184,16 +129,8 @@ describe('an idempotency key', () => {
       await client.query('begin');
       try {
         await insertRow(client, 'refund', { ...refund, id: 'ref_first', ...key });
-        await insertRow(client, 'refund', {
-          ...{
-            ...refund,
-            id: 'ref_live',
-            environment: 'live',
-            payment_id: 3,
-            api_key_id: 'key_live',
-          },
-          ...key,
-        });
+        const live = { environment: 'live', payment_id: 3, api_key_id: 'key_live' };
+        await insertRow(client, 'refund', { ...refund, id: 'ref_live', ...live, ...key });
         const elsewhere = { organization_id: 'org_b', payment_id: 4, api_key_id: 'key_b' };
         await insertRow(client, 'refund', { ...refund, id: 'ref_elsewhere', ...elsewhere, ...key });
         const second = insertRow(client, 'refund', { ...refund, id: 'ref_second', ...key });
@@ -255,18 +192,12 @@ describe('test and live, and one organization and another,', () => {
 describe('a refund in processing', () => {
   /** Records what a worker that holds the lease 7 has learnt. */
   const record = (finding: object) =>
-    client.query('select outcome from record_refunds($1)', [
-      JSON.stringify([
-        {
-          ...{ refund_id: 'ref_2', lease_token: 7, expected: 'processing', entries: [], change: {} },
-          ...finding,
-        },
-      ]),
-    ]);
+    client.query('select outcome from record_refunds($1)', [JSON.stringify([{ ...held, ...finding }])]);
+  const held = { refund_id: 'ref_2', lease_token: 7, expected: 'processing', entries: [], change: {} };
 
   test('cannot be left without a due time', async () => {
-    const held = { ...work, refund_id: 'ref_2', leased_until: new Date('2100-01-01'), lease_token: 7 };
-    await insertRow(client, 'refund_work', held);
+    const lease = { leased_until: new Date('2100-01-01'), lease_token: 7 };
+    await insertRow(client, 'refund_work', { ...work, refund_id: 'ref_2', ...lease });
     const forgets = 'Refund ref_2 is processing and would never be due again';
     await expect(record({})).rejects.toThrow(forgets);
     await expect(record({ flag: { reason: 'outcome_unknown' } })).rejects.toThrow(forgets);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.$disconnect());
 
-test('a time is written as the moment that it is, in a database of another time zone', async () => {
+test('a time is written and read as the moment that it is, in a database of another time zone', async () => {
   const createdAt = new Date('2026-01-02T03:04:05.678Z');
   await db.organization.create({ data: { id: 'org_elsewhere', name: 'Elsewhere', createdAt } });
   const [row] = await query(
@@ -21,9 +21,7 @@ test('a time is written as the moment that it is, in a database of another time 
     'select extract(epoch from created_at) * 1000 as ms from organization',
   );
   expect(Number(row.ms)).toBe(createdAt.getTime());
-});
 
-test("the database's time is read as the moment that it is, in a database of another time zone", async () => {
   const [before] = await query(databaseUrl(), 'select extract(epoch from clock_timestamp()) * 1000 as ms');
   const distanceMs = (await serviceTime(db)).getTime() - Number(before.ms);
   expect(distanceMs).toBeGreaterThan(-1);

@@ -4,23 +4,13 @@ import { DatabaseClock } from '#shared/platform/clock.ts';
 const hour = 60 * 60 * 1000;
 const noon = Date.parse('2026-03-01T12:00:00Z');
 
-interface Trip {
-  thereMs: number;
-  backMs: number;
-}
-
-/** A question that takes this long in all, of which so much on the way there. */
-function trip(ms: number, thereMs: number): Trip {
-  return { thereMs, backMs: ms - thereMs };
-}
-
 /** A machine and a database, each with a clock of its own, and a road between them that takes its time. */
 class World {
   monotonicMs = 5_000;
   systemMs = noon;
   databaseAheadMs = 0;
   /** How the next questions fare; afterwards there and back take a millisecond each. */
-  answers: Trip[] = [];
+  answers: [thereMs: number, backMs: number][] = [];
   reachable = true;
 
   pass(ms: number): void {
@@ -38,7 +28,7 @@ class World {
       systemMs: () => this.systemMs,
       readDatabaseTime: async () => {
         if (!this.reachable) throw new Error('gone');
-        const { thereMs, backMs } = this.answers.shift() ?? trip(2, 1);
+        const [thereMs, backMs] = this.answers.shift() ?? [1, 1];
         this.pass(thereMs);
         const told = new Date(this.databaseMs());
         this.pass(backMs);
@@ -107,7 +97,11 @@ describe('a clock that follows the database', () => {
 
   test('prefers a measurement with a short round trip', async () => {
     const asked = await started();
-    world.answers = [trip(9_000, 0), trip(2, 1), trip(500, 0)];
+    world.answers = [
+      [0, 9_000],
+      [1, 1],
+      [0, 500],
+    ];
     await pass(30_000);
     expect(world.answers).toEqual([]);
     expect(Math.abs(errorMs(asked))).toBeLessThanOrEqual(1);
@@ -123,7 +117,7 @@ describe('a clock that follows the database', () => {
   test('stops measuring when it is closed', async () => {
     const asked = await started();
     asked.close();
-    world.answers = [trip(2, 1)];
+    world.answers = [[1, 1]];
     await pass(hour);
     expect(world.answers).toHaveLength(1);
   });
