@@ -7,7 +7,7 @@ import {
   listInvitations,
   revokeInvitation,
 } from '#shared/people/members/invitations.ts';
-import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
+import { changeRole, listMembers } from '#shared/people/members/members.ts';
 import { createUser } from '#shared/people/members/users.ts';
 import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { startSession } from '#shared/people/sign-in/sessions.ts';
@@ -107,19 +107,6 @@ describe('the right to invite', () => {
 
 describe('open invitations are revoked', () => {
   const byOwner = () => ({ actor: `user:${owner.userId}` });
-
-  test('when the member who created them is removed', async () => {
-    const admin = await people.addPerson(organizationId, 'admin');
-    const email = newEmail();
-    const { id, token } = await inviteBy(admin, email, 'admin');
-    const kept = await inviteBy(owner, newEmail(), 'viewer');
-    const acting = { userId: owner.userId };
-    await removeMember(people.deps, { organizationId, userId: admin.userId, acting });
-    expect(await find(token)).toBeNull();
-    expect(await find(kept.token)).not.toBeNull();
-    expect(await revocations(id)).toMatchObject([{ ...byOwner(), detail: { email, role: 'admin' } }]);
-    expect(await revocations(kept.id)).toEqual([]);
-  });
 
   test('when the member who created them may no longer grant the role', async () => {
     const first = await people.addPerson(organizationId, 'owner');
