@@ -33,7 +33,7 @@ export async function notePasswordReset(db: Database, email: string): Promise<vo
     SELECT new_type_id('ntf', moment), 'password_reset', recipient, moment, recipient, moment, moment
     FROM (
       SELECT service_time() AS moment, coalesce((
-        SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND u.disabled_at IS NULL
+        SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND u.company_of = '' AND u.disabled_at IS NULL
           AND NOT EXISTS (SELECT FROM company_account WHERE user_id = u.id)), 'none') AS recipient) AS noted
     ON CONFLICT DO NOTHING`;
 }

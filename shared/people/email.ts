@@ -6,6 +6,11 @@ export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
+/** Finds the user who signs in with an address and a password: a provider vouches for an address in its organization alone. */
+export function byAddress(email: string) {
+  return { email_companyOf: { email, companyOf: '' } } as const;
+}
+
 /** Whether a normalized text is a valid email address. */
 export function isEmail(email: string): boolean {
   return email.length <= 254 && z.email().safeParse(email).success;

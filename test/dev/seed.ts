@@ -80,7 +80,7 @@ async function ensureOwner(
   remembered: DevFile | null,
 ): Promise<Seed['owner']> {
   const { email, password } = remembered?.dashboard ?? newOwner('owner@example.com');
-  const known = await deps.db.user.findUnique({ where: { email }, include: { memberships: true } });
+  const known = await deps.db.user.findFirst({ where: { email }, include: { memberships: true } });
   if (remembered !== null && known?.memberships.some((member) => member.organizationId === organizationId)) {
     return { email, password };
   }

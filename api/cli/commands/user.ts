@@ -125,6 +125,7 @@ export function addUserCommands(program: Command): void {
     .description(
       'end all sessions of a user, revoke the invitations that the user made, and refuse sign-ins in every organization until `user enable`',
     )
+    .addOption(membershipOption)
     .addOption(emailOption)
     .addOption(revokeKeysOption)
     .addHelpText('after', examples('user disable --email ada@example.com --revoke-keys'))
@@ -132,6 +133,7 @@ export function addUserCommands(program: Command): void {
   user
     .command('enable')
     .description('let a disabled user sign in again')
+    .addOption(membershipOption)
     .addOption(emailOption)
     .addHelpText('after', examples('user enable --email ada@example.com'))
     .action(withSession(enable));
@@ -223,9 +225,9 @@ async function removeUser(session: Session, options: Person & KeyRevocation): Pr
   explainCreated(created);
 }
 
-async function disable(session: Session, options: User & KeyRevocation): Promise<void> {
-  const { email, revokeKeys: revokesKeys = false } = options;
-  const { userId } = await findUser(session.db, email);
+async function disable(session: Session, options: AnyUser & KeyRevocation): Promise<void> {
+  const { revokeKeys: revokesKeys = false } = options;
+  const { userId } = await chosenUser(session.db, options);
   const created = await disableUser(session, { userId, actor: session.actor, revokesKeys });
   explain(`Disabled ${userId}, ended all sessions and revoked open invitations of the user.`);
   explainCreated(created);
@@ -239,19 +241,20 @@ function explainCreated({ ended, remaining }: Pick<Deletion, 'ended' | 'remainin
   explainRemainingEndpoints(remaining.endpoints);
 }
 
-async function enable(session: Session, { email }: User): Promise<void> {
-  const { userId } = await findUser(session.db, email);
+async function enable(session: Session, options: AnyUser): Promise<void> {
+  const { userId } = await chosenUser(session.db, options);
   await enableUser(session, { userId, actor: session.actor });
   explain(`Enabled ${userId}.`);
 }
 
 async function deleteUserOf(session: Session, { email }: User): Promise<void> {
   const request = { email, actor: session.actor };
-  const { userId, isErased, openInvitations, ...created } = await deleteUser(session, request);
+  const { userId, hasOthers, isErased, openInvitations, ...created } = await deleteUser(session, request);
   if (isErased) {
     explain(`Deleted ${userId ?? 'what was stored about the address'}.`);
     explainCreated(created);
   } else explain('No user has this address; nothing was deleted.');
+  if (hasOthers) explain('Another user has the address. Repeat the command to delete it as well.');
   for (const { id, organizationId } of openInvitations) {
     explain(
       `${id} of ${organizationId} still invites the address. To erase that as well, revoke it there and repeat the command.`,

@@ -18,7 +18,7 @@ import { findProvider, roleOf } from './provider.ts';
 /**
  * Creates or updates the member whom an organization's provider has just signed in. The member is found by issuer and subject;
  * at first by a verified email address. A user of another organization is never linked, because the provider's
- * administrator would gain access there.
+ * administrator would gain access there. A user who is made here takes the address in this organization alone.
  * @returns proof for a session.
  * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or belongs to a user of
  * another organization, or the user is disabled.
@@ -32,7 +32,7 @@ export async function joinByCompany(
   const account = { organizationId, issuer, subject: claims.sub };
   const key = { where: { organizationId_issuer_subject: account } };
   const isKnown = (await deps.db.companyAccount.findUnique(key)) !== null;
-  const newUser = isKnown ? null : await prepareUser(deps, claims);
+  const newUser = isKnown ? null : { ...(await prepareUser(deps, claims)), companyOf: organizationId };
   const now = deps.clock.now();
   return await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
@@ -92,7 +92,11 @@ async function memberOf(
 ): Promise<string> {
   const { email } = user;
   await tx.$queryRaw`SELECT 1 FROM "user" WHERE email = ${email} FOR UPDATE`;
-  const found = await tx.user.findUnique({ where: { email }, include: { memberships: true } });
+  const found = await tx.user.findFirst({
+    where: { email, companyOf: { in: ['', organizationId] } },
+    include: { memberships: true },
+    orderBy: { companyOf: 'desc' },
+  });
   if (found === null) {
     await insertUser(tx, user, { organizationId, role, actor: actorOf({ userId: user.id }) }, now);
     return user.id;
@@ -103,7 +107,7 @@ async function memberOf(
     throw refused('Your email address cannot be used here. Ask the operator of this service.');
   }
   if (found.memberships.length === 1) return userId;
-  await takeOverAbandoned(tx, user);
+  await takeOverAbandoned(tx, user, organizationId);
   await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
   return userId;
 }

@@ -11,7 +11,8 @@ import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail }
 
 /**
  * Accepts an invitation and creates a user with the invited address. The link is no proof for other organizations, so a user
- * who has the address and belongs to one keeps it. One who belongs to none gets the new password.
+ * who has the address and belongs to one keeps it, except that a provider's word takes no address. One who belongs to none gets the new
+ * password.
  * @returns proof of the password, to start a session with.
  * @throws ServiceError not_found for an invitation that is not open; validation_error for an unsuitable password or an
  * address that has a user, who must sign in first; service_unavailable.
@@ -25,7 +26,7 @@ export async function acceptAsNewUser(
   const user = await prepareUser(deps, { email, password, organizationName });
   const userId = await refusingTakenEmail(() =>
     acceptOnce(deps, token, async (tx, { organizationId, role }, now) => {
-      const abandoned = await takeOverAbandoned(tx, user);
+      const abandoned = await takeOverAbandoned(tx, user, organizationId);
       const id = abandoned ?? user.id;
       const membership = { organizationId, role, actor: actorOf({ userId: id }) };
       if (abandoned === null) await insertUser(tx, user, membership, now);
@@ -38,23 +39,26 @@ export async function acceptAsNewUser(
 
 /**
  * Sets the new password of the user who has the address and belongs to no organization, and removes the second factor. The id
- * stays, so that in an organization that the person rejoins, they are still who requested what they requested.
+ * stays, so that in an organization that the person rejoins, they are still who requested what they requested. Users whom the provider
+ * of another organization made are not looked at.
  * @returns the id of that user; null when no user has the address.
  * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
  */
 export async function takeOverAbandoned(
   tx: DatabaseTransaction,
-  { email, passwordHash }: NewUser,
+  { email, passwordHash, companyOf = '' }: NewUser,
+  organizationId: string,
 ): Promise<string | null> {
   const [user] = await tx.$queryRaw<{ id: string; isDisabled: boolean }[]>`
-    SELECT id, disabled_at IS NOT NULL AS "isDisabled" FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
+    SELECT id, disabled_at IS NOT NULL AS "isDisabled" FROM "user"
+    WHERE email = ${email} AND company_of IN ('', ${organizationId}) ORDER BY company_of LIMIT 1 FOR NO KEY UPDATE`;
   if (user === undefined) return null;
   const { id: userId, isDisabled } = user;
   // Without a session the user cannot join an organization meanwhile.
   await endSessionsOf(tx, userId, null);
   if (isDisabled || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
   await tx.secondFactor.deleteMany({ where: { userId } });
-  await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+  await tx.user.update({ where: { id: userId }, data: { passwordHash, companyOf } });
   return userId;
 }
 

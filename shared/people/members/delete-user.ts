@@ -15,6 +15,8 @@ import { openAt } from './invitations.ts';
 export interface Deletion {
   /** Null when no user had the address. */
   userId: string | null;
+  /** Whether providers of organizations have made further users with the address. */
+  hasOthers: boolean;
   /** False when only open invitations had the address. */
   isErased: boolean;
   /** What the user created and that ended. */
@@ -40,10 +42,15 @@ export async function deleteUser(
   const { actor } = request;
   const now = deps.clock.now();
   const work = async (tx: DatabaseTransaction): Promise<Deletion> => {
-    const found = await tx.user.findUnique({ where: { email }, select: { id: true } });
-    if (found !== null) await lockOrganizationsOf(tx, found.id);
+    const users = await tx.user.findMany({
+      where: { email },
+      select: { id: true },
+      orderBy: { companyOf: 'asc' },
+    });
+    const [found, ...others] = users;
+    if (found !== undefined) await lockOrganizationsOf(tx, found.id);
     const [user] = await tx.$queryRaw<{ id: string }[]>`
-      SELECT id FROM "user" WHERE email = ${email} FOR NO KEY UPDATE`;
+      SELECT id FROM "user" WHERE id = ${found?.id ?? ''} FOR NO KEY UPDATE`;
     const userId = user?.id ?? null;
     const removed = userId === null ? nothingRemoved : await removeUser(tx, { userId, actor }, now);
     const mentioning = await eraseAddress(tx, email, now);
@@ -63,6 +70,7 @@ export async function deleteUser(
     );
     return {
       userId,
+      hasOthers: others.length > 0,
       isErased: userId !== null || concerned.length > 0,
       ended: removed.ended,
       remaining: removed.remaining,

@@ -53,8 +53,7 @@ export async function invite(
     });
     const isOpen = earlier !== null && earlier.expiresAt > now;
     await requireManaging(tx, organizationId, acting, isOpen ? [role, earlier.role] : [role]);
-    const members = await tx.membership.count({ where: { organizationId, user: { email } } });
-    if (members > 0) throw alreadyMember();
+    await refuseMember(tx, { organizationId, email });
     // A unique index allows one such row per address, also when it has expired.
     if (earlier !== null) {
       await tx.invitation.update({ where: { id: earlier.id }, data: { revokedAt: now } });
@@ -67,6 +66,14 @@ export async function invite(
     await writeAudit(tx, { organizationId, actor, action: 'invitation.created', target: id, detail }, now);
   });
   return { id, token, expiresAt };
+}
+
+/** @throws ServiceError validation_error for the address of a member. */
+export async function refuseMember(
+  tx: DatabaseTransaction,
+  { organizationId, email }: { organizationId: string; email: string },
+): Promise<void> {
+  if ((await tx.membership.count({ where: { organizationId, user: { email } } })) > 0) throw alreadyMember();
 }
 
 /** The error for inviting or adding a user who is a member. */

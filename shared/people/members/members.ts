@@ -165,7 +165,7 @@ async function refuseCompanyAccounts(
   const elsewhere = { userId, organizationId: { not: organizationId } };
   if ((await tx.companyAccount.count({ where: elsewhere })) === 0) return;
   const message =
-    'Your user signs in with the account of another organization, and can belong to that one only. Ask for an invitation to another email address.';
+    'Your user signs in with the account of another organization, and can belong to that one only. Sign out and open the link again, or ask for an invitation to another email address.';
   throw new ServiceError('validation_error', message);
 }
 

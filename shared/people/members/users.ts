@@ -9,15 +9,17 @@ import {
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { findOrganization, lockOrganization } from '../../platform/organization.ts';
-import { checkedEmail, normalizeEmail } from '../email.ts';
+import { byAddress, checkedEmail, normalizeEmail } from '../email.ts';
 import { checkNewPassword, hashPassword } from '../sign-in/passwords.ts';
-import { revokeOpenInvitations } from './invitations.ts';
+import { refuseMember, revokeOpenInvitations } from './invitations.ts';
 
 /** A user to be stored, with a normalized email address. */
 export interface NewUser {
   id: string;
   email: string;
   passwordHash: string;
+  /** The organization whose provider alone vouches for the address. */
+  companyOf?: string;
 }
 
 /**
@@ -57,22 +59,29 @@ export async function createUser(
   return { id: user.id };
 }
 
-/** Whether a user has this email address. It is not verified. */
+/** Whether a user signs in with this email address and a password. It is not verified. */
 export async function hasUser(db: Database, email: string): Promise<boolean> {
-  return (await db.user.count({ where: { email: normalizeEmail(email) } })) > 0;
+  return (await db.user.findUnique({ where: byAddress(normalizeEmail(email)) })) !== null;
 }
 
 /**
  * Finds a user of any organization by email address, for an operator.
- * @throws ServiceError not_found.
+ * @throws ServiceError not_found; validation_error for an address that a provider has made another user with.
  */
 export async function findUser(db: Database, email: string): Promise<{ userId: string; email: string }> {
-  const user = await db.user.findUnique({ where: { email: normalizeEmail(email) } });
-  if (user === null) throw new ServiceError('not_found', 'User not found.');
+  const [user, ...others] = await db.user.findMany({ where: { email: normalizeEmail(email) } });
+  if (user === undefined) throw new ServiceError('not_found', 'User not found.');
+  if (others.length > 0) {
+    const message = 'email: belongs to several users. Name an organization of the one that you mean.';
+    throw new ServiceError('validation_error', message);
+  }
   return { userId: user.id, email: user.email };
 }
 
-/** Stores a user, the membership and the audit entry. */
+/**
+ * Stores a user, the membership and the audit entry.
+ * @throws ServiceError validation_error for the address of a member.
+ */
 export async function insertUser(
   tx: DatabaseTransaction,
   user: NewUser,
@@ -80,6 +89,7 @@ export async function insertUser(
   now: Date,
 ): Promise<void> {
   const { organizationId, role, actor } = membership;
+  await refuseMember(tx, { organizationId, email: user.email });
   await tx.user.create({ data: { ...user, createdAt: now } });
   await tx.membership.create({ data: { organizationId, userId: user.id, role, createdAt: now } });
   const entry = { organizationId, actor, action: 'user.created', target: user.id } as const;

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { networkOf } from '../../platform/network.ts';
-import { isEmail, normalizeEmail } from '../email.ts';
+import { byAddress, isEmail, normalizeEmail } from '../email.ts';
 import type { HashUse } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { type Attempt, type Attempted, attempt, type RefusalLog } from './lockout.ts';
@@ -33,7 +33,7 @@ export async function signIn(
   const email = normalizeEmail(request.email);
   // An invalid email address may contain characters that the database rejects.
   if (!isEmail(email) || request.password === '') return { kind: 'refused' };
-  const user = await deps.db.user.findUnique({ where: { email, disabledAt: null } });
+  const user = await deps.db.user.findUnique({ where: { ...byAddress(email), disabledAt: null } });
   const userId = user?.id ?? null;
   const proof = user === null ? null : { userId: user.id, passwordHash: user.passwordHash };
   const tryAs = (use: HashUse, counting: Omit<Attempted, 'userId'>) =>

@@ -181,7 +181,7 @@ describe('user delete', () => {
     const { db } = service.deps;
     const owner = await signInMember(service, 'owner');
     const visitor = await joinAs(owner);
-    const { id } = await db.user.findUniqueOrThrow({ where: { email } });
+    const { id } = await db.user.findFirstOrThrow({ where: { email } });
     const members = `/dashboard/${service.organization.id}/test/settings/members`;
     await owner.visitor.post(`${members}/${id}/role`, { role: 'operator' });
     await owner.visitor.post(`${members}/${id}/role`, { role: 'admin' });

@@ -19,7 +19,7 @@ const user = (command: string, email: string, ...more: string[]) =>
 const add = (email: string, role: string) => user('add', email, '--role', role);
 
 async function userOf(email: string) {
-  return await service.deps.db.user.findUniqueOrThrow({ where: { email } });
+  return await service.deps.db.user.findFirstOrThrow({ where: { email } });
 }
 
 describe('the user commands', () => {

@@ -158,6 +158,30 @@ test("never signs in a user of another organization by the provider's word", asy
   expect(await memberByEmail(victim.email)).toHaveLength(1);
 });
 
+test("keeps no one out of other organizations by the provider's word for their address", async () => {
+  await signIn(newVisitor());
+  const { sub, email } = provider.account;
+  const elsewhere = { organizationId: service.organization.id, acting: { administration: 'test' } } as const;
+  const { token } = await invite(service.deps, { ...elsewhere, email, role: 'admin' });
+  const person = newVisitor();
+  await person.get(`/dashboard/invitation/${token}`);
+  const password = 'a password of their own';
+  expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
+  expect((await newVisitor().signIn(email, password)).status).toBe(303);
+  const [first, second] = await memberByEmail();
+  expect(first?.userId).not.toBe(second?.userId);
+  // Each goes on as before.
+  actAs(['admins'], { sub, email });
+  const employee = newVisitor();
+  await signIn(employee);
+  expect((await employee.get(pagesOf(organizationId))).status).toBe(200);
+  expect((await employee.get(pagesOf(service.organization.id))).status).toBe(404);
+  expect((await person.get(pagesOf(organizationId))).status).toBe(404);
+  // Nor is the person, invited here as well, a second self beside the employee.
+  const here = { ...elsewhere, organizationId, email, role: 'admin' } as const;
+  await expect(invite(service.deps, here)).rejects.toThrow('already a member');
+});
+
 test('links a member of the organization, who then can belong to no other', async () => {
   const member = await newPerson(service.deps, organizationId, 'viewer');
   actAs(['support'], { email: member.email });
