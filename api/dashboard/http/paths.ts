@@ -18,9 +18,14 @@ export const companySignInCallback = `${companySignInPath}/callback`;
 
 export const queueBoardPath = `${dashboardPath}/queues`;
 
-/** The scheme and host of a request, for links and examples. */
+/**
+ * The scheme and host of a request, for links and examples.
+ * @throws ServiceError validation_error for a malformed Host header.
+ */
 export function originOf({ protocol, host }: FastifyRequest): string {
-  return `${protocol}://${host}`;
+  const origin = `${protocol}://${host}`;
+  if (!URL.canParse(origin)) throw new ServiceError('validation_error', 'host: must be a valid host.');
+  return origin;
 }
 
 /** The error for an address without a page. */
