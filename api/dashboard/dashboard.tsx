@@ -42,7 +42,6 @@ import { channelPages } from './pages/settings/channel.tsx';
 import { companySignInSettings } from './pages/settings/company-sign-in.tsx';
 import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
-import { signInCodePages } from './pages/sign-in-code.tsx';
 import { deliveryPages } from './pages/webhooks/delivery.tsx';
 import { endpointPages } from './pages/webhooks/endpoint.tsx';
 import { webhookPages } from './pages/webhooks/webhooks.tsx';
@@ -63,8 +62,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     await enableSessions(scope, deps);
     await enableCsrfTokens(scope);
     await scope.register(async (open: Api) => {
-      await signInPages(open, deps);
-      signInCodePages(open, deps);
+      signInPages(open, deps);
       await companySignInPages(open, deps);
       await setUpPages(open, deps);
       await invitationPages(open, deps);

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Context } from '../http/access.ts';
+import { type Context, useAddress } from '../http/access.ts';
 import { classOf, Key, Submit } from './button.tsx';
 import { CsrfField, FormNotice, type FormState } from './form.tsx';
 
@@ -11,8 +11,8 @@ export interface ConfirmProps {
   kind?: 'primary' | 'danger';
   /** The key that opens it. */
   shortcut?: string | undefined;
-  context: Context;
-  /** Where the form is posted, below `context.base`. */
+  context?: Context;
+  /** Where the form is posted, below the environment. */
   to: string;
   /** A submitted form with problems; the dialog opens with it. */
   form?: FormState | undefined;
@@ -24,7 +24,7 @@ export interface ConfirmProps {
 
 /** A button with a confirmation dialog, which works without scripts. */
 export function Confirm(props: ConfirmProps) {
-  const { id, action, title, kind, shortcut, context, to, form, formId, children } = props;
+  const { id, action, title, kind, shortcut, to, form, formId, children } = props;
   return (
     <>
       <button
@@ -38,11 +38,11 @@ export function Confirm(props: ConfirmProps) {
         <Key shortcut={shortcut} />
       </button>
       <dialog id={id} aria-labelledby={`${id}-title`} open={form !== undefined}>
-        <form id={formId} method="post" action={`${context.base}${to}`} class="stack">
+        <form id={formId} method="post" action={useAddress(to)} class="stack">
           <h2 id={`${id}-title`}>{title}</h2>
           <FormNotice problems={form?.problems ?? {}} />
           {children}
-          <CsrfField token={context.csrfToken} />
+          <CsrfField />
           <div class="row">
             <Submit kind={kind}>{action}</Submit>
             <button type="button" class="button outline" {...{ command: 'close', commandfor: id }}>

@@ -1,16 +1,20 @@
 import type { ComponentChildren } from 'preact';
 import { passwordLength } from '#shared/people/sign-in/passwords.ts';
-import { entered, enteredList, type FormProblems } from '../http/forms.ts';
+import { useAddress } from '../http/access.ts';
+import { entered, enteredList, type FormProblems, type FormState } from '../http/forms.ts';
+import { useRequest } from '../http/render.ts';
 import type { Choices } from '../words/words.ts';
 import { ButtonLink, Submit } from './button.tsx';
 
-/** The CSRF token of a form. */
-export function CsrfField({ token }: { token: string }) {
-  return <input type="hidden" name="_csrf" value={token} />;
+/** The CSRF token of a form; before sign-in there is none. */
+export function CsrfField(_: { token?: string }) {
+  const { visitor } = useRequest();
+  return visitor ? <input type="hidden" name="_csrf" value={visitor.csrfToken} /> : null;
 }
 
-/** Makes a form's response replace the element with this id, and ignores a second click. */
-export function answeredIn(id: string, action: string) {
+/** Where a form is posted. With an id its response replaces that element, and a second click is ignored. */
+export function postedTo(action: string, id?: string) {
+  if (id === undefined) return { method: 'post', action } as const;
   return {
     method: 'post',
     action,
@@ -22,9 +26,8 @@ export function answeredIn(id: string, action: string) {
 }
 
 interface FormProps {
-  /** Null before sign-in. */
-  csrfToken: string | null;
-  /** Where it is posted. */
+  csrfToken?: string | null;
+  /** Where it is posted: an address, or a path below the environment. */
   to: string;
   /** The label of its button. */
   submit: string;
@@ -39,18 +42,38 @@ interface FormProps {
 }
 
 /** A form that changes something, as a card. */
-export function Form({ csrfToken, to, submit, title, form, answeredIn: id, cancel, children }: FormProps) {
-  const sent = id === undefined ? ({ method: 'post', action: to } as const) : answeredIn(id, to);
+export function Form({ to, submit, title, form, answeredIn: id, cancel, children }: FormProps) {
   return (
-    <form {...sent} class="card stack" aria-label={title}>
+    <form {...postedTo(useAddress(to), id)} class="card stack" aria-label={title}>
       {title === undefined ? null : <h2>{title}</h2>}
-      {csrfToken === null ? null : <CsrfField token={csrfToken} />}
+      <CsrfField />
       <FormNotice problems={form?.problems ?? {}} />
       {children}
       <div class="row">
         <Submit kind="primary">{submit}</Submit>
         {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
       </div>
+    </form>
+  );
+}
+
+interface PostProps extends Pick<FormProps, 'to' | 'answeredIn'> {
+  /** Sent with it. */
+  values?: Readonly<Record<string, string>>;
+  kind?: 'primary' | 'danger' | undefined;
+  /** The label of the button. */
+  children: ComponentChildren;
+}
+
+/** A button that posts something. */
+export function Post({ to, answeredIn: id, values = {}, kind, children }: PostProps) {
+  return (
+    <form {...postedTo(useAddress(to), id)}>
+      <CsrfField />
+      {Object.entries(values).map(([name, value]) => (
+        <input key={name} type="hidden" name={name} value={value} />
+      ))}
+      <Submit kind={kind}>{children}</Submit>
     </form>
   );
 }
@@ -114,11 +137,7 @@ export function FormNotice({ problems }: { problems: FormProblems }) {
   );
 }
 
-/** A form as it was submitted, to be shown again; for a new one, what it starts with. */
-export interface FormState {
-  body: unknown;
-  problems: FormProblems;
-}
+export type { FormState };
 
 /** A form without entries. */
 export const emptyForm: FormState = { body: {}, problems: {} };

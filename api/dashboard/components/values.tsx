@@ -24,6 +24,16 @@ export function ExactTime({ at }: { at: Date }) {
   );
 }
 
+/** When something was created, and by whom. */
+export function Made({ at, by }: { at: Date; by: string | null | undefined }) {
+  return (
+    <span>
+      <Moment at={at} />
+      <span class="detail small muted">{by && `by ${by}`}</span>
+    </span>
+  );
+}
+
 function inUtc(at: Date): string {
   return `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }

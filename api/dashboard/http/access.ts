@@ -11,6 +11,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { accountPath, companySignInPath, dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
+import { useRequest } from './render.ts';
 import { findVisitor, type Visitor } from './session.ts';
 
 declare module 'fastify' {
@@ -154,6 +155,11 @@ async function requireRole(
   );
 }
 
+/** The options of a route: the least role, and whether the user must have confirmed the session lately. */
+export function needs(role: Role, confirmed?: 'confirmed') {
+  return { config: confirmed === undefined ? { role } : { role, confirm: true as const } };
+}
+
 /** The user of a request, on routes behind `requireVisitor`. */
 export function visitorOf(request: FastifyRequest): Visitor {
   return required(request.visitor, 'requireVisitor');
@@ -167,6 +173,22 @@ export function ownSessionOf(request: FastifyRequest): { userId: string; sid: st
 /** The member, organization and environment of a request, on routes behind `requireMember`. */
 export function contextOf(request: FastifyRequest): Context {
   return required(request.member, 'requireMember');
+}
+
+/** The user whose page is rendered. */
+export function useVisitor(): Visitor {
+  return visitorOf(useRequest());
+}
+
+/** The member whose page is rendered. */
+export function useMember(): Context {
+  return contextOf(useRequest());
+}
+
+/** An address; a path below the environment gets its prefix. */
+export function useAddress(to: string): string {
+  const { member } = useRequest();
+  return to.startsWith(dashboardPath) ? to : `${member?.base ?? ''}${to}`;
 }
 
 function required<T>(value: T | null | undefined, guard: string): T {

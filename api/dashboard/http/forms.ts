@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { fromDecimal } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
@@ -66,6 +67,44 @@ export function capitalized(text: string): string {
 export function validationProblemsOf(error: unknown, fields: readonly string[]): FormProblems {
   if (error instanceof ServiceError && error.code === 'validation_error') return problemsOf(error, fields);
   throw error;
+}
+
+/** A form as it was submitted, to be shown again; for a new one, what it starts with. */
+export interface FormState {
+  body: unknown;
+  problems: FormProblems;
+}
+
+/** The fields of a form, by name. */
+export type FormSchema<T> = z.ZodType<T> & { shape: object };
+
+interface FormAnswers<T> {
+  schema: FormSchema<T>;
+  /** Carries out what the form asks for. */
+  run: (entries: T) => Promise<FastifyReply>;
+  /** Shows the form again, with what is wrong. */
+  again: (form: FormState) => FastifyReply | Promise<FastifyReply>;
+  /** The errors that are shown in the form. */
+  problemsIn?: typeof problemsOf;
+}
+
+/** Responds to a form: reads it and carries it out, or shows it again with the problems at their fields. */
+export async function answerForm<T>(
+  reply: FastifyReply,
+  { schema, run, again, problemsIn = validationProblemsOf }: FormAnswers<T>,
+): Promise<FastifyReply> {
+  const { body } = reply.request;
+  const refuse = (problems: FormProblems) => {
+    reply.code(400);
+    return again({ body, problems });
+  };
+  const form = readForm(schema, body);
+  if (form.kind === 'invalid') return await refuse(form.problems);
+  try {
+    return await run(form.value);
+  } catch (error) {
+    return await refuse(problemsIn(error, Object.keys(schema.shape)));
+  }
 }
 
 /** A submitted amount in minor units, or what is wrong with it. */

@@ -1,15 +1,40 @@
-import type { FastifyInstance, FastifyReply } from 'fastify';
-import type { VNode } from 'preact';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createContext, h, type VNode } from 'preact';
+import { useContext } from 'preact/hooks';
 import { renderToString } from 'preact-render-to-string';
 
-/** Sends a whole page; the renderer escapes every text. */
+const Answered = createContext<FastifyRequest | null>(null);
+
+/** The request that a page answers, for what most components need of it: the member, the CSRF token. */
+export function useRequest(): FastifyRequest {
+  const request = useContext(Answered);
+  if (request === null) throw new TypeError('Pages are rendered by sendPage and sendPart');
+  return request;
+}
+
+/** The renderer escapes every text. */
+function render(reply: FastifyReply, page: VNode): string {
+  return renderToString(h(Answered.Provider, { value: reply.request }, page));
+}
+
+/** Sends a whole page. */
 export function sendPage(reply: FastifyReply, page: VNode): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(`<!doctype html>${renderToString(page)}`);
+  return reply.type('text/html; charset=utf-8').send(`<!doctype html>${render(reply, page)}`);
 }
 
 /** Sends a fragment that replaces a part of a page. */
 export function sendPart(reply: FastifyReply, part: VNode): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(renderToString(part));
+  return reply.type('text/html; charset=utf-8').send(render(reply, part));
+}
+
+/** Sends the part to a script that replaces only that, and otherwise the page around it. */
+export function sendPartOrPage(
+  reply: FastifyReply,
+  part: VNode,
+  around: (part: VNode) => VNode,
+): FastifyReply {
+  const isPart = reply.request.headers['hx-request'] === 'true';
+  return isPart ? sendPart(reply, part) : sendPage(reply, around(part));
 }
 
 /** Pages may load and run files of this service only, nothing inline. */

@@ -1,5 +1,8 @@
+import type { FastifyReply } from 'fastify';
 import { Notice } from '../components/notice.tsx';
+import { contextOf } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
+import { useRequest } from '../http/render.ts';
 
 /** What was done, by the word that a redirect leaves in the address. */
 const messages = {
@@ -62,8 +65,13 @@ export function doneAt(path: string, word: DoneWord): string {
   return `${path}${path.includes('?') ? '&' : '?'}done=${word}`;
 }
 
-/** Confirms the action that led to this page. @param query of the request; unknown words show nothing. */
-export function Done({ query }: { query: unknown }) {
-  const word = entered(query, 'done');
+/** Leads to a page below the environment that confirms what was done. */
+export function leadTo(reply: FastifyReply, path: string, word: DoneWord): FastifyReply {
+  return reply.redirect(doneAt(`${contextOf(reply.request).base}${path}`, word), 303);
+}
+
+/** Confirms the action that led to this page; unknown words show nothing. */
+export function Done() {
+  const word = entered(useRequest().query, 'done');
   return Object.hasOwn(messages, word) ? <Notice tone="good">{messages[word as DoneWord]}</Notice> : null;
 }

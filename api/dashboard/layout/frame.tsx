@@ -3,7 +3,7 @@ import { mayAct } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { Switch } from '../components/button.tsx';
 import { Icon, type IconName, Mark } from '../components/icon.tsx';
-import type { Context } from '../http/access.ts';
+import { type Context, useMember } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
@@ -53,7 +53,7 @@ export type Section = keyof typeof sections;
 export type Crumb = readonly [title: string, path: string];
 
 export interface FrameProps {
-  context: Context;
+  context?: Context;
   title: string;
   section: Section;
   /** The pages between the section and this one. The section leads the way to every page with another title than its own. */
@@ -66,7 +66,8 @@ export interface FrameProps {
 }
 
 /** A page of an organization: navigation, search, the switch between test and live, breadcrumbs, title and actions. */
-export function Frame({ context, title, section, trail = [], beside, actions, children }: FrameProps) {
+export function Frame({ title, section, trail = [], beside, actions, children }: FrameProps) {
+  const context = useMember();
   const { environment, organization } = context;
   const { label, path } = sections[section];
   const above: Crumb[] = title === label ? [] : [[label, path], ...trail];
@@ -89,7 +90,7 @@ export function Frame({ context, title, section, trail = [], beside, actions, ch
             </div>
           </header>
           <div class="stack">
-            <Done query={context.query} />
+            <Done />
             {children}
           </div>
         </main>
@@ -115,7 +116,7 @@ function Breadcrumbs({ context, above }: { context: Context; above: readonly Cru
 }
 
 /** What every page has: organization, environment, search, navigation, account. */
-function Side({ context, section }: Pick<FrameProps, 'context' | 'section'>) {
+function Side({ context, section }: { context: Context; section: Section }) {
   const { organization, role, user } = context;
   return (
     <div class="side">
@@ -167,7 +168,11 @@ function NavItem({
   context,
   section,
   isCurrent,
-}: Omit<FrameProps, 'title' | 'children'> & { isCurrent: boolean }) {
+}: {
+  context: Context;
+  section: Section;
+  isCurrent: boolean;
+}) {
   const { label, path, icon } = sections[section];
   const count =
     { approvals: context.counts.approvals, attention: context.counts.attention }[section as string] ?? 0;

@@ -8,58 +8,50 @@ import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
-import { Submit } from '../components/button.tsx';
 import { Confirm } from '../components/dialog.tsx';
+import { Post } from '../components/form.tsx';
 import { type Column, List } from '../components/list.tsx';
 import { Empty } from '../components/notice.tsx';
-import { Moment } from '../components/values.tsx';
-import { type Context, contextOf } from '../http/access.ts';
+import { Made } from '../components/values.tsx';
+import { contextOf, needs, useMember } from '../http/access.ts';
 import { readChoices } from '../http/forms.ts';
 import { idInPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
-import { doneAt } from '../layout/done.tsx';
+import { leadTo } from '../layout/done.tsx';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { reasonWords } from '../words/words.ts';
 import { KeyStatus, When } from './settings/api-keys.tsx';
-import { Post } from './webhooks/endpoint-view.tsx';
 
 const path = '/agents';
 const statusSchema = z.object({ status: z.enum(['active', 'stopped']) });
 
 /** `/agents`: the keys made for agents with their limits and what they have used of them. */
 export function agentPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const keys = await listAgentKeys(deps.db, context.owner);
+  scope.get(path, needs('viewer'), async (request, reply) => {
+    const { owner, organization } = contextOf(request);
+    const keys = await listAgentKeys(deps.db, owner);
     const agents = keys.map((key) => ({ ...key, limits: agentLimitsSchema.parse(key.agentLimits) }));
     const currencies = agents.map(({ id, limits: { currency } }) => ({ id, currency }));
     const creators = agents.map(({ createdBy }) => createdBy);
-    const view = {
-      ...{ context, agents, now: deps.clock.now(), taken: await takenByKeys(deps.db, currencies) },
-      names: await nameActors(deps.db, context.organization.id, creators),
-    };
-    return sendPage(reply, <AgentsPage {...view} />);
+    const taken = await takenByKeys(deps.db, currencies);
+    const names = await nameActors(deps.db, organization.id, creators);
+    return sendPage(reply, <AgentsPage {...{ agents, taken, names, now: deps.clock.now() }} />);
   });
 
-  scope.post(
-    `${path}/:keyId/status`,
-    { config: { role: 'admin', confirm: true } },
-    async (request, reply) => {
-      const { base, owner, actor } = contextOf(request);
-      const { status } = readChoices(statusSchema, request.body);
-      const { id: keyId } = await findAgentKey(deps.db, owner, idInPath(request, 'keyId', 'key'));
-      const isStopped = status === 'stopped';
-      await changeApiKey(deps, { keyId, actor, change: { isStopped } });
-      return reply.redirect(doneAt(`${base}${path}`, isStopped ? 'agent-stopped' : 'agent-resumed'), 303);
-    },
-  );
+  scope.post(`${path}/:keyId/status`, needs('admin', 'confirmed'), async (request, reply) => {
+    const { owner, actor } = contextOf(request);
+    const { status } = readChoices(statusSchema, request.body);
+    const { id: keyId } = await findAgentKey(deps.db, owner, idInPath(request, 'keyId', 'key'));
+    const isStopped = status === 'stopped';
+    await changeApiKey(deps, { keyId, actor, change: { isStopped } });
+    return leadTo(reply, path, isStopped ? 'agent-stopped' : 'agent-resumed');
+  });
 }
 
 type AgentKey = ApiKeySummary & { limits: AgentLimits };
 
 interface AgentsProps {
-  context: Context;
   agents: readonly AgentKey[];
   /** What each key has refunded in the last 24 hours, in minor units of its currency. */
   taken: ReadonlyMap<string, bigint>;
@@ -68,37 +60,15 @@ interface AgentsProps {
   now: Date;
 }
 
-function AgentsPage(view: AgentsProps) {
-  const { context, agents } = view;
-  return (
-    <Frame context={context} title="Agents" section="agents">
-      <p class="muted">
-        API keys made for agents in the {context.environment} environment. The service enforces their limits.
-      </p>
-      {agents.length === 0 ? (
-        <Empty title={`No ${context.environment} agents`} icon="copilot">
-          <p>Agents get keys of their own, with limits on what they may refund.</p>
-        </Empty>
-      ) : (
-        <List
-          caption="Agents, newest first"
-          items={agents}
-          rowId={({ id }) => id}
-          columns={columnsOf(view)}
-        />
-      )}
-    </Frame>
-  );
-}
-
-function columnsOf({ context, taken, names, now }: AgentsProps): readonly Column<AgentKey>[] {
-  return [
+function AgentsPage({ agents, taken, names, now }: AgentsProps) {
+  const { environment, base, role } = useMember();
+  const columns: readonly Column<AgentKey>[] = [
     [
       'Agent',
       ({ id, name, lastFour }) => (
         <>
           {name} <code>...{lastFour}</code>
-          <a class="detail small" href={`${context.base}/refunds?apiKeyId=${id}`}>
+          <a class="detail small" href={`${base}/refunds?apiKeyId=${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>
           </a>
         </>
@@ -108,22 +78,24 @@ function columnsOf({ context, taken, names, now }: AgentsProps): readonly Column
     ['Limits', ({ id, limits }) => <Limits limits={limits} taken={taken.get(id) ?? 0n} />],
     ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
     ['Expires', ({ expiresAt }) => <When at={expiresAt} />],
-    [
-      'Created',
-      ({ createdAt, createdBy }) => (
-        <span>
-          <Moment at={createdAt} />
-          <span class="detail small muted">by {names.get(createdBy)}</span>
-        </span>
-      ),
-    ],
+    ['Created', ({ createdAt, createdBy }) => <Made at={createdAt} by={names.get(createdBy)} />],
     ['Status', (key) => <KeyStatus apiKey={key} now={now} />],
-    [
-      'Actions',
-      (key) => (mayAct(context.role, 'admin') ? <StopOrResume context={context} agent={key} /> : null),
-      'actions',
-    ],
+    ['Actions', (key) => (mayAct(role, 'admin') ? <StopOrResume agent={key} /> : null), 'actions'],
   ];
+  return (
+    <Frame title="Agents" section="agents">
+      <p class="muted">
+        API keys made for agents in the {environment} environment. The service enforces their limits.
+      </p>
+      {agents.length === 0 ? (
+        <Empty title={`No ${environment} agents`} icon="copilot">
+          <p>Agents get keys of their own, with limits on what they may refund.</p>
+        </Empty>
+      ) : (
+        <List caption="Agents, newest first" items={agents} rowId={({ id }) => id} columns={columns} />
+      )}
+    </Frame>
+  );
 }
 
 function Permissions({ agent: { scopes, limits } }: { agent: AgentKey }) {
@@ -152,8 +124,9 @@ function Limits({ limits, taken }: { limits: AgentLimits; taken: bigint }) {
   const used = inMoney(taken, currency);
   return (
     <span class="small">
-      {maxPerDay === undefined ? `${used} in 24 hours, no limit` : null}
-      {maxPerDay === undefined ? null : (
+      {maxPerDay === undefined ? (
+        `${used} in 24 hours, no limit`
+      ) : (
         <>
           {used} of {inMoney(maxPerDay, currency)} in 24 hours{' '}
           <progress max={Number(maxPerDay)} value={Number(taken)} aria-label="Used of the daily limit" />
@@ -170,14 +143,12 @@ function Limits({ limits, taken }: { limits: AgentLimits; taken: bigint }) {
   );
 }
 
-function StopOrResume({ context, agent }: { context: Context; agent: AgentKey }) {
-  const { id, name, lastFour, stoppedAt } = agent;
+function StopOrResume({ agent: { id, name, lastFour, stoppedAt } }: { agent: AgentKey }) {
   const to = `${path}/${id}/status`;
   if (stoppedAt !== null) {
     return (
-      <Post context={context} to={to}>
-        <input type="hidden" name="status" value="active" />
-        <Submit>Resume</Submit>
+      <Post to={to} values={{ status: 'active' }}>
+        Resume
       </Post>
     );
   }
@@ -187,7 +158,6 @@ function StopOrResume({ context, agent }: { context: Context; agent: AgentKey })
       action="Stop"
       title={`Stop agent ${name === '' ? '' : `${name} `}...${lastFour}?`}
       kind="danger"
-      context={context}
       to={to}
     >
       <p>Its requests are refused until an admin resumes it. Refunds that it has requested go on.</p>

@@ -5,11 +5,11 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ButtonLink, Submit } from '../components/button.tsx';
-import { answeredIn, CodeField, CsrfField, FormNotice, TextField } from '../components/form.tsx';
+import { CodeField, CsrfField, FormNotice, postedTo, TextField } from '../components/form.tsx';
 import { visitorOf } from '../http/access.ts';
-import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
+import { entered, type FormProblems, type FormState, problemsOf } from '../http/forms.ts';
 import { companySignInPath, safeReturnPathOf } from '../http/paths.ts';
-import { sendPage, sendPart } from '../http/render.ts';
+import { sendPage, sendPart, useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { Gate } from '../layout/document.tsx';
 
@@ -86,64 +86,48 @@ async function ask(
   deps: ApiDependencies,
   request: FastifyRequest,
   reply: FastifyReply,
-  { body, problems }: { body: unknown; problems: FormProblems },
+  { body, problems }: FormState,
 ): Promise<FastifyReply> {
-  const { headers, url } = request;
-  const { user, csrfToken } = visitorOf(request);
-  const hasSecondFactor = (await findSecondFactor(deps.db, user.id)) !== null;
-  const sealed = sealField(deps, body ?? {}, purposeOf(request));
+  const { headers, session } = request;
   const isPart = headers['hx-request'] === 'true';
-  const from = isPart ? headers['hx-current-url'] : headers.referer;
   const form = {
-    csrfToken,
-    url,
-    sealed,
     problems,
-    hasSecondFactor,
-    companyOf: request.session.companyOf,
-    cancelTo: safeReturnPathOf(String(from)),
+    sealed: sealField(deps, body ?? {}, purposeOf(request)),
+    hasSecondFactor: (await findSecondFactor(deps.db, visitorOf(request).user.id)) !== null,
+    cancelTo: safeReturnPathOf(String(isPart ? headers['hx-current-url'] : headers.referer)),
   };
-  reply.code(403);
-  if (!isPart) {
-    return sendPage(
-      reply,
-      <Gate title={title}>
-        <ConfirmationForm {...form} />
-      </Gate>,
+  const formIn = (id?: string) =>
+    session.companyOf === undefined ? (
+      <ConfirmationForm {...form} replaces={id} />
+    ) : (
+      <CompanyConfirmation companyOf={session.companyOf} cancelTo={form.cancelTo} />
     );
-  }
+  reply.code(403);
+  if (!isPart) return sendPage(reply, <Gate title={title}>{formIn()}</Gate>);
   const [, id = 'main'] = /^[\w-]+#([\w-]+)$/.exec(String(headers['hx-target'])) ?? [];
   return sendPart(
     reply,
     <section id={id} class="stack" aria-labelledby="confirmation-title">
       <h2 id="confirmation-title">{title}</h2>
-      <ConfirmationForm {...form} replaces={id} />
+      {formIn(id)}
     </section>,
   );
 }
 
 interface ConfirmationFormProps {
-  csrfToken: string;
-  /** Where the held form was sent, and is sent again. */
-  url: string;
   sealed: string;
   problems: FormProblems;
   hasSecondFactor: boolean;
-  /** The organization whose provider signed the user in. */
-  companyOf: string | undefined;
   cancelTo: string;
   /** The id of the part of the page that the answer replaces; by default it replaces the page. */
-  replaces?: string;
+  replaces: string | undefined;
 }
 
-function ConfirmationForm(props: ConfirmationFormProps) {
-  const { csrfToken, url, sealed, problems, hasSecondFactor, companyOf, cancelTo, replaces } = props;
-  if (companyOf !== undefined) return <CompanyConfirmation companyOf={companyOf} cancelTo={cancelTo} />;
+/** The held form is sent again to where it was sent. */
+function ConfirmationForm({ sealed, problems, hasSecondFactor, cancelTo, replaces }: ConfirmationFormProps) {
   const form = { body: {}, problems };
-  const target =
-    replaces === undefined ? ({ method: 'post', action: url } as const) : answeredIn(replaces, url);
   return (
-    <form {...target} class="card stack">
+    <form {...postedTo(useRequest().url, replaces)} class="card stack">
       <p>This action needs a recent confirmation. Your entries are kept.</p>
       <FormNotice problems={problems} />
       {hasSecondFactor ? (
@@ -158,7 +142,7 @@ function ConfirmationForm(props: ConfirmationFormProps) {
           required
         />
       )}
-      <CsrfField token={csrfToken} />
+      <CsrfField />
       <input type="hidden" name="held" value={sealed} />
       <div class="row">
         <Submit kind="primary">Confirm</Submit>

@@ -7,13 +7,13 @@ import { type AccountSummary, listProcessorAccounts } from '#shared/processors/a
 import { Badge } from '../components/badge.tsx';
 import { ButtonLink } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
-import { List } from '../components/list.tsx';
+import { type Column, List } from '../components/list.tsx';
 import { Live } from '../components/live.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
-import { type Context, contextOf } from '../http/access.ts';
+import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
 import { queueBoardPath } from '../http/paths.ts';
-import { sendPage, sendPart } from '../http/render.ts';
+import { sendPartOrPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../words/trouble.ts';
@@ -23,34 +23,28 @@ const refreshSeconds = 10;
 
 /** The health page: whether workers work off the queue, whether the processors of an organization answer, and what waits for them. */
 export function healthPage(scope: Api, deps: ApiDependencies): void {
-  scope.get('/health', { config: { role: 'operator' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const { organizationId, environment } = context.owner;
+  scope.get('/health', needs('operator'), async (request, reply) => {
+    const { owner } = contextOf(request);
     const [health, troubles, accounts, queues] = await Promise.all([
       deps.health(),
-      findAccountsInTrouble(deps.db, context.owner),
-      listProcessorAccounts(deps.db, organizationId, environment),
-      readQueues(deps.db, context.owner),
+      findAccountsInTrouble(deps.db, owner),
+      listProcessorAccounts(deps.db, owner.organizationId, owner.environment),
+      readQueues(deps.db, owner),
     ]);
-    const part = <Health {...{ context, health, troubles, accounts, queues }} />;
-    if (request.headers['hx-request'] === 'true') return sendPart(reply, part);
-    return sendPage(
-      reply,
+    return sendPartOrPage(reply, <Health {...{ health, troubles, accounts, queues }} />, (part) => (
+      // The board itself admits only operators of every organization.
       <Frame
-        context={context}
         title="Health"
         section="health"
-        // The board itself admits only operators of every organization.
         actions={<ButtonLink to={queueBoardPath}>Queue board</ButtonLink>}
       >
         {part}
-      </Frame>,
-    );
+      </Frame>
+    ));
   });
 }
 
 interface HealthProps {
-  context: Context;
   /** Of the whole service. */
   health: ServiceHealth;
   /** Of the organization in this environment. */
@@ -61,7 +55,7 @@ interface HealthProps {
 
 function Health(props: HealthProps) {
   return (
-    <Live id="health" from={`${props.context.base}/health`} everySeconds={refreshSeconds}>
+    <Live id="health" from={useAddress('/health')} everySeconds={refreshSeconds}>
       <div class="stack">
         <WorkersCard {...props} />
         <ProcessorsCard {...props} />
@@ -90,24 +84,28 @@ function WorkersCard({ health: { workers, now, undeliveredSince } }: HealthProps
   );
 }
 
-function ProcessorsCard({ context, health: { now }, troubles, accounts, queues }: HealthProps) {
+function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthProps) {
+  const { base, environment } = useMember();
   const items = accounts.flatMap((account) => {
     const isOfAccount = ({ processor }: { processor: string }) => processor === account.processor;
     const queue = queues.find(isOfAccount);
     return queue === undefined ? [] : [{ account, queue, trouble: troubles.find(isOfAccount) }];
   });
   type Item = (typeof items)[number];
-  const leading =
-    (value: (queue: ProcessorQueue) => string, filter: string) =>
-    ({ queue }: Item) => (
-      <a href={`${context.base}/refunds?processor=${queue.processor}&${filter}`}>{value(queue)}</a>
-    );
+  /** A number that leads to its refunds. */
+  const number = (title: string, value: (queue: ProcessorQueue) => string, filter: string): Column<Item> => [
+    title,
+    ({ queue }) => <a href={`${base}/refunds?processor=${queue.processor}&${filter}`}>{value(queue)}</a>,
+    'number',
+  ];
+  const oldest = ({ dueSince }: ProcessorQueue) =>
+    dueSince === null ? 'None' : inTime(now.getTime() - dueSince.getTime());
   return (
     <Card id="processors" title="Processors">
       {items.length === 0 ? (
-        <Empty title={`No ${context.environment} processor accounts`} icon="credit-card">
+        <Empty title={`No ${environment} processor accounts`} icon="credit-card">
           <p>
-            Set one up in <a href={`${context.base}/settings/accounts`}>Settings</a>.
+            Set one up in <a href={`${base}/settings/accounts`}>Settings</a>.
           </p>
         </Empty>
       ) : (
@@ -118,31 +116,16 @@ function ProcessorsCard({ context, health: { now }, troubles, accounts, queues }
           columns={[
             ['Processor', ({ account }) => processorWord(account.processor)],
             ['State', (item) => <AccountState {...item} now={now} />],
-            ['Waiting', leading(({ waiting }) => counted(waiting), 'status=processing'), 'number'],
-            [
-              'Oldest due',
-              leading(
-                ({ dueSince }) => (dueSince === null ? 'None' : inTime(now.getTime() - dueSince.getTime())),
-                'status=processing&sort=oldest',
-              ),
-              'number',
-            ],
-            [
-              'Retrying',
-              leading(({ retrying }) => counted(retrying), 'status=processing&sort=oldest'),
-              'number',
-            ],
-            ['Outcome unknown', leading(({ unknown }) => counted(unknown), 'outcomeUnknown=true'), 'number'],
-            [
-              'Completed per minute',
-              leading(({ completedPerMinute }) => inRate(completedPerMinute), 'status=completed'),
-              'number',
-            ],
+            number('Waiting', ({ waiting }) => counted(waiting), 'status=processing'),
+            number('Oldest due', oldest, 'status=processing&sort=oldest'),
+            number('Retrying', ({ retrying }) => counted(retrying), 'status=processing&sort=oldest'),
+            number('Outcome unknown', ({ unknown }) => counted(unknown), 'outcomeUnknown=true'),
+            number('Completed per minute', (queue) => inRate(queue.completedPerMinute), 'status=completed'),
           ]}
         />
       )}
       <p class="small muted">
-        {`Refunds of the ${context.environment} environment. Completed: on average over the last ${completedMinutes} minutes.`}
+        {`Refunds of the ${environment} environment. Completed: on average over the last ${completedMinutes} minutes.`}
       </p>
     </Card>
   );

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { acceptAsNewUser, acceptAsUser } from '#shared/people/members/accept-invitation.ts';
 import { findInvitation, type OpenInvitation } from '#shared/people/members/invitations.ts';
@@ -6,77 +6,69 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ButtonLink, Submit } from '../components/button.tsx';
 import { FormNotice, NewPasswordField } from '../components/form.tsx';
-import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { answerForm, type FormProblems, problemsOf } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage } from '../http/render.ts';
+import { sendPage, useRequest } from '../http/render.ts';
 import { beginSession, findVisitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 
 const path = `${dashboardPath}/invitation/:token`;
-const formSchema = z.object({ password: z.string() });
+const schema = z.object({ password: z.string() });
+
+interface Link {
+  Params: { token: string };
+}
 
 /** `/dashboard/invitation/<token>`: anyone with the link can join the organization as the invited email address. */
 export async function invitationPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  scope.get<{ Params: { token: string } }>(path, async (request, reply) => {
-    const { token } = request.params;
-    const invitation = await findInvitation(deps, token);
+  const show = async (
+    reply: FastifyReply,
+    invitation: OpenInvitation | null,
+    problems: FormProblems = {},
+  ) => {
     if (invitation === null) return sendPage(reply.code(404), <InvitationClosed />);
-    return await show(deps, request, reply, invitation, {});
-  });
+    const visitor = await findVisitor(deps, reply.request, reply);
+    return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs: visitor?.user.email }} />);
+  };
+
+  scope.get<Link>(path, async ({ params }, reply) => show(reply, await findInvitation(deps, params.token)));
 
   await limitAttempts(scope, (limited) => {
-    limited.post<{ Params: { token: string } }>(path, async (request, reply) => {
+    limited.post<Link>(path, async (request, reply) => {
       const { token } = request.params;
       const invitation = await findInvitation(deps, token);
-      if (invitation === null) return sendPage(reply.code(404), <InvitationClosed />);
+      if (invitation === null) return await show(reply, null);
+      const welcome = () => reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
       const visitor = await findVisitor(deps, request, reply);
-      if (visitor !== null) {
-        if (visitor.user.email !== invitation.email) {
-          return await show(deps, request, reply.code(400), invitation, {});
-        }
-        const { sessionId: sid } = request.session;
-        await acceptAsUser(deps, { token, userId: visitor.user.id, sid });
-      } else {
-        const form = readForm(formSchema, request.body);
-        if (form.kind === 'invalid')
-          return await show(deps, request, reply.code(400), invitation, form.problems);
-        try {
-          const { password } = form.value;
-          await beginSession(deps, request, reply, await acceptAsNewUser(deps, { token, password }));
-        } catch (error) {
-          const problems = problemsOf(error, ['password']);
-          return await show(deps, request, reply.code(400), invitation, problems);
-        }
+      if (visitor === null) {
+        return await answerForm(reply, {
+          schema,
+          problemsIn: problemsOf,
+          again: ({ problems }) => show(reply, invitation, problems),
+          run: async ({ password }) => {
+            await beginSession(deps, request, reply, await acceptAsNewUser(deps, { token, password }));
+            return welcome();
+          },
+        });
       }
-      return reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+      if (visitor.user.email !== invitation.email) return await show(reply.code(400), invitation);
+      await acceptAsUser(deps, { token, userId: visitor.user.id, sid: request.session.sessionId });
+      return welcome();
     });
   });
-}
-
-async function show(
-  deps: ApiDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  invitation: OpenInvitation,
-  problems: FormProblems,
-): Promise<FastifyReply> {
-  const visitor = await findVisitor(deps, request, reply);
-  const signedInAs = visitor?.user.email ?? null;
-  return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs, url: request.url }} />);
 }
 
 interface InvitationProps {
   invitation: OpenInvitation;
   problems: FormProblems;
   /** The email address of the signed-in user. */
-  signedInAs: string | null;
-  /** The URL of this page. */
-  url: string;
+  signedInAs: string | undefined;
 }
 
 /** The page does not depend on whether the email address has a user, because the inviting admin can open it as well. */
-function Invitation({ invitation, problems, signedInAs, url }: InvitationProps) {
+function Invitation({ invitation, problems, signedInAs }: InvitationProps) {
+  const { url } = useRequest();
   const { organizationName, role, email } = invitation;
   return (
     <Gate title={`Join ${organizationName}`}>
@@ -84,11 +76,11 @@ function Invitation({ invitation, problems, signedInAs, url }: InvitationProps) 
         You are invited to join as <strong>{role}</strong> with the email address <strong>{email}</strong>.
       </p>
       <FormNotice problems={problems} />
-      {signedInAs !== null && signedInAs !== email ? (
+      {signedInAs !== undefined && signedInAs !== email ? (
         <SignedInAsAnother signedInAs={signedInAs} />
       ) : (
         <form method="post" action={url} class="card stack">
-          {signedInAs === null ? (
+          {signedInAs === undefined ? (
             <>
               <p>
                 If you already sign in with this email address,{' '}

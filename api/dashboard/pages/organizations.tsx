@@ -1,44 +1,41 @@
 import { organizationsOf } from '#shared/people/members/members.ts';
-import type { Role } from '#shared/platform/database.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { Empty } from '../components/notice.tsx';
 import { visitorOf } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
-import type { Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 import { SignOut } from './sign-in.tsx';
-
-interface Membership {
-  /** Of the organization. */
-  id: string;
-  name: string;
-  role: Role;
-}
 
 /** `/dashboard`: redirects to the user's only organization, or lists them. */
 export function organizationPages(scope: Api, deps: ApiDependencies): void {
   scope.get(dashboardPath, async (request, reply) => {
-    const visitor = visitorOf(request);
-    const memberships = await organizationsOf(deps.db, visitor.user.id);
+    const { user } = visitorOf(request);
+    const memberships = await organizationsOf(deps.db, user.id);
     const [only] = memberships;
     if (only !== undefined && memberships.length === 1) return reply.redirect(pageOf(only), 303);
-    return sendPage(reply, <Organizations visitor={visitor} memberships={memberships} />);
+    return sendPage(reply, <Organizations email={user.email} memberships={memberships} />);
   });
 }
 
 /** The entry page shows test data, which never moves money. */
-function pageOf({ id }: Membership): string {
+function pageOf({ id }: { id: string }): string {
   return `${dashboardPath}/${id}/test`;
 }
 
-function Organizations({ visitor, memberships }: { visitor: Visitor; memberships: readonly Membership[] }) {
+interface OrganizationsProps {
+  /** Of the user. */
+  email: string;
+  memberships: Awaited<ReturnType<typeof organizationsOf>>;
+}
+
+function Organizations({ email, memberships }: OrganizationsProps) {
   return (
     <Gate title="Your organizations">
       {memberships.length === 0 ? (
         <Empty title="You are not a member of any organization">
-          <p>Ask an owner or admin to invite {visitor.user.email}.</p>
+          <p>Ask an owner or admin to invite {email}.</p>
         </Empty>
       ) : (
         <ul class="stack-tight">
@@ -54,7 +51,7 @@ function Organizations({ visitor, memberships }: { visitor: Visitor; memberships
       )}
       <div class="spread">
         <a href={accountPath}>Your account</a>
-        <SignOut csrfToken={visitor.csrfToken} />
+        <SignOut />
       </div>
     </Gate>
   );

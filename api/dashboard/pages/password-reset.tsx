@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import {
   findPasswordReset,
@@ -7,11 +8,11 @@ import {
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ButtonLink, Submit } from '../components/button.tsx';
-import { emptyForm, FormNotice, type FormState, NewPasswordField, TextField } from '../components/form.tsx';
-import { problemsOf, readForm } from '../http/forms.ts';
+import { emptyForm, FormNotice, NewPasswordField, TextField } from '../components/form.tsx';
+import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { dashboardPath, pageNotFound, passwordResetPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage } from '../http/render.ts';
+import { sendPage, useRequest } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
 import { doneAt } from '../layout/done.tsx';
 
@@ -22,52 +23,52 @@ const passwordSchema = z.object({ password: z.string() });
 
 /** `/dashboard/password-reset`: asks for a link by mail, where the service can send mail. `.../<token>` is the link. */
 export async function passwordResetPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const requireMail = () => {
+  const requireMail = async () => {
     if (deps.settings.SMTP_URL === null) throw pageNotFound();
   };
-
-  scope.get(passwordResetPath, async (_request, reply) => {
-    requireMail();
-    return sendPage(reply, <RequestLink form={emptyForm} />);
-  });
-
-  scope.get<{ Params: { token: string } }>(linkPath, async (request, reply) => {
-    const user = await findPasswordReset(deps, request.params.token);
+  /** Shows the page of a link while it is valid. */
+  const show = async (reply: FastifyReply, token: string, form: FormState) => {
+    const user = await findPasswordReset(deps, token);
     if (user === null) return sendPage(reply.code(404), <LinkOver />);
-    return sendPage(reply, <NewPassword email={user.email} url={request.url} form={emptyForm} />);
-  });
+    return sendPage(reply, <NewPassword email={user.email} form={form} />);
+  };
+
+  scope.get(passwordResetPath, { preHandler: requireMail }, async (_request, reply) =>
+    sendPage(reply, <RequestLink form={emptyForm} />),
+  );
+
+  scope.get<Link>(linkPath, ({ params }, reply) => show(reply, params.token, emptyForm));
 
   await limitAttempts(scope, (limited) => {
-    limited.post(passwordResetPath, async ({ body, ip, log }, reply) => {
-      requireMail();
-      const again = (problems: FormState['problems']) =>
-        sendPage(reply.code(400), <RequestLink form={{ body, problems }} />);
-      const form = readForm(requestSchema, body);
-      if (form.kind === 'invalid') return again(form.problems);
-      try {
-        await requestPasswordReset({ ...deps, log }, { email: form.value.email, ip });
-      } catch (error) {
-        return again(problemsOf(error, ['email']));
-      }
-      return reply.redirect(doneAt(signInPath, 'reset-requested'), 303);
-    });
+    limited.post(passwordResetPath, { preHandler: requireMail }, ({ ip, log }, reply) =>
+      answerForm(reply, {
+        schema: requestSchema,
+        problemsIn: problemsOf,
+        again: (form) => sendPage(reply, <RequestLink form={form} />),
+        run: async ({ email }) => {
+          await requestPasswordReset({ ...deps, log }, { email, ip });
+          return reply.redirect(doneAt(signInPath, 'reset-requested'), 303);
+        },
+      }),
+    );
 
-    limited.post<{ Params: { token: string } }>(linkPath, async ({ params, body, url }, reply) => {
-      const { token } = params;
-      const user = await findPasswordReset(deps, token);
-      if (user === null) return sendPage(reply.code(404), <LinkOver />);
-      const again = (problems: FormState['problems']) =>
-        sendPage(reply.code(400), <NewPassword email={user.email} url={url} form={{ body: {}, problems }} />);
-      const form = readForm(passwordSchema, body);
-      if (form.kind === 'invalid') return again(form.problems);
-      try {
-        await setForgottenPassword(deps, { token, password: form.value.password });
-      } catch (error) {
-        return again(problemsOf(error, ['password']));
-      }
-      return reply.redirect(doneAt(signInPath, 'password-reset'), 303);
+    limited.post<Link>(linkPath, async ({ params: { token } }, reply) => {
+      if ((await findPasswordReset(deps, token)) === null) return await show(reply, token, emptyForm);
+      return await answerForm(reply, {
+        schema: passwordSchema,
+        problemsIn: problemsOf,
+        again: (form) => show(reply, token, form),
+        run: async ({ password }) => {
+          await setForgottenPassword(deps, { token, password });
+          return reply.redirect(doneAt(signInPath, 'password-reset'), 303);
+        },
+      });
     });
   });
+}
+
+interface Link {
+  Params: { token: string };
 }
 
 function RequestLink({ form }: { form: FormState }) {
@@ -95,10 +96,10 @@ function RequestLink({ form }: { form: FormState }) {
   );
 }
 
-function NewPassword({ email, url, form }: { email: string; url: string; form: FormState }) {
+function NewPassword({ email, form }: { email: string; form: FormState }) {
   return (
     <Gate title="Set a new password">
-      <form method="post" action={url} class="card stack">
+      <form method="post" action={useRequest().url} class="card stack">
         <FormNotice problems={form.problems} />
         <input type="hidden" name="email" autocomplete="username" value={email} />
         <NewPasswordField

@@ -10,43 +10,39 @@ import { nextWindow } from '#shared/reconciliation/runs.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts as FindingFacts, FindingKind } from '#shared/refunds/model/flags.ts';
 import { Badge } from '../components/badge.tsx';
-import { Submit } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
-import { CsrfField } from '../components/form.tsx';
+import { Post } from '../components/form.tsx';
 import { List } from '../components/list.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
-import { type Context, contextOf } from '../http/access.ts';
+import { contextOf, needs, useMember } from '../http/access.ts';
+import { entered } from '../http/forms.ts';
 import { idInPath, pageNotFound } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
-import { doneAt } from '../layout/done.tsx';
+import { leadTo } from '../layout/done.tsx';
 import { Frame } from '../layout/frame.tsx';
 import { inWhole } from '../words/numbers.ts';
 import { processorWord } from '../words/words.ts';
 
 const path = '/reconciliation';
-const operator = { config: { role: 'operator' as const } };
 
 /** `/reconciliation`: the runs of the environment, what each found, and buttons that start one. */
 export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, operator, async (request, reply) => {
-    const context = contextOf(request);
-    const { organizationId, environment } = context.owner;
+  scope.get(path, needs('operator'), async (request, reply) => {
+    const { owner } = contextOf(request);
+    const { organizationId, environment } = owner;
     const [runs, accounts] = await Promise.all([
-      listRuns(deps.db, context.owner),
+      listRuns(deps.db, owner),
       listProcessorAccounts(deps.db, organizationId, environment),
     ]);
-    const names = await nameActors(
-      deps.db,
-      organizationId,
-      runs.map(({ actor }) => actor),
-    );
-    return sendPage(reply, <RunsPage {...{ context, runs, accounts, names }} />);
+    const actors = runs.map(({ actor }) => actor);
+    const names = await nameActors(deps.db, organizationId, actors);
+    return sendPage(reply, <RunsPage {...{ runs, accounts, names }} />);
   });
 
-  scope.post(path, operator, async (request, reply) => {
-    const { owner, actor, base } = contextOf(request);
-    const processor = (request.body as Record<string, unknown> | undefined)?.processor;
+  scope.post(path, needs('operator'), async (request, reply) => {
+    const { owner, actor } = contextOf(request);
+    const processor = entered(request.body, 'processor');
     const accounts = await listProcessorAccounts(deps.db, owner.organizationId, owner.environment);
     const account = accounts.find((each) => each.processor === processor);
     if (account === undefined) throw pageNotFound();
@@ -55,45 +51,39 @@ export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
     reconcileAccount(deps, { account, window, actor, signal: deps.closing }).catch((error) =>
       deps.log.warn({ accountId: account.id, err: error }, 'a reconciliation from the dashboard was lost'),
     );
-    return reply.redirect(doneAt(`${base}${path}`, 'reconciliation-started'), 303);
+    return leadTo(reply, path, 'reconciliation-started');
   });
 
-  scope.get(`${path}/:runId`, operator, async (request, reply) => {
-    const context = contextOf(request);
-    const { run, findings } = await findRun(deps.db, context.owner, idInPath(request, 'runId', 'rec'));
-    const names = await nameActors(deps.db, context.organization.id, [run.actor]);
-    return sendPage(reply, <RunPage {...{ context, run, findings, names }} />);
+  scope.get(`${path}/:runId`, needs('operator'), async (request, reply) => {
+    const { owner } = contextOf(request);
+    const { run, findings } = await findRun(deps.db, owner, idInPath(request, 'runId', 'rec'));
+    const names = await nameActors(deps.db, owner.organizationId, [run.actor]);
+    return sendPage(reply, <RunPage {...{ run, findings, names }} />);
   });
 }
 
-interface Props {
-  context: Context;
+interface RunsProps {
+  runs: readonly ListedRun[];
+  accounts: readonly AccountSummary[];
   /** The display names of those who started a run. */
   names: ReadonlyMap<string, string>;
 }
 
-interface RunsProps extends Props {
-  runs: readonly ListedRun[];
-  accounts: readonly AccountSummary[];
-}
-
-function RunsPage({ context, runs, accounts, names }: RunsProps) {
+function RunsPage({ runs, accounts, names }: RunsProps) {
+  const { base, environment } = useMember();
   return (
     <Frame
-      context={context}
       title="Reconciliation"
       section="reconciliation"
       actions={accounts.map(({ id, processor }) => (
-        <form key={id} method="post" action={`${context.base}${path}`}>
-          <CsrfField token={context.csrfToken} />
-          <input type="hidden" name="processor" value={processor} />
-          <Submit>Reconcile {processorWord(processor)}</Submit>
-        </form>
+        <Post key={id} to={path} values={{ processor }}>
+          Reconcile {processorWord(processor)}
+        </Post>
       ))}
     >
       <p class="muted">
-        Compares the processors' {context.environment} refunds with yours, every day and when you start it.
-        Nothing is sent or cancelled.
+        Compares the processors' {environment} refunds with yours, every day and when you start it. Nothing is
+        sent or cancelled.
       </p>
       {runs.length === 0 ? (
         <Empty title="No runs yet" icon="arrow-switch">
@@ -107,7 +97,7 @@ function RunsPage({ context, runs, accounts, names }: RunsProps) {
             [
               'Started',
               ({ id, startedAt }) => (
-                <a class="row-link" href={`${context.base}${path}/${id}`}>
+                <a class="row-link" href={`${base}${path}/${id}`}>
                   <Moment at={startedAt} />
                 </a>
               ),
@@ -132,21 +122,16 @@ function Result({ run: { finishedAt, failure, _count: counted } }: { run: Listed
   return <Badge tone="warn">{`${inWhole(findings)} ${findings === 1 ? 'finding' : 'findings'}`}</Badge>;
 }
 
-interface RunProps extends Props {
+interface RunProps extends Pick<RunsProps, 'names'> {
   run: ListedRun;
   findings: readonly ReconciliationFinding[];
 }
 
-function RunPage({ context, run, findings, names }: RunProps) {
+function RunPage({ run, findings, names }: RunProps) {
   const { account, actor, comparedCount, failure, finishedAt, startedAt, windowEnd, windowStart } = run;
   const processor = processorWord(account.processor);
   return (
-    <Frame
-      context={context}
-      title={`${processor} run`}
-      section="reconciliation"
-      beside={<Result run={run} />}
-    >
+    <Frame title={`${processor} run`} section="reconciliation" beside={<Result run={run} />}>
       <Card id="run" title="Run">
         <Facts
           facts={[
@@ -170,24 +155,18 @@ function RunPage({ context, run, findings, names }: RunProps) {
         />
       </Card>
       <Card id="findings" title="Findings">
-        {findings.length === 0 ? (
-          <p class="muted">None.</p>
-        ) : (
-          <Findings {...{ context, processor, findings }} />
-        )}
+        {findings.length === 0 ? <p class="muted">None.</p> : <Findings {...{ processor, findings }} />}
         {findings.length < mostFindings ? null : <p class="muted">The first {mostFindings} are shown.</p>}
       </Card>
     </Frame>
   );
 }
 
-interface FindingsProps extends Pick<RunProps, 'context' | 'findings'> {
-  processor: string;
-}
-
-function Findings({ context: { base }, processor, findings }: FindingsProps) {
+function Findings({ processor, findings }: Pick<RunProps, 'findings'> & { processor: string }) {
+  const { base } = useMember();
   const items = findings.map((finding) => ({
     ...finding,
+    isOpen: needsAttention(finding),
     words: wordsFor(finding.kind as FindingKind, finding.facts as FindingFacts, processor),
   }));
   return (
@@ -206,17 +185,12 @@ function Findings({ context: { base }, processor, findings }: FindingsProps) {
         ],
         [
           'State',
-          (finding) =>
-            needsAttention(finding) ? (
-              <Badge tone="warn">Needs attention</Badge>
-            ) : (
-              <Badge tone="quiet">Settled</Badge>
-            ),
+          ({ isOpen }) =>
+            isOpen ? <Badge tone="warn">Needs attention</Badge> : <Badge tone="quiet">Settled</Badge>,
         ],
         [
           'What to do',
-          (finding) =>
-            needsAttention(finding) ? <span class="small said">{finding.words.advice}</span> : null,
+          ({ isOpen, words }) => (isOpen ? <span class="small said">{words.advice}</span> : null),
         ],
         ['Refund', ({ refundId }) => refundId && <a href={`${base}/refunds/${refundId}`}>{refundId}</a>],
         [

@@ -12,13 +12,13 @@ import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { ButtonLink, Submit } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { CodeField, CsrfField, FormNotice } from '../components/form.tsx';
+import { CodeField, CsrfField, FormNotice, Post } from '../components/form.tsx';
 import { Notice } from '../components/notice.tsx';
 import { CopyButton, Moment } from '../components/values.tsx';
-import { ownSessionOf, visitorOf } from '../http/access.ts';
+import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, validationProblemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
+import { sendPage, useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, type Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
@@ -32,22 +32,23 @@ const purposeOf = ({ user }: Visitor) => `secret for ${user.id}`;
 
 /** Setting up the user's own second factor, replacing its recovery codes and turning it off. */
 export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
-  scope.post(path, confirm, async (request, reply) => {
-    const visitor = visitorOf(request);
-    return sendSetUp(deps, reply, visitor, { secret: newSecret(), problems: {} });
-  });
+  const sendSetUp = (reply: FastifyReply, secret: string, problems: FormProblems) => {
+    const sealed = sealField(deps, secret, purposeOf(visitorOf(reply.request)));
+    return sendPage(reply, <SetUp {...{ secret, sealed, problems }} />);
+  };
+
+  scope.post(path, confirm, async (_request, reply) => sendSetUp(reply, newSecret(), {}));
 
   scope.post(`${path}/enable`, confirm, async (request, reply) => {
-    const visitor = visitorOf(request);
-    const secret = openField<string>(deps, entered(request.body, 'secret'), purposeOf(visitor));
+    const { body } = request;
+    const secret = openField<string>(deps, entered(body, 'secret'), purposeOf(visitorOf(request)));
     if (secret === null) return reply.redirect(doneAt(accountPath, 'set-up-expired'), 303);
-    const change = { ...ownSessionOf(request), secret, code: entered(request.body, 'code') };
+    const change = { ...ownSessionOf(request), secret, code: entered(body, 'code') };
     let enabled: EnabledSecondFactor;
     try {
       enabled = await enableSecondFactor(deps, change);
     } catch (error) {
-      const problems = validationProblemsOf(error, ['code']);
-      return sendSetUp(deps, reply.code(400), visitor, { secret, problems });
+      return sendSetUp(reply.code(400), secret, validationProblemsOf(error, ['code']));
     }
     await beginSession(deps, request, reply, enabled.proof);
     return sendRecoveryCodes(reply, 'Second factor enabled', enabled.recoveryCodes);
@@ -65,26 +66,19 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
   });
 }
 
-function sendSetUp(
-  deps: ApiDependencies,
-  reply: FastifyReply,
-  visitor: Visitor,
-  { secret, problems }: { secret: string; problems: FormProblems },
-): FastifyReply {
-  const sealed = sealField(deps, secret, purposeOf(visitor));
-  return sendPage(
-    reply,
+function SetUp({ secret, sealed, problems }: { secret: string; sealed: string; problems: FormProblems }) {
+  return (
     <Gate title="Set up a second factor">
       <form method="post" action={`${path}/enable`} class="card stack">
         <p>Scan this code with an authenticator app, or enter the secret into it.</p>
-        <QrCode text={otpauthUri(secret, visitor.user.email)} />
+        <QrCode text={otpauthUri(secret, useVisitor().user.email)} />
         <p class="secret">
           <code>{secret}</code>
           <CopyButton text={secret} label="secret" />
         </p>
         <FormNotice problems={problems} />
         <CodeField form={{ body: {}, problems }} hint="The six digits that the app shows now." />
-        <CsrfField token={visitor.csrfToken} />
+        <CsrfField />
         <input type="hidden" name="secret" value={sealed} />
         <p class="small muted">All other sessions will be signed out.</p>
         <div class="row">
@@ -92,7 +86,7 @@ function sendSetUp(
           <ButtonLink to={accountPath}>Cancel</ButtonLink>
         </div>
       </form>
-    </Gate>,
+    </Gate>
   );
 }
 
@@ -137,32 +131,26 @@ function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly s
   );
 }
 
-interface SecondFactorProps {
-  visitor: Visitor;
+export interface SecondFactorProps {
   secondFactor: Awaited<ReturnType<typeof findSecondFactor>>;
-  /** Of the page. */
-  query: unknown;
 }
 
 /** The state of the user's second factor, with what can be done about it. */
-export function SecondFactor({ visitor, secondFactor, query }: SecondFactorProps) {
-  const button = (to: string, words: string, kind?: 'primary' | 'danger') => (
-    <form method="post" action={`${path}${to}`}>
-      <CsrfField token={visitor.csrfToken} />
-      <Submit kind={kind}>{words}</Submit>
-    </form>
-  );
+export function SecondFactor({ secondFactor }: SecondFactorProps) {
+  const isRequired = entered(useRequest().query, 'required') !== '';
   return (
     <Card id="second-factor" title="Second factor">
       {secondFactor === null ? (
         <>
-          {entered(query, 'required') === '' ? null : (
+          {isRequired ? (
             <Notice tone="warn">
               The organization that you want to open requires a second factor. Set one up first.
             </Notice>
-          )}
+          ) : null}
           <p>Protect your sign-in with codes of an authenticator app.</p>
-          {button('', 'Set up', 'primary')}
+          <Post to={path} kind="primary">
+            Set up
+          </Post>
         </>
       ) : (
         <>
@@ -171,9 +159,11 @@ export function SecondFactor({ visitor, secondFactor, query }: SecondFactorProps
             {secondFactor.recoveryCodesLeft}.
           </p>
           <div class="row">
-            {button('/recovery-codes', 'New recovery codes')}
-            {button('', 'Replace')}
-            {button('/disable', 'Turn off', 'danger')}
+            <Post to={`${path}/recovery-codes`}>New recovery codes</Post>
+            <Post to={path}>Replace</Post>
+            <Post to={`${path}/disable`} kind="danger">
+              Turn off
+            </Post>
           </div>
         </>
       )}

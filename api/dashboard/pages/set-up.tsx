@@ -3,8 +3,8 @@ import { createFirstOwner, needsFirstOwner } from '#shared/people/members/first-
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { Submit } from '../components/button.tsx';
-import { FormNotice, type FormState, NewPasswordField, TextField } from '../components/form.tsx';
-import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { emptyForm, FormNotice, NewPasswordField, TextField } from '../components/form.tsx';
+import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage } from '../http/render.ts';
@@ -12,8 +12,7 @@ import { beginSession } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 
 const path = `${dashboardPath}/set-up`;
-const fields = ['code', 'organizationName', 'email', 'password'] as const;
-const formSchema = z.object({
+const schema = z.object({
   code: z.string().trim(),
   organizationName: z.string(),
   email: z.string(),
@@ -24,27 +23,27 @@ const formSchema = z.object({
 export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get(path, async (_request, reply) => {
     if (!(await needsFirstOwner(deps.db))) return reply.redirect(dashboardPath, 303);
-    return sendPage(reply, <SetUp body={{}} problems={{}} />);
+    return sendPage(reply, <SetUp {...emptyForm} />);
   });
 
   await limitAttempts(scope, (limited) => {
-    limited.post(path, async (request, reply) => {
-      const { body } = request;
-      const again = (problems: FormProblems) =>
-        sendPage(reply.code(400), <SetUp body={body} problems={problems} />);
-      const form = readForm(formSchema, body);
-      if (form.kind === 'invalid') return again(form.problems);
-      try {
-        const proof = await createFirstOwner(
-          { ...deps, log: request.log },
-          { ...form.value, ip: request.ip },
-        );
-        await beginSession(deps, request, reply, proof);
-      } catch (error) {
-        return again(problemsOf(error, fields));
-      }
-      return reply.redirect(dashboardPath, 303);
-    });
+    limited.post(path, (request, reply) =>
+      answerForm(reply, {
+        schema,
+        problemsIn: problemsOf,
+        again: (form) => sendPage(reply, <SetUp {...form} />),
+        run: async (entries) => {
+          const { log, ip } = request;
+          await beginSession(
+            deps,
+            request,
+            reply,
+            await createFirstOwner({ ...deps, log }, { ...entries, ip }),
+          );
+          return reply.redirect(dashboardPath, 303);
+        },
+      }),
+    );
   });
 }
 

@@ -1,21 +1,27 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { needsFirstOwner } from '#shared/people/members/first-owner.ts';
-import { signOut } from '#shared/people/sign-in/sessions.ts';
+import { checkSignInCode, wrongCode } from '#shared/people/sign-in/check-code.ts';
+import { lockedError } from '#shared/people/sign-in/lockout.ts';
+import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
+import { type Proof, signOut } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { Submit } from '../components/button.tsx';
-import { CsrfField, emptyForm, FormNotice, type FormState, TextField } from '../components/form.tsx';
+import { CodeField, emptyForm, FormNotice, Post, TextField } from '../components/form.tsx';
 import { ownSessionOf } from '../http/access.ts';
-import { entered, problemsOf } from '../http/forms.ts';
+import { capitalized, entered, type FormProblems, type FormState, problemsOf } from '../http/forms.ts';
 import { companySignInPath, dashboardPath, passwordResetPath, safeReturnPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
+import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
-import { askForCode } from './sign-in-code.tsx';
 
 const path = `${dashboardPath}/sign-in`;
+const codePath = `${path}/code`;
+const purpose = 'code at sign-in';
 /** Longer than any email address or password. */
 const maxInputLength = 400;
 const formSchema = z.object({
@@ -25,21 +31,20 @@ const formSchema = z.object({
 
 const incorrect = 'Incorrect email address or password.';
 
-/** `/dashboard/sign-in`. */
-export async function signInPages(scope: Api, deps: ApiDependencies): Promise<void> {
+/** `/dashboard/sign-in`, and `/dashboard/sign-in/code` for the second step. */
+export function signInPages(scope: Api, deps: ApiDependencies): void {
   const hasMail = deps.settings.SMTP_URL !== null;
 
   scope.get(path, async (request, reply) => {
-    const { query } = request;
-    const next = safeReturnPath(entered(query, 'next'));
+    const next = safeReturnPath(entered(request.query, 'next'));
     if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(next, 303);
     if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return sendPage(reply, <SignIn {...{ query, form: emptyForm, next, hasMail }} />);
+    return sendPage(reply, <SignIn {...{ form: emptyForm, next, hasMail }} />);
   });
 
   scope.post(path, async (request, reply) => {
-    const next = safeReturnPath(entered(request.body, 'next'));
     const { body } = request;
+    const next = safeReturnPath(entered(body, 'next'));
     const refuse = (message: string) => {
       const form = { body, problems: { form: message } };
       return sendPage(reply.code(401), <SignIn {...{ form, next, hasMail }} />);
@@ -48,27 +53,53 @@ export async function signInPages(scope: Api, deps: ApiDependencies): Promise<vo
     if (!form.success) return refuse(incorrect);
     const attempt = { ...form.data, ip: request.ip, browser: knownBrowserOf(request) };
     const outcome = await signIn({ ...deps, log: request.log }, attempt);
-    switch (outcome.kind) {
-      case 'refused':
-        return refuse(incorrect);
-      case 'locked': {
-        const wait = formatWait(outcome.retryAfterSeconds);
-        return refuse(
-          `Too many attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
-        );
-      }
-      case 'signed-in': {
-        const asked = await askForCode(deps, reply, outcome.proof, next);
-        if (asked !== null) return asked;
-        try {
-          await beginSession(deps, request, reply, outcome.proof);
-        } catch (error) {
-          return refuse(problemsOf(error, []).form ?? incorrect);
-        }
-        return reply.redirect(next, 303);
-      }
+    if (outcome.kind === 'refused') return refuse(incorrect);
+    if (outcome.kind === 'locked') {
+      const wait = formatWait(outcome.retryAfterSeconds);
+      return refuse(
+        `Too many attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
+      );
     }
+    const { proof } = outcome;
+    if ((await findSecondFactor(deps.db, proof.userId)) !== null) {
+      return sendPage(
+        reply,
+        <SignInCode sealed={sealField(deps, proof, purpose)} next={next} problems={{}} />,
+      );
+    }
+    return await begin(deps, reply, proof, next, ({ form: message = incorrect }) => refuse(message));
   });
+
+  scope.post(codePath, async (request, reply) => {
+    const { body } = request;
+    const next = safeReturnPath(entered(body, 'next'));
+    const sealed = entered(body, 'proof');
+    const proof = openField<Proof>(deps, sealed, purpose);
+    if (proof === null) return reply.redirect(doneAt(path, 'sign-in-expired'), 303);
+    const refuse = (problems: FormProblems) =>
+      sendPage(reply.code(401), <SignInCode {...{ sealed, next, problems }} />);
+    const guess = { proof, code: entered(body, 'code'), browser: knownBrowserOf(request) };
+    const check = await checkSignInCode({ ...deps, log: request.log }, guess);
+    if (check.kind === 'locked') return refuse({ form: lockedError(check).message });
+    if (check.kind === 'wrong') return refuse({ code: capitalized(wrongCode) });
+    const { secondFactorEnabledAt } = check;
+    return await begin(deps, reply, { ...proof, secondFactorEnabledAt }, next, refuse);
+  });
+}
+
+async function begin(
+  deps: ApiDependencies,
+  reply: FastifyReply,
+  proof: Proof,
+  next: string,
+  refuse: (problems: FormProblems) => FastifyReply,
+): Promise<FastifyReply> {
+  try {
+    await beginSession(deps, reply.request, reply, proof);
+  } catch (error) {
+    return refuse(problemsOf(error, []));
+  }
+  return reply.redirect(next, 303);
 }
 
 /** `/dashboard/sign-out`: ends the session, so that a copy of its cookie is useless. */
@@ -81,13 +112,8 @@ export function signOutRoute(scope: Api, deps: ApiDependencies): void {
 }
 
 /** Ends the session. */
-export function SignOut({ csrfToken }: { csrfToken: string }) {
-  return (
-    <form method="post" action={`${dashboardPath}/sign-out`}>
-      <CsrfField token={csrfToken} />
-      <Submit>Sign out</Submit>
-    </form>
-  );
+export function SignOut() {
+  return <Post to={`${dashboardPath}/sign-out`}>Sign out</Post>;
 }
 
 function formatWait(seconds: number): string {
@@ -95,7 +121,6 @@ function formatWait(seconds: number): string {
 }
 
 interface SignInProps {
-  query?: unknown;
   form: FormState;
   /** Where to go afterwards. */
   next: string;
@@ -103,10 +128,10 @@ interface SignInProps {
   hasMail: boolean;
 }
 
-function SignIn({ query, form, next, hasMail }: SignInProps) {
+function SignIn({ form, next, hasMail }: SignInProps) {
   return (
     <Gate title="Sign in">
-      <Done query={query} />
+      <Done />
       <form method="post" action={path} class="card stack">
         <FormNotice problems={form.problems} />
         <input type="hidden" name="next" value={next} />
@@ -150,4 +175,31 @@ function CompanyLink({ next }: { next: string }) {
   }
   const address = `${companySignInPath}/${organizationId}?next=${encodeURIComponent(next)}`;
   return <a href={address}>Sign in with your company's account</a>;
+}
+
+interface SignInCodeProps {
+  /** The proof of the password. */
+  sealed: string;
+  /** Where to go afterwards. */
+  next: string;
+  problems: FormProblems;
+}
+
+/** Until the code is right there is no session: the form itself holds the proof of the password. */
+function SignInCode({ sealed, next, problems }: SignInCodeProps) {
+  return (
+    <Gate title="Enter your code">
+      <form method="post" action={codePath} class="card stack">
+        <FormNotice problems={problems} />
+        <input type="hidden" name="proof" value={sealed} />
+        <input type="hidden" name="next" value={next} />
+        <CodeField form={{ body: {}, problems }} />
+        <Submit kind="primary">Sign in</Submit>
+      </form>
+      <p class="small muted">
+        Lost your device and your recovery codes? Ask the operator of this service to reset your second
+        factor. <a href={path}>Back to sign-in</a>
+      </p>
+    </Gate>
+  );
 }

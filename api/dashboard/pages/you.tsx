@@ -1,10 +1,9 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { changePassword } from '#shared/people/sign-in/passwords.ts';
 import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import {
   listSessions,
-  type Proof,
   revokeOtherSessions,
   revokeSession,
   type SessionSummary,
@@ -15,18 +14,18 @@ import type { Api } from '../../http/route.ts';
 import { Badge } from '../components/badge.tsx';
 import { Submit } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { CsrfField, FormNotice, NewPasswordField, TextField } from '../components/form.tsx';
+import { CsrfField, emptyForm, FormNotice, NewPasswordField, Post, TextField } from '../components/form.tsx';
 import { Moment } from '../components/values.tsx';
-import { ownSessionOf, visitorOf } from '../http/access.ts';
-import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
+import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage } from '../http/render.ts';
-import { beginSession, type Visitor } from '../http/session.ts';
+import { sendPage, useRequest } from '../http/render.ts';
+import { beginSession } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
 import { browserWord } from '../words/words.ts';
-import { SecondFactor } from './second-factor.tsx';
+import { SecondFactor, type SecondFactorProps } from './second-factor.tsx';
 import { SignOut } from './sign-in.tsx';
 
 const path = accountPath;
@@ -37,34 +36,29 @@ const passwordSchema = z.object({
 
 /** `/dashboard/you`: the user's own password and sessions. */
 export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const show = async (request: FastifyRequest, reply: FastifyReply, problems: FormProblems) => {
-    const visitor = visitorOf(request);
-    const sessions = await listSessions(deps, visitor.user.id);
-    const { storedId: current } = request.session;
-    const { query } = request;
-    const secondFactor = await findSecondFactor(deps.db, visitor.user.id);
-    return sendPage(reply, <You {...{ visitor, secondFactor, sessions, current, query, problems }} />);
+  const show = async (reply: FastifyReply, form: FormState) => {
+    const { user } = visitorOf(reply.request);
+    const sessions = await listSessions(deps, user.id);
+    const secondFactor = await findSecondFactor(deps.db, user.id);
+    return sendPage(reply, <You {...{ secondFactor, sessions, form }} />);
   };
 
-  scope.get(path, (request, reply) => show(request, reply, {}));
+  scope.get(path, (_request, reply) => show(reply, emptyForm));
 
   await limitAttempts(scope, (limited) => {
-    limited.post(`${path}/password`, { config: { confirm: true } }, async (request, reply) => {
-      const again = (problems: FormProblems) => show(request, reply.code(400), problems);
-      const form = readForm(passwordSchema, request.body);
-      if (form.kind === 'invalid') return await again(form.problems);
-      const change = { ...ownSessionOf(request), ...form.value };
-      let proof: Proof;
-      try {
-        proof = await changePassword({ ...deps, log: request.log }, change);
-      } catch (error) {
-        // The session has ended, so the user's page must not be shown.
-        if (error instanceof ServiceError && error.code === 'insufficient_scope') throw error;
-        return await again(problemsOf(error, ['current', 'next']));
-      }
-      await beginSession(deps, request, reply, proof);
-      return reply.redirect(doneAt(path, 'password-changed'), 303);
-    });
+    limited.post(`${path}/password`, { config: { confirm: true } }, (request, reply) =>
+      answerForm(reply, {
+        schema: passwordSchema,
+        problemsIn: passwordProblemsOf,
+        again: (form) => show(reply, form),
+        run: async (entries) => {
+          const change = { ...ownSessionOf(request), ...entries };
+          const proof = await changePassword({ ...deps, log: request.log }, change);
+          await beginSession(deps, request, reply, proof);
+          return reply.redirect(doneAt(path, 'password-changed'), 303);
+        },
+      }),
+    );
   });
 
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
@@ -79,38 +73,38 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
   });
 }
 
-interface YouProps {
-  visitor: Visitor;
-  secondFactor: Awaited<ReturnType<typeof findSecondFactor>>;
-  sessions: readonly SessionSummary[];
-  /** The id of the session that shows the page. */
-  current: string | undefined;
-  query: unknown;
-  problems: FormProblems;
+/** Once the session has ended, the user's page must not be shown. */
+function passwordProblemsOf(error: unknown, fields: readonly string[]) {
+  if (error instanceof ServiceError && error.code === 'insufficient_scope') throw error;
+  return problemsOf(error, fields);
 }
 
-function You({ visitor, secondFactor, sessions, current, query, problems }: YouProps) {
+interface YouProps extends SecondFactorProps {
+  sessions: readonly SessionSummary[];
+  form: FormState;
+}
+
+function You({ secondFactor, sessions, form }: YouProps) {
   return (
     <Gate title="Your account">
       <p class="muted">
-        Signed in as {visitor.user.email}. <a href={dashboardPath}>Back to dashboard</a>
+        Signed in as {useVisitor().user.email}. <a href={dashboardPath}>Back to dashboard</a>
       </p>
-      <Done query={query} />
-      <PasswordForm visitor={visitor} problems={problems} />
-      <SecondFactor visitor={visitor} secondFactor={secondFactor} query={query} />
-      <Sessions visitor={visitor} sessions={sessions} current={current} />
+      <Done />
+      <PasswordForm {...form} />
+      <SecondFactor secondFactor={secondFactor} />
+      <Sessions sessions={sessions} />
     </Gate>
   );
 }
 
-function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problems'>) {
-  const form = { body: {}, problems };
+function PasswordForm(form: FormState) {
   return (
     <form method="post" action={`${path}/password`} class="card stack">
       <h2>Change password</h2>
-      <FormNotice problems={problems} />
-      <CsrfField token={visitor.csrfToken} />
-      <input type="hidden" autocomplete="username" value={visitor.user.email} />
+      <FormNotice problems={form.problems} />
+      <CsrfField />
+      <input type="hidden" autocomplete="username" value={useVisitor().user.email} />
       <TextField
         form={form}
         name="current"
@@ -132,7 +126,8 @@ function PasswordForm({ visitor, problems }: Pick<YouProps, 'visitor' | 'problem
   );
 }
 
-function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'sessions' | 'current'>) {
+function Sessions({ sessions }: Pick<YouProps, 'sessions'>) {
+  const current = useRequest().session.storedId;
   return (
     <Card id="sessions" title="Sessions">
       <ul class="stack">
@@ -147,24 +142,20 @@ function Sessions({ visitor, sessions, current }: Pick<YouProps, 'visitor' | 'se
             {id === current ? (
               <div class="row">
                 <Badge tone="good">This session</Badge>
-                <SignOut csrfToken={visitor.csrfToken} />
+                <SignOut />
               </div>
             ) : (
-              <form method="post" action={`${path}/sessions/${id}/end`}>
-                <CsrfField token={visitor.csrfToken} />
-                <Submit>
-                  Sign out<span class="visually-hidden"> {nameOf(userAgent)}</span>
-                </Submit>
-              </form>
+              <Post to={`${path}/sessions/${id}/end`}>
+                Sign out<span class="visually-hidden"> {nameOf(userAgent)}</span>
+              </Post>
             )}
           </li>
         ))}
       </ul>
       {sessions.length < 2 ? null : (
-        <form method="post" action={`${path}/sessions/end-others`}>
-          <CsrfField token={visitor.csrfToken} />
-          <Submit kind="danger">Sign out all other sessions</Submit>
-        </form>
+        <Post to={`${path}/sessions/end-others`} kind="danger">
+          Sign out all other sessions
+        </Post>
       )}
     </Card>
   );

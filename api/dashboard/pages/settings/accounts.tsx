@@ -8,14 +8,14 @@ import { type AccountSummary, listProcessorAccounts } from '#shared/processors/a
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink, Submit } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { Facts } from '../../components/card.tsx';
-import { answeredIn, CsrfField } from '../../components/form.tsx';
+import { Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { CopyButton, Moment } from '../../components/values.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
+import { sendPage, sendPart, useRequest } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
 import { sentMetadataPages } from './sent-metadata.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
@@ -24,23 +24,29 @@ const path = '/settings/accounts';
 
 /** `/settings/accounts`: the processor accounts of the environment, the first page of the settings. */
 export function accountPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/settings', { config: { role: 'viewer' } }, async (request, reply) =>
+  const read = async (request: FastifyRequest) => {
+    const { organizationId, environment } = contextOf(request).owner;
+    return {
+      accounts: await listProcessorAccounts(deps.db, organizationId, environment),
+      now: deps.clock.now(),
+    };
+  };
+
+  scope.get('/settings', needs('viewer'), async (request, reply) =>
     reply.redirect(`${contextOf(request).base}${path}`, 303),
   );
 
-  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
-    const view = await readAccounts(deps, request);
-    return sendPage(reply, <Accounts {...view} tested={null} />);
-  });
+  scope.get(path, needs('viewer'), async (request, reply) =>
+    sendPage(reply, <Accounts {...(await read(request))} />),
+  );
 
-  scope.post(`${path}/:processor/test`, { config: { role: 'admin' } }, async (request, reply) => {
+  scope.post(`${path}/:processor/test`, needs('admin'), async (request, reply) => {
     const processor = processorInPath(request);
-    const test = await testAccount(deps, contextOf(request), processor);
-    const view = await readAccounts(deps, request);
-    const tested = { processor, test };
+    const test = await testAccount(deps, request, processor);
+    const view = await read(request);
     return request.headers['hx-request'] === 'true'
       ? sendPart(reply, <AccountCard {...view} processor={processor} test={test} />)
-      : sendPage(reply, <Accounts {...view} tested={tested} />);
+      : sendPage(reply, <Accounts {...view} tested={processor} test={test} />);
   });
 
   credentialPages(scope, deps);
@@ -50,43 +56,30 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
 /** @throws ServiceError not_found for an account that is not set up. */
 async function testAccount(
   deps: ApiDependencies,
-  context: Context,
+  request: FastifyRequest,
   processor: string,
 ): Promise<ConnectionTest> {
-  const key = { ...context.owner, processor };
+  const { owner, actor } = contextOf(request);
+  const key = { ...owner, processor };
   if ((await deps.db.processorAccount.count({ where: key })) === 0) {
     throw new ServiceError('not_found', 'This account is not set up.');
   }
-  const account = await loadAccount(deps.db, key);
-  return await testConnection(deps, { account, actor: context.actor });
+  return await testConnection(deps, { account: await loadAccount(deps.db, key), actor });
 }
 
-interface AccountsView {
-  context: Context;
+interface AccountsProps {
   accounts: readonly AccountSummary[];
-  /** The scheme and host of this service. */
-  origin: string;
+  /** The account whose connection was just tested. */
+  tested?: string;
+  test?: ConnectionTest;
   now: Date;
 }
 
-async function readAccounts({ db, clock }: ApiDependencies, request: FastifyRequest): Promise<AccountsView> {
-  const context = contextOf(request);
-  const { organizationId, environment } = context.owner;
-  const accounts = await listProcessorAccounts(db, organizationId, environment);
-  return { context, accounts, origin: originOf(request), now: clock.now() };
-}
-
-interface AccountsProps extends AccountsView {
-  /** The account whose connection was just tested. */
-  tested: { processor: string; test: ConnectionTest } | null;
-}
-
-function Accounts({ tested, ...view }: AccountsProps) {
-  const { context } = view;
+function Accounts({ tested, test, ...view }: AccountsProps) {
   return (
-    <SettingsFrame context={context} page="accounts">
+    <SettingsFrame page="accounts">
       <p class="muted">
-        Processor accounts of the {context.environment} environment. Test and live have separate accounts.
+        Processor accounts of the {useMember().environment} environment. Test and live have separate accounts.
       </p>
       <div class="columns">
         {processorNames.map((processor) => (
@@ -94,7 +87,7 @@ function Accounts({ tested, ...view }: AccountsProps) {
             key={processor}
             {...view}
             processor={processor}
-            test={tested?.processor === processor ? tested.test : null}
+            test={tested === processor ? test : undefined}
           />
         ))}
       </div>
@@ -102,45 +95,45 @@ function Accounts({ tested, ...view }: AccountsProps) {
   );
 }
 
-interface AccountCardProps extends AccountsView {
+interface AccountCardProps {
+  accounts: readonly AccountSummary[];
   processor: string;
-  test: ConnectionTest | null;
+  test: ConnectionTest | undefined;
+  now: Date;
 }
 
-interface AccountProps extends AccountCardProps {
-  /** Null for an account that is not set up. */
-  account: AccountSummary | null;
-}
-
-function AccountCard(card: AccountCardProps) {
-  const { context, accounts, processor, test } = card;
+function AccountCard({ accounts, processor, test, now }: AccountCardProps) {
   const { displayName } = processorKind(processor);
-  const account = accounts.find((each) => each.processor === processor) ?? null;
-  const props = { ...card, account };
-  const isAdmin = mayAct(context.role, 'admin');
+  const account = accounts.find((each) => each.processor === processor);
+  const isAdmin = mayAct(useMember().role, 'admin');
   return (
     <section class="card stack" id={`account-${processor}`} aria-labelledby={`${processor}-title`}>
       <div class="spread">
         <h2 id={`${processor}-title`}>{displayName}</h2>
-        <AccountBadge {...props} />
+        <AccountBadge {...{ account, test, now }} />
       </div>
-      {test === null ? null : <TestResult test={test} displayName={displayName} />}
-      {account === null ? (
+      {test && <TestResult test={test} displayName={displayName} />}
+      {account === undefined ? (
         <p class="muted">
           {displayName} payments can't be refunded until this account is set up.
           {isAdmin ? null : ' Ask an admin to set it up.'}
         </p>
       ) : (
-        <AccountDetails {...props} account={account} />
+        <AccountDetails account={account} now={now} />
       )}
-      {isAdmin ? <AccountActions {...props} /> : null}
+      {isAdmin ? <AccountActions processor={processor} isSetUp={account !== undefined} /> : null}
     </section>
   );
 }
 
+interface AccountBadgeProps extends Pick<AccountCardProps, 'test' | 'now'> {
+  /** Undefined when it is not set up. */
+  account: AccountSummary | undefined;
+}
+
 /** Shows Connected only after a test. */
-function AccountBadge({ account, now, test }: AccountProps) {
-  if (account === null) return <Badge tone="quiet">Not set up</Badge>;
+function AccountBadge({ account, now, test }: AccountBadgeProps) {
+  if (account === undefined) return <Badge tone="quiet">Not set up</Badge>;
   const { misconfiguredAt, throttledUntil } = account;
   if (misconfiguredAt !== null) return <Badge tone="bad">Credentials rejected</Badge>;
   if (throttledUntil !== null && throttledUntil > now) return <Badge tone="warn">Rate limited</Badge>;
@@ -148,17 +141,16 @@ function AccountBadge({ account, now, test }: AccountProps) {
   return <Badge tone="quiet">Set up</Badge>;
 }
 
-function AccountDetails({ account, processor, origin, now }: AccountProps & { account: AccountSummary }) {
-  const { misconfiguredAt, throttledUntil, updatedAt, id, sentMetadataKeys } = account;
+function AccountDetails({ account, now }: { account: AccountSummary; now: Date }) {
+  const { misconfiguredAt, throttledUntil, updatedAt, id, processor, sentMetadataKeys } = account;
   const { displayName, webhooks, capabilities } = processorKind(processor);
-  const webhookUrl = `${origin}/webhooks/${processor}/${id}`;
-  const isThrottled = throttledUntil !== null && throttledUntil > now;
+  const webhookUrl = `${originOf(useRequest())}/webhooks/${processor}/${id}`;
   return (
     <Facts
       facts={[
         [
           'Rejected since',
-          misconfiguredAt === null ? null : (
+          misconfiguredAt && (
             <>
               <Moment at={misconfiguredAt} />. Refunds wait until you replace the credentials or they work
               again.
@@ -167,7 +159,7 @@ function AccountDetails({ account, processor, origin, now }: AccountProps & { ac
         ],
         [
           'Rate limited until',
-          isThrottled ? (
+          throttledUntil !== null && throttledUntil > now ? (
             <>
               <Moment at={throttledUntil} />. Refunds resume automatically.
             </>
@@ -190,25 +182,23 @@ function AccountDetails({ account, processor, origin, now }: AccountProps & { ac
   );
 }
 
-function AccountActions({ context, processor, account }: AccountProps) {
-  const base = `${context.base}${path}/${processor}`;
+function AccountActions({ processor, isSetUp }: { processor: string; isSetUp: boolean }) {
+  const to = `${path}/${processor}`;
+  const address = useAddress(to);
   const { displayName, capabilities } = processorKind(processor);
   return (
     <div class="row">
-      {account === null ? null : (
-        <form {...answeredIn(`account-${processor}`, `${base}/test`)}>
-          <CsrfField token={context.csrfToken} />
-          <Submit>
-            Test connection<span class="visually-hidden"> to {displayName}</span>
-          </Submit>
-        </form>
-      )}
-      <ButtonLink kind={account === null ? 'primary' : undefined} to={base}>
-        {account === null ? 'Set up' : 'Replace credentials'}
-        <span class="visually-hidden"> {account === null ? displayName : `of ${displayName}`}</span>
+      {isSetUp ? (
+        <Post to={`${to}/test`} answeredIn={`account-${processor}`}>
+          Test connection<span class="visually-hidden"> to {displayName}</span>
+        </Post>
+      ) : null}
+      <ButtonLink kind={isSetUp ? undefined : 'primary'} to={address}>
+        {isSetUp ? 'Replace credentials' : 'Set up'}
+        <span class="visually-hidden"> {isSetUp ? `of ${displayName}` : displayName}</span>
       </ButtonLink>
-      {account !== null && capabilities.keepsMetadata ? (
-        <ButtonLink to={`${base}/metadata`}>
+      {isSetUp && capabilities.keepsMetadata ? (
+        <ButtonLink to={`${address}/metadata`}>
           Choose metadata<span class="visually-hidden"> for {displayName}</span>
         </ButtonLink>
       ) : null}

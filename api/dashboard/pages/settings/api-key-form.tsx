@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '#shared/organizations/api-keys.ts';
 import { Fields } from '../../components/fields.tsx';
-import { Form, type FormState } from '../../components/form.tsx';
-import type { Context } from '../../http/access.ts';
+import { Form } from '../../components/form.tsx';
+import { useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 
 const aNumberOfDays = `Enter a number of days, 1 to ${maxExpiryDays}.`;
 
@@ -46,21 +47,16 @@ const scopeWords: Record<ApiKeyScope, string> = {
   'keys:manage': 'Manage API agent keys',
 };
 
-interface NewKeyFormProps {
-  context: Context;
-  /** Where the form is posted. */
-  to: string;
-  form: FormState;
-}
-
 /** The form that creates a key. */
-export function NewKeyForm({ context: { environment, csrfToken }, to, form }: NewKeyFormProps) {
+export function NewKeyForm({ form }: { form: FormState }) {
+  const { environment } = useMember();
   return (
     <Form
-      {...{ csrfToken, to, form }}
+      to="/settings/api-keys"
       answeredIn="api-keys"
       title={`New ${environment} key`}
       submit={`Create ${environment} key`}
+      form={form}
     >
       <Fields schema={newKeySchema} form={form} choices={{ scopes: Object.entries(scopeWords) }} />
     </Form>

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -6,16 +5,16 @@ import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/four-eye
 import { mayAct } from '#shared/people/roles.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { Fields } from '../../components/fields.tsx';
-import { Form, type FormState } from '../../components/form.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
-import { readForm } from '../../http/forms.ts';
+import { Form } from '../../components/form.tsx';
+import { contextOf, needs, useMember } from '../../http/access.ts';
+import { answerForm, type FormState } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import { doneAt } from '../../layout/done.tsx';
+import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/approvals';
 const problem = `Must be a whole number from 0 to ${maxFourEyesDays}.`;
-const formSchema = z.object({
+const schema = z.object({
   days: z
     .string()
     .trim()
@@ -33,48 +32,44 @@ const formSchema = z.object({
 
 /** `/settings/approvals`: who may approve whose refunds. Only owners change it, because an admin can invite a second account. */
 export function approvalPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const { fourEyesDays } = await findOrganization(deps.db, context.organization.id);
-    return show(reply, context, { body: { days: String(fourEyesDays) }, problems: {} });
+  scope.get(path, needs('viewer'), async (request, reply) => {
+    const { fourEyesDays } = await findOrganization(deps.db, contextOf(request).organization.id);
+    return sendPage(reply, <Approvals body={{ days: String(fourEyesDays) }} problems={{}} />);
   });
 
-  scope.post(path, { config: { role: 'owner', confirm: true } }, async (request, reply) => {
-    const context = contextOf(request);
-    const form = readForm(formSchema, request.body);
-    if (form.kind === 'invalid') {
-      return show(reply.code(400), context, { body: request.body, problems: form.problems });
-    }
-    const { organization, actor } = context;
-    await setFourEyesDays(deps, { organizationId: organization.id, actor, ...form.value });
-    return reply.redirect(doneAt(`${context.base}${path}`, 'approvals-saved'), 303);
-  });
-}
-
-function show(reply: FastifyReply, context: Context, form: FormState): FastifyReply {
-  const isOwner = mayAct(context.role, 'owner');
-  return sendPage(
-    reply,
-    <SettingsFrame context={context} page="approvals">
-      {isOwner ? (
-        <Form csrfToken={context.csrfToken} to={`${context.base}${path}`} submit="Save">
-          <Rule form={form} />
-        </Form>
-      ) : (
-        <section class="card stack">
-          <Rule form={form} isDisabled />
-          <p class="small muted">Only owners can change this.</p>
-        </section>
-      )}
-    </SettingsFrame>,
+  scope.post(path, needs('owner', 'confirmed'), (request, reply) =>
+    answerForm(reply, {
+      schema,
+      again: (form) => sendPage(reply, <Approvals {...form} />),
+      run: async ({ days }) => {
+        const { organization, actor } = contextOf(request);
+        await setFourEyesDays(deps, { organizationId: organization.id, actor, days });
+        return leadTo(reply, path, 'approvals-saved');
+      },
+    }),
   );
 }
 
-function Rule({ form, isDisabled }: { form: FormState; isDisabled?: boolean }) {
-  return (
+function Approvals(form: FormState) {
+  const isOwner = mayAct(useMember().role, 'owner');
+  const rule = (
     <>
       <p>An approval takes two people. A person and the API keys that they created count as one.</p>
-      <Fields schema={formSchema} form={form} isDisabled={isDisabled} />
+      <Fields schema={schema} form={form} isDisabled={!isOwner} />
     </>
+  );
+  return (
+    <SettingsFrame page="approvals">
+      {isOwner ? (
+        <Form to={path} submit="Save">
+          {rule}
+        </Form>
+      ) : (
+        <section class="card stack">
+          {rule}
+          <p class="small muted">Only owners can change this.</p>
+        </section>
+      )}
+    </SettingsFrame>
   );
 }

@@ -5,9 +5,9 @@ import { type AuditFilter, auditBatches } from '#shared/platform/audit-log.ts';
 import { csvLine } from '#shared/platform/csv.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { recordedExport } from '#shared/platform/recorded-export.ts';
-import { confirmMember, contextOf } from '../../http/access.ts';
+import { confirmMember, contextOf, needs } from '../../http/access.ts';
 import type { Downloads } from '../../http/downloads.ts';
-import { enteredAuditQuery, readAuditQuery } from './audit-query.ts';
+import { enteredAuditQuery, readAuditQuery } from './audit-log.tsx';
 
 const actions = ['audit_log.export_started', 'audit_log.exported'] as const;
 const columns = ['id', 'createdAt', 'actor', 'actorName', 'action', 'target', 'detail'];
@@ -15,7 +15,7 @@ const columns = ['id', 'createdAt', 'actor', 'actorName', 'action', 'target', 'd
 /** `/settings/audit-log/export`: the filtered entries as CSV, the oldest first. */
 export function auditLogExport(scope: Api, deps: ApiDependencies, downloads: Downloads): void {
   // A HEAD request must not start an export.
-  const options = { config: { role: 'admin' as const }, exposeHeadRoute: false };
+  const options = { ...needs('admin'), exposeHeadRoute: false };
   scope.get('/settings/audit-log/export', options, async (request, reply) => {
     const { organization, actor, user } = contextOf(request);
     const reading = readAuditQuery(request.query);

@@ -1,74 +1,88 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/people/actors.ts';
-import { listMembers, type Member } from '#shared/people/members/members.ts';
-import { type AuditFilter, type AuditPage, readAuditLog } from '#shared/platform/audit-log.ts';
-import type { AuditLog, Database } from '#shared/platform/database.ts';
-import type { Environment } from '#shared/platform/environment.ts';
+import { listMembers } from '#shared/people/members/members.ts';
+import { type AuditFilter, type AuditPage, auditActions, readAuditLog } from '#shared/platform/audit-log.ts';
+import type { AuditLog } from '#shared/platform/database.ts';
 import { findRefundEnvironments } from '#shared/refunds/queries/find-refunds.ts';
 import { ButtonLink, Submit } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/form.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
-import type { FormProblems, FormReading } from '../../http/forms.ts';
+import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
+import { dayRangeFields, readDayRange } from '../../http/day-range.ts';
+import { type FormReading, readForm } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { type EnteredAuditQuery, enteredAuditQuery, readAuditQuery } from './audit-query.ts';
-import { AuditTable, actionLabels, describeAction } from './audit-table.tsx';
+import { AuditTable, describeAction } from './audit-table.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
 
+/** An empty text, or one that no entry can have, means no filter. */
+const filterText = z
+  .string()
+  .regex(/^[^\p{Cc}]{1,200}$/u)
+  .optional()
+  .catch(undefined);
+const entries = { actor: filterText, action: filterText };
+const enteredSchema = z.object({ ...entries, from: filterText, to: filterText, before: filterText });
+const filterSchema = z.object({ ...entries, ...dayRangeFields });
+
+/** The query of the audit log as the form and the URL have it. `before` is the entry after which the page begins. */
+type EnteredAuditQuery = Partial<z.output<typeof enteredSchema>>;
+
+/** The query of a request, whether or not it is valid. */
+export function enteredAuditQuery(query: unknown): EnteredAuditQuery {
+  return enteredSchema.parse(query);
+}
+
+/** The filter to search with, or what is wrong with its dates. */
+export function readAuditQuery(query: unknown): FormReading<AuditFilter> {
+  const reading = readForm(filterSchema, query);
+  if (reading.kind === 'invalid') return reading;
+  const { from, to, ...filter } = reading.value;
+  const range = readDayRange({ from, to });
+  return range.kind === 'invalid' ? range : { kind: 'valid', value: { ...filter, ...range.value } };
+}
+
 /** `/settings/audit-log`: the audit log of the organization, in both environments. */
-export function auditLogPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
+export function auditLogPages(scope: Api, { db }: ApiDependencies): void {
+  scope.get(path, needs('admin'), async (request, reply) => {
     const reading = readAuditQuery(request.query);
-    const view = await readView(deps.db, contextOf(request), enteredAuditQuery(request.query), reading);
+    const view = await readView(db, reply, reading);
     return sendPage(reply.code(reading.kind === 'valid' ? 200 : 400), <AuditLogPage {...view} />);
   });
 }
 
 /** A page of entries, with what is needed to show them. */
-export interface AuditView {
-  context: Context;
-  page: AuditPage;
-  /** The filter as it was entered. */
-  filter: EnteredAuditQuery;
-  problems: FormProblems;
-  members: readonly Member[];
-  /** The display names of actors and affected users. */
-  names: ReadonlyMap<string, string>;
-  /** The environments of refunds in the entries, by id. */
-  refundEnvironments: ReadonlyMap<string, Environment>;
-  /** Whether this is the first page. */
-  isNewest: boolean;
-}
-
 async function readView(
-  db: Database,
-  context: Context,
-  { before, ...filter }: EnteredAuditQuery,
+  db: ApiDependencies['db'],
+  { request }: FastifyReply,
   reading: FormReading<AuditFilter>,
-): Promise<AuditView> {
-  const organizationId = context.organization.id;
-  const page: AuditPage =
+) {
+  const organizationId = contextOf(request).organization.id;
+  const { before, ...filter } = enteredAuditQuery(request.query);
+  const { entries, next }: AuditPage =
     reading.kind === 'valid'
       ? await readAuditLog(db, { organizationId, ...reading.value, before, limit: pageSize })
       : { entries: [], next: null };
-  const targets = page.entries.map(({ target }) => target);
+  const targets = entries.map(({ target }) => target);
   return {
-    context,
-    page,
-    filter,
-    problems: reading.kind === 'valid' ? {} : reading.problems,
+    ...{ entries, next, isNewest: before === undefined },
+    /** As it was entered, with what is wrong with it. */
+    form: { body: filter, problems: reading.kind === 'valid' ? {} : reading.problems },
     members: await listMembers(db, organizationId),
-    // Only from the page's own entries: a filter may name users of other organizations.
-    names: await nameActors(db, organizationId, page.entries.flatMap(actorsIn)),
+    /** The display names of actors and affected users of the page's own entries: a filter may name users of other organizations. */
+    names: await nameActors(db, organizationId, entries.flatMap(actorsIn)),
+    /** The environments of refunds in the entries, by id. */
     refundEnvironments: await findRefundEnvironments(db, organizationId, targets),
-    isNewest: before === undefined,
   };
 }
+
+export type AuditView = Awaited<ReturnType<typeof readView>>;
 
 /** The actor, and the affected user. */
 function actorsIn({ actor, target }: AuditLog): string[] {
@@ -76,56 +90,54 @@ function actorsIn({ actor, target }: AuditLog): string[] {
 }
 
 function AuditLogPage(view: AuditView) {
-  const { context, page, filter, isNewest } = view;
+  const { entries, next, form, isNewest } = view;
+  const base = useAddress(path);
+  const addressOf = (query: EnteredAuditQuery, address = base) => {
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    );
+    return given.length === 0 ? address : `${address}?${new URLSearchParams(given)}`;
+  };
   return (
     <Frame
-      context={context}
       title="Activity"
       section="activity"
       actions={
-        <ButtonLink id="export" to={addressOf(context, filter, `${path}/export`)}>
+        <ButtonLink id="export" to={addressOf(form.body, `${base}/export`)}>
           Export as CSV
         </ButtonLink>
       }
     >
       <p class="muted">
-        All changes by people in {context.organization.name}, in test and live. Entries can't be edited or
+        All changes by people in {useMember().organization.name}, in test and live. Entries can't be edited or
         deleted.
       </p>
       <FilterForm {...view} />
-      {page.entries.length === 0 ? (
+      {entries.length === 0 ? (
         <Empty title="No matching entries">
           <p>Change or clear the filters.</p>
-          <ButtonLink to={addressOf(context, {})}>Clear filters</ButtonLink>
+          <ButtonLink to={base}>Clear filters</ButtonLink>
         </Empty>
       ) : (
         <AuditTable {...view} />
       )}
       <Pages
-        newest={isNewest ? null : addressOf(context, filter)}
-        older={page.next && addressOf(context, { ...filter, before: page.next })}
+        newest={isNewest ? null : addressOf(form.body)}
+        older={next && addressOf({ ...form.body, before: next })}
       />
     </Frame>
   );
 }
 
-function addressOf({ base }: Context, query: EnteredAuditQuery, page = path): string {
-  const given = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  );
-  const text = new URLSearchParams(given).toString();
-  return `${base}${page}${text === '' ? '' : `?${text}`}`;
-}
-
-function FilterForm({ context, filter, problems, members, names }: AuditView) {
-  const { actor, action } = filter;
+/** Offers also what the filter has already. */
+function FilterForm({ form, members, names }: AuditView) {
+  const { actor, action } = form.body;
   const actors = new Map(members.map(({ userId, email }) => [`user:${userId}`, email]));
   if (actor !== undefined && !actors.has(actor)) actors.set(actor, names.get(actor) ?? actor);
-  const actions = new Map(actionLabels);
-  if (action !== undefined && !actions.has(action)) actions.set(action, describeAction(action));
-  const form = { body: filter, problems };
+  const actions = new Map<string, string>(Object.entries(auditActions));
+  if (action !== undefined) actions.set(action, describeAction(action));
   return (
-    <form method="get" action={`${context.base}${path}`} class="card stack">
+    <form method="get" action={useAddress(path)} class="card stack">
       <div class="fields">
         <SelectField form={form} name="actor" label="Actor" choices={[['', 'All actors'], ...actors]} />
         <SelectField form={form} name="action" label="Action" choices={[['', 'All actions'], ...actions]} />

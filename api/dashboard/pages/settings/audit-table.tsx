@@ -1,29 +1,34 @@
-import { auditActions } from '#shared/platform/audit-log.ts';
+import { type AuditAction, auditActions } from '#shared/platform/audit-log.ts';
 import type { AuditLog } from '#shared/platform/database.ts';
 import { isEnvironment } from '#shared/platform/environment.ts';
 import { List } from '../../components/list.tsx';
 import { Moment } from '../../components/values.tsx';
+import { useAddress, useMember } from '../../http/access.ts';
+import { dashboardPath } from '../../http/paths.ts';
 import type { AuditView } from './audit-log.tsx';
-
-/** The labels of all actions, in display order. */
-export const actionLabels: ReadonlyMap<string, string> = new Map(Object.entries(auditActions));
 
 /** The label of an action; an action of another version of the service is shown by its name. */
 export function describeAction(action: string): string {
-  return actionLabels.get(action) ?? action.replaceAll(/[._]/g, ' ');
+  return Object.hasOwn(auditActions, action)
+    ? auditActions[action as AuditAction]
+    : action.replaceAll(/[._]/g, ' ');
 }
 
-type AuditTableProps = Pick<AuditView, 'context' | 'page' | 'names' | 'refundEnvironments'>;
-
-/** A table of audit entries. */
-export function AuditTable({ page, ...view }: AuditTableProps) {
+/** A table of audit entries. An actor links to all its entries. */
+export function AuditTable({ entries, ...view }: AuditView) {
+  const log = useAddress('/settings/audit-log');
   return (
     <List
       caption="Audit log, newest first"
-      items={page.entries}
+      items={entries}
       columns={[
         ['Time', ({ createdAt }) => <Moment at={createdAt} />],
-        ['Actor', ({ actor }) => <Actor {...view} actor={actor} />],
+        [
+          'Actor',
+          ({ actor }) => (
+            <a href={`${log}?${new URLSearchParams({ actor })}`}>{view.names.get(actor) ?? actor}</a>
+          ),
+        ],
         [
           'Action',
           (entry) => (
@@ -38,35 +43,26 @@ export function AuditTable({ page, ...view }: AuditTableProps) {
   );
 }
 
-/** Links to all entries of the actor. */
-function Actor({ context, names, actor }: Pick<AuditTableProps, 'context' | 'names'> & { actor: string }) {
-  const query = new URLSearchParams({ actor });
-  return <a href={`${context.base}/settings/audit-log?${query}`}>{names.get(actor) ?? actor}</a>;
+interface TargetProps extends Pick<AuditView, 'names' | 'refundEnvironments'> {
+  entry: AuditLog;
 }
 
 /** Links to what was changed, where it has a page. */
-function Target(props: Omit<AuditTableProps, 'page'> & { entry: AuditLog }) {
-  const { names, entry } = props;
-  const { target } = entry;
-  const path = pathTo(props);
+function Target({ names, refundEnvironments, entry: { target, detail } }: TargetProps) {
+  const isRefund = target.startsWith('ref_');
+  const path = usePathTo(target, isRefund ? refundEnvironments.get(target) : environmentIn(detail));
   const text = names.get(`user:${target}`) ?? target;
   if (path === null) return target.startsWith('usr_') ? <span class="muted">{text}</span> : null;
   return <a href={path}>{text}</a>;
 }
 
-function pathTo({
-  context,
-  refundEnvironments,
-  entry: { target, detail },
-}: Omit<AuditTableProps, 'page'> & { entry: AuditLog }): string | null {
-  const organization = `/dashboard/${context.organization.id}`;
-  const refundEnvironment = refundEnvironments.get(target);
-  if (refundEnvironment !== undefined) return `${organization}/${refundEnvironment}/refunds/${target}`;
-  const environment = environmentIn(detail);
-  if (environment === null) return null;
-  if (target.startsWith('key_')) return `${organization}/${environment}/settings/api-keys#${target}`;
-  if (target.startsWith('acc_')) return `${organization}/${environment}/settings/accounts`;
-  if (target.startsWith('we_')) return `${organization}/${environment}/webhooks/${target}`;
+function usePathTo(target: string, environment: string | null | undefined): string | null {
+  const base = `${dashboardPath}/${useMember().organization.id}/${environment}`;
+  if (environment === null || environment === undefined) return null;
+  if (target.startsWith('ref_')) return `${base}/refunds/${target}`;
+  if (target.startsWith('key_')) return `${base}/settings/api-keys#${target}`;
+  if (target.startsWith('acc_')) return `${base}/settings/accounts`;
+  if (target.startsWith('we_')) return `${base}/webhooks/${target}`;
   return null;
 }
 

@@ -10,18 +10,18 @@ import {
   setProvider,
 } from '#shared/people/company-sign-in/provider.ts';
 import { roles } from '#shared/people/roles.ts';
-import type { IdentityProvider } from '#shared/platform/database.ts';
+import type { IdentityProvider, Role } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Fields } from '../../components/fields.tsx';
-import { emptyForm, Form, FormNotice, type FormState } from '../../components/form.tsx';
+import { Form, FormNotice, Post } from '../../components/form.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
-import { entered, type FormProblems, readForm, validationProblemsOf } from '../../http/forms.ts';
+import { contextOf, needs } from '../../http/access.ts';
+import { answerForm, type FormState } from '../../http/forms.ts';
 import { companySignInCallback, companySignInPath, originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { doneAt } from '../../layout/done.tsx';
+import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/company-sign-in';
@@ -33,7 +33,7 @@ const valuesOf = (title: string) =>
     .max(2_000)
     .optional()
     .meta({ title, description: 'Values of the claim, separated by commas.' });
-const formSchema = z.object({
+const schema = z.object({
   issuer: text.meta({ title: 'Issuer', description: 'Such as https://login.example.com', format: 'uri' }),
   clientId: text.meta({ title: 'Client ID' }),
   clientSecret: text.meta({
@@ -47,131 +47,106 @@ const formSchema = z.object({
   operator: valuesOf('Operators'),
   viewer: valuesOf('Viewers'),
 });
-const fields = Object.keys(formSchema.shape);
+const ruleSchema = z.object({ rule: z.string().optional() });
 
 /** `/settings/company-sign-in`: the company's provider. Owners only, because it makes owners. */
 export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
-  const show = async (
-    reply: FastifyReply,
-    context: Context,
-    origin: string,
-    form?: FormState,
-    problems = {},
-  ) => {
-    const provider = await findProvider(deps.db, context.organization.id);
-    return sendPage(reply, <SignInSettings {...{ context, provider, origin, form, problems }} />);
+  const changeOf = ({ request }: FastifyReply) => {
+    const { organization, actor } = contextOf(request);
+    return { organizationId: organization.id, actor };
   };
-  scope.get(path, { config: { role: 'owner' } }, async (request, reply) =>
-    show(reply, contextOf(request), originOf(request)),
+  const find = (reply: FastifyReply) => findProvider(deps.db, changeOf(reply).organizationId);
+  const show = async (reply: FastifyReply, form?: FormState, problem?: string) => {
+    const [provider, origin] = [await find(reply), originOf(reply.request)];
+    return sendPage(reply, <SignInSettings {...{ provider, origin, form, problem }} />);
+  };
+
+  scope.get(path, needs('owner'), (_request, reply) => show(reply));
+
+  scope.post(path, needs('owner', 'confirmed'), (_request, reply) =>
+    answerForm(reply, {
+      schema,
+      again: (form) => show(reply, form),
+      run: async ({ issuer, clientId, clientSecret, roleClaim, ...values }) => {
+        const settings = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(values) };
+        await setProvider(deps, { ...changeOf(reply), settings });
+        return leadTo(reply, path, 'sign-in-saved');
+      },
+    }),
   );
 
-  scope.post(path, { config: { role: 'owner', confirm: true } }, async (request, reply) => {
-    const context = contextOf(request);
-    const { body } = request;
-    const refuse = (problems: FormProblems) =>
-      show(reply.code(400), context, originOf(request), { body, problems });
-    const form = readForm(formSchema, body);
-    if (form.kind === 'invalid') return await refuse(form.problems);
-    const { issuer, clientId, clientSecret, roleClaim } = form.value;
-    const settings = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(form.value) };
-    try {
-      await setProvider(deps, { organizationId: context.organization.id, actor: context.actor, settings });
-    } catch (error) {
-      return await refuse(validationProblemsOf(error, fields));
-    }
-    return reply.redirect(doneAt(`${context.base}${path}`, 'sign-in-saved'), 303);
-  });
-
-  scope.post(`${path}/test`, { config: { role: 'owner' } }, async (request, reply) => {
-    const context = contextOf(request);
-    const provider = await findProvider(deps.db, context.organization.id);
+  scope.post(`${path}/test`, needs('owner'), async (_request, reply) => {
+    const provider = await find(reply);
     try {
       if (provider !== null) await testProvider(deps, provider);
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      const message = 'The issuer does not answer with an OpenID Connect configuration. Check its address.';
-      return await show(reply.code(400), context, originOf(request), undefined, { form: message });
+      const problem = 'The issuer does not answer with an OpenID Connect configuration. Check its address.';
+      return await show(reply.code(400), undefined, problem);
     }
-    return reply.redirect(doneAt(`${context.base}${path}`, 'connection-works'), 303);
+    return leadTo(reply, path, 'connection-works');
   });
 
-  scope.post(`${path}/rule`, { config: { role: 'owner', confirm: true } }, async (request, reply) => {
-    const context = contextOf(request);
-    const change = { organizationId: context.organization.id, actor: context.actor };
-    const rule = entered(request.body, 'rule');
-    try {
-      if (rule === 'disabled') await disableProvider(deps, change);
-      else await enforceProvider(deps, { ...change, isEnforced: rule === 'required' });
-    } catch (error) {
-      const problems = validationProblemsOf(error, []);
-      return await show(reply.code(400), context, originOf(request), undefined, problems);
-    }
-    return reply.redirect(doneAt(`${context.base}${path}`, 'sign-in-saved'), 303);
-  });
+  scope.post(`${path}/rule`, needs('owner', 'confirmed'), (_request, reply) =>
+    answerForm(reply, {
+      schema: ruleSchema,
+      again: ({ problems }) => show(reply, undefined, problems.form),
+      run: async ({ rule }) => {
+        if (rule === 'disabled') await disableProvider(deps, changeOf(reply));
+        else await enforceProvider(deps, { ...changeOf(reply), isEnforced: rule === 'required' });
+        return leadTo(reply, path, 'sign-in-saved');
+      },
+    }),
+  );
 }
 
-function rolesIn(form: z.infer<typeof formSchema>): Record<string, string> {
-  const entries = roles.flatMap((role) =>
-    (form[role] ?? '')
-      .split(',')
-      .map((value) => value.trim())
-      .filter((value) => value !== '')
-      .map((value): [string, string] => [value, role]),
-  );
+function rolesIn(values: { [role in Role]?: string | undefined }): Record<string, string> {
+  const entries = roles.flatMap((role) => {
+    const given = (values[role] ?? '').split(',').flatMap((value) => value.trim() || []);
+    return given.map((value): [string, string] => [value, role]);
+  });
   // A value that is given twice counts for the highest role.
   return Object.fromEntries(entries.toReversed());
 }
 
 interface SettingsProps {
-  context: Context;
   provider: IdentityProvider | null;
   /** The address of the service. */
   origin: string;
-  form?: FormState | undefined;
-  problems: FormProblems;
+  form: FormState | undefined;
+  /** What is wrong beside the form. */
+  problem: string | undefined;
 }
 
-function SignInSettings({ context, provider, origin, form, problems }: SettingsProps) {
-  const initial = provider === null ? emptyForm : { body: entriesOf(provider), problems: {} };
+function SignInSettings({ provider, origin, form, problem }: SettingsProps) {
+  const initial = { body: provider && entriesOf(provider), problems: {} };
   return (
-    <SettingsFrame context={context} page="company-sign-in">
-      <FormNotice problems={problems} />
+    <SettingsFrame page="company-sign-in">
+      <FormNotice problems={{ form: problem }} />
       {provider === null ? (
         <p>Members sign in with their passwords. Enter your OpenID Connect provider to use its accounts.</p>
       ) : (
-        <CurrentProvider {...{ context, provider, origin }} />
+        <CurrentProvider provider={provider} origin={origin} />
       )}
-      <Form
-        csrfToken={context.csrfToken}
-        to={`${context.base}${path}`}
-        title="Provider"
-        submit="Save"
-        form={form}
-      >
+      <Form to={path} title="Provider" submit="Save" form={form}>
         <p>
           Register this redirect URI:{' '}
           <Copyable text={new URL(companySignInCallback, origin).href} label="redirect URI" />
         </p>
-        <Fields schema={formSchema} form={form ?? initial} />
+        <Fields schema={schema} form={form ?? initial} />
       </Form>
     </SettingsFrame>
   );
 }
 
 function entriesOf({ issuer, clientId, roleClaim, roles: map }: IdentityProvider): Record<string, string> {
-  const entered = Object.entries(map as Record<string, string>);
-  const valuesFor = (wanted: string) => entered.filter(([, role]) => role === wanted).map(([value]) => value);
-  return {
-    ...{ issuer, clientId, roleClaim },
-    ...Object.fromEntries(roles.map((role) => [role, valuesFor(role).join(', ')])),
-  };
+  const valuesFor = (wanted: Role) =>
+    Object.entries(map as Record<string, string>).flatMap(([value, role]) => (role === wanted ? value : []));
+  const values = roles.map((role) => [role, valuesFor(role).join(', ')]);
+  return { issuer, clientId, roleClaim, ...Object.fromEntries(values) };
 }
 
-function CurrentProvider({
-  context,
-  provider,
-  origin,
-}: Omit<SettingsProps, 'provider' | 'form' | 'problems'> & { provider: IdentityProvider }) {
+function CurrentProvider({ provider, origin }: { provider: IdentityProvider; origin: string }) {
   const { organizationId, isEnforced, ownerSignedInAt } = provider;
   const link = new URL(`${companySignInPath}/${organizationId}`, origin).href;
   return (
@@ -191,19 +166,13 @@ function CurrentProvider({
         ]}
       />
       <div class="row">
-        <form method="post" action={`${context.base}${path}/test`}>
-          <input type="hidden" name="_csrf" value={context.csrfToken} />
-          <button type="submit" class="button outline">
-            Test connection
-          </button>
-        </form>
-        {ownerSignedInAt === null ? null : <RuleButton context={context} isEnforced={isEnforced} />}
+        <Post to={`${path}/test`}>Test connection</Post>
+        {ownerSignedInAt && <RuleButton isEnforced={isEnforced} />}
         <Confirm
           id="disable"
           action="Disable"
           title="Disable company sign-in?"
           kind="danger"
-          context={context}
           to={`${path}/rule`}
         >
           <p>Members then need a password. An operator of this service can set one.</p>
@@ -217,14 +186,13 @@ function CurrentProvider({
   );
 }
 
-function RuleButton({ context, isEnforced }: { context: Context; isEnforced: boolean }) {
+function RuleButton({ isEnforced }: { isEnforced: boolean }) {
   return (
     <Confirm
       id="rule"
       action={isEnforced ? 'Stop requiring' : 'Require'}
       title={isEnforced ? 'Stop requiring company sign-in?' : 'Require company sign-in?'}
       kind="primary"
-      context={context}
       to={`${path}/rule`}
     >
       <p>

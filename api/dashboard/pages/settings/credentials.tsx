@@ -6,40 +6,47 @@ import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts
 import { type CredentialField, InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { ButtonLink, Submit } from '../../components/button.tsx';
-import {
-  CsrfField,
-  emptyForm,
-  FormNotice,
-  type FormState,
-  inputProps,
-  TextField,
-} from '../../components/form.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
-import { entered, validationProblemsOf } from '../../http/forms.ts';
+import { CsrfField, emptyForm, FormNotice, inputProps, TextField } from '../../components/form.tsx';
+import { contextOf, needs, useMember } from '../../http/access.ts';
+import { entered, type FormState, validationProblemsOf } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { doneAt } from '../../layout/done.tsx';
+import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
-const path = '/settings/accounts/:processor';
+const accounts = '/settings/accounts';
+const path = `${accounts}/:processor`;
 
 /** `/settings/accounts/<processor>`: the form for credentials. It never shows stored or submitted secrets. */
 export function credentialPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
-    const page = await readPage(deps, request);
-    return sendPage(reply, <Credentials {...page} form={emptyForm} />);
-  });
+  /** @throws ServiceError not_found for an unknown processor. */
+  const readPage = async (request: FastifyRequest): Promise<CredentialsPage> => {
+    const processor = processorInPath(request);
+    const where = { ...contextOf(request).owner, processor };
+    const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
+    return { processor, isSetUp, fields: fieldsFor(deps, processor) };
+  };
 
-  scope.post(path, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
-    const page = await readPage(deps, request);
+  scope.get(path, needs('admin'), async (request, reply) =>
+    sendPage(reply, <Credentials {...(await readPage(request))} form={emptyForm} />),
+  );
+
+  scope.post(path, needs('admin', 'confirmed'), async (request, reply) => {
+    const page = await readPage(request);
+    const { processor, fields } = page;
+    const { owner, actor } = contextOf(request);
+    const { body } = request;
     try {
-      await setAccount(deps, page, request.body);
+      const credentials = credentialsIn(fields, body);
+      await setProcessorAccount(deps, { ...owner, processor, credentials, actor }).catch(refuseInvalid);
     } catch (error) {
-      const names = page.fields.map(({ name }) => name);
-      const form = { body: request.body, problems: validationProblemsOf(error, names) };
-      return sendPage(reply.code(400), <Credentials {...page} form={form} />);
+      const problems = validationProblemsOf(
+        error,
+        fields.map(({ name }) => name),
+      );
+      return sendPage(reply.code(400), <Credentials {...page} form={{ body, problems }} />);
     }
-    return reply.redirect(doneAt(`${page.context.base}/settings/accounts`, 'credentials-saved'), 303);
+    return leadTo(reply, accounts, 'credentials-saved');
   });
 }
 
@@ -51,7 +58,6 @@ export function processorInPath({ params }: Pick<FastifyRequest, 'params'>): str
 }
 
 interface CredentialsPage {
-  context: Context;
   processor: string;
   /** Whether the form replaces existing credentials. */
   isSetUp: boolean;
@@ -67,28 +73,10 @@ function fieldsFor({ settings }: ApiDependencies, processor: string): Credential
   return credentialFields.filter(({ type }) => type !== 'address' || settings.DASHBOARD_SETS_ADDRESSES);
 }
 
-/** @throws ServiceError not_found for an unknown processor. */
-async function readPage(deps: ApiDependencies, request: FastifyRequest): Promise<CredentialsPage> {
-  const context = contextOf(request);
-  const processor = processorInPath(request);
-  const where = { ...context.owner, processor };
-  const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
-  return { context, processor, isSetUp, fields: fieldsFor(deps, processor) };
-}
-
-/** @throws ServiceError validation_error for invalid credentials. */
-async function setAccount(
-  deps: ApiDependencies,
-  { context, processor, fields }: CredentialsPage,
-  body: unknown,
-): Promise<void> {
-  try {
-    const credentials = credentialsIn(fields, body);
-    await setProcessorAccount(deps, { ...context.owner, processor, credentials, actor: context.actor });
-  } catch (error) {
-    if (!(error instanceof InvalidCredentialsError)) throw error;
-    throw new ServiceError('validation_error', error.message, { cause: error });
-  }
+/** @throws ServiceError validation_error for invalid credentials, any other error again. */
+function refuseInvalid(error: unknown): never {
+  if (!(error instanceof InvalidCredentialsError)) throw error;
+  throw new ServiceError('validation_error', error.message, { cause: error });
 }
 
 /** The submitted credentials, trimmed, without empty fields. */
@@ -101,28 +89,28 @@ function credentialsIn(fields: readonly CredentialField[], body: unknown): Recor
   return Object.fromEntries(given);
 }
 
-function Credentials({ context, processor, isSetUp, fields, form }: CredentialsPage & { form: FormState }) {
+function Credentials({ processor, isSetUp, fields, form }: CredentialsPage & { form: FormState }) {
+  const { environment, base } = useMember();
   const { displayName } = processorKind(processor);
-  const accounts = `${context.base}/settings/accounts`;
   const title = isSetUp ? `Replace ${displayName} credentials` : `Set up ${displayName}`;
   return (
-    <SettingsFrame context={context} page="accounts" title={title}>
-      <form method="post" action={`${accounts}/${processor}`} class="card stack" autocomplete="off">
+    <SettingsFrame page="accounts" title={title}>
+      <form method="post" action={`${base}${accounts}/${processor}`} class="card stack" autocomplete="off">
         <p class="muted">
           {isSetUp
             ? `Use credentials of the same ${displayName} account, because refunds in progress are looked up with them. `
             : null}
-          Credentials of the <strong>{context.environment}</strong> environment are stored encrypted and never
-          shown again.
+          Credentials of the <strong>{environment}</strong> environment are stored encrypted and never shown
+          again.
         </p>
         <FormNotice problems={form.problems} />
-        <CsrfField token={context.csrfToken} />
+        <CsrfField />
         {fields.map((field) => (
           <CredentialInput key={field.name} field={field} form={form} />
         ))}
         <div class="row">
           <Submit kind="primary">{isSetUp ? 'Replace credentials' : 'Set up'}</Submit>
-          <ButtonLink to={accounts}>Cancel</ButtonLink>
+          <ButtonLink to={`${base}${accounts}`}>Cancel</ButtonLink>
         </div>
       </form>
     </SettingsFrame>
@@ -150,9 +138,6 @@ function CredentialInput({ field, form }: { field: CredentialField; form: FormSt
     );
   }
   const named = { form, name, label: isRequired ? label : `${label} (optional)`, hint, required: isRequired };
-  return type === 'secret' ? (
-    <TextField {...named} type="password" autocomplete="new-password" />
-  ) : (
-    <TextField {...named} type="url" />
-  );
+  if (type === 'address') return <TextField {...named} type="url" />;
+  return <TextField {...named} type="password" autocomplete="new-password" />;
 }

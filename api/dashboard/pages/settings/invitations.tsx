@@ -4,22 +4,23 @@ import { managedRoles, roles } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Fields } from '../../components/fields.tsx';
-import { Form, type FormState } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
 import { ShownOnce } from './settings-frame.tsx';
 
 interface InvitationsProps {
-  context: Context;
   invitations: readonly InvitationSummary[];
   /** The display names of those who invited. */
   names: ReadonlyMap<string, string>;
 }
 
 /** The open invitations; nothing when there are none. */
-export function Invitations({ context, invitations, names }: InvitationsProps) {
+export function Invitations({ invitations, names }: InvitationsProps) {
+  const managed = managedRoles(useMember().role);
   if (invitations.length === 0) return null;
   return (
     <section class="stack-tight" aria-labelledby="invitations-title">
@@ -34,10 +35,7 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
           ['Expires', ({ expiresAt }) => <Moment at={expiresAt} />],
           [
             'Actions',
-            (invitation) =>
-              managedRoles(context.role).includes(invitation.role) ? (
-                <Revoke context={context} invitation={invitation} />
-              ) : null,
+            (invitation) => (managed.includes(invitation.role) ? <Revoke {...invitation} /> : null),
             'actions',
           ],
         ]}
@@ -46,14 +44,13 @@ export function Invitations({ context, invitations, names }: InvitationsProps) {
   );
 }
 
-function Revoke({ context, invitation: { id, email } }: { context: Context; invitation: InvitationSummary }) {
+function Revoke({ id, email }: InvitationSummary) {
   return (
     <Confirm
       id={`revoke-${id}`}
       action="Revoke"
       title={`Revoke the invitation for ${email}?`}
       kind="danger"
-      context={context}
       to={`/settings/members/invitations/${id}/revoke`}
     >
       <p>The link will stop working. You can invite this address again.</p>
@@ -100,21 +97,20 @@ export const inviteSchema = z.object({
   }),
 });
 
-export function InviteForm({ context, ...form }: FormState & { context: Context }) {
+export function InviteForm(form: FormState) {
   return (
     <Form
-      csrfToken={context.csrfToken}
-      to={`${context.base}/settings/members/invitations`}
+      to="/settings/members/invitations"
       answeredIn="members"
       title="Invite member"
       submit="Create invite link"
     >
-      <Fields schema={inviteSchema} form={form} choices={{ role: rolesFor(context) }} />
+      <Fields schema={inviteSchema} form={form} choices={{ role: useRoleChoices() }} />
     </Form>
   );
 }
 
-/** The roles that a member may give to others. */
-export function rolesFor({ role }: Context): Choices {
-  return managedRoles(role).map((each) => [each, each]);
+/** The roles that the member may give to others. */
+export function useRoleChoices(): Choices {
+  return managedRoles(useMember().role).map((each) => [each, each]);
 }

@@ -1,110 +1,64 @@
 import type { CreatedKey } from '#shared/organizations/created-keys.ts';
 import { actorOf } from '#shared/people/actors.ts';
-import type { InvitationSummary } from '#shared/people/members/invitations.ts';
 import type { Member } from '#shared/people/members/members.ts';
-import type { SecondFactorRule } from '#shared/people/members/required-second-factor.ts';
 import { managedRoles } from '#shared/people/roles.ts';
 import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
 import { hostOf } from '#shared/webhooks/endpoint.ts';
 import { Badge } from '../../components/badge.tsx';
 import { Submit } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { CsrfField, FormNotice, Options } from '../../components/form.tsx';
-import { type Column, List } from '../../components/list.tsx';
+import { CsrfField, Options } from '../../components/form.tsx';
+import { List } from '../../components/list.tsx';
 import { Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
-import type { FormProblems } from '../../http/forms.ts';
-import { Invitations, type Invited, InvitedNotice, InviteForm, rolesFor } from './invitations.tsx';
-import { SecondFactorRuleCard } from './second-factor-rule.tsx';
+import { useAddress, useMember } from '../../http/access.ts';
+import { useRoleChoices } from './invitations.tsx';
 
-export interface MembersView {
-  context: Context;
-  members: readonly Member[];
-  invitations: readonly InvitationSummary[];
-  /** The display names of those who invited. */
-  names: ReadonlyMap<string, string>;
-  rule: SecondFactorRule;
-  /** The API keys that the members created. */
+const path = '/settings/members';
+
+/** What members created. */
+interface Created {
   keys: readonly CreatedKey[];
-  /** The webhook endpoints that keys of members created. */
   endpoints: readonly CreatedEndpoint[];
 }
 
-export interface MembersProps extends MembersView {
-  /** An invitation that was just created. */
-  invited?: Invited;
-  problems?: FormProblems;
-  /** The submitted invitation form. */
-  body?: unknown;
-}
-
-/** Members, open invitations and the invitation form. */
-export function Members({ invited, problems = {}, body, ...view }: MembersProps) {
-  const { context, members, invitations, names, rule } = view;
-  const mayManage = managedRoles(context.role).length > 0;
+/** The members, with what the member who looks may do about each. */
+export function MemberList({ members, ...created }: Created & { members: readonly Member[] }) {
+  const { role, user } = useMember();
+  const isSelf = ({ userId }: Member) => userId === user.id;
+  const isManaged = (member: Member) => managedRoles(role).includes(member.role) && !isSelf(member);
   return (
-    <div id="members" class="stack">
-      <FormNotice problems={problems} />
-      {invited === undefined ? null : <InvitedNotice {...invited} />}
-      <List
-        caption="Members, by email address"
-        items={members.map((member) => ({ context, member, ...createdBy(member, view) }))}
-        columns={columns}
-      />
-      <Invitations context={context} invitations={invitations} names={names} />
-      <SecondFactorRuleCard context={context} rule={rule} />
-      {mayManage ? <InviteForm context={context} problems={problems} body={body} /> : null}
-    </div>
+    <List
+      caption="Members, by email address"
+      items={members}
+      columns={[
+        [
+          'Member',
+          (member) => (
+            <span class="row">
+              {member.email} {isSelf(member) ? <Badge tone="quiet">You</Badge> : null}
+              {member.isDisabled ? <Badge tone="warn">Disabled</Badge> : null}
+            </span>
+          ),
+        ],
+        ['Role', (member) => (isManaged(member) ? <RoleForm {...member} /> : member.role)],
+        ['Joined', ({ since }) => <Moment at={since} />],
+        [
+          'Actions',
+          (member) =>
+            isManaged(member) ? <Remove {...created} member={member} /> : isSelf(member) ? <Leave /> : null,
+          'actions',
+        ],
+      ]}
+    />
   );
 }
 
-interface MemberRowProps {
-  context: Context;
-  member: Member;
-  /** The API keys that the member created. */
-  keys: readonly CreatedKey[];
-  /** The webhook endpoints that keys of the member created. */
-  endpoints: readonly CreatedEndpoint[];
-}
-
-function createdBy({ userId }: Member, { keys, endpoints }: Pick<MembersView, 'keys' | 'endpoints'>) {
-  const isTheirs = ({ creator }: { creator: string }) => creator === actorOf({ userId });
-  return { keys: keys.filter(isTheirs), endpoints: endpoints.filter(isTheirs) };
-}
-
-function isSelf({ context, member }: MemberRowProps): boolean {
-  return member.userId === context.user.id;
-}
-
-function isManaged(row: MemberRowProps): boolean {
-  return managedRoles(row.context.role).includes(row.member.role) && !isSelf(row);
-}
-
-const columns: readonly Column<MemberRowProps>[] = [
-  [
-    'Member',
-    (row) => (
-      <span class="row">
-        {row.member.email} {isSelf(row) ? <Badge tone="quiet">You</Badge> : null}
-        {row.member.isDisabled ? <Badge tone="warn">Disabled</Badge> : null}
-      </span>
-    ),
-  ],
-  ['Role', (row) => (isManaged(row) ? <RoleForm {...row} /> : row.member.role)],
-  ['Joined', ({ member }) => <Moment at={member.since} />],
-  [
-    'Actions',
-    (row) => (isManaged(row) ? <Remove {...row} /> : isSelf(row) ? <Leave context={row.context} /> : null),
-    'actions',
-  ],
-];
-
-function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowProps, 'keys' | 'endpoints'>) {
+function RoleForm({ userId, email, role }: Member) {
   return (
-    <form method="post" action={`${context.base}/settings/members/${userId}/role`} class="role-form">
-      <CsrfField token={context.csrfToken} />
+    <form method="post" action={useAddress(`${path}/${userId}/role`)} class="role-form">
+      <CsrfField />
       <select name="role" aria-label={`Role of ${email}`}>
-        <Options choices={rolesFor(context)} selected={role} />
+        <Options choices={useRoleChoices()} selected={role} />
       </select>
       <Submit>
         Change<span class="visually-hidden"> the role of {email}</span>
@@ -113,27 +67,28 @@ function RoleForm({ context, member: { userId, email, role } }: Omit<MemberRowPr
   );
 }
 
-function Remove({ context, member: { userId, email }, keys, endpoints }: MemberRowProps) {
+function Remove({ member: { userId, email }, keys, endpoints }: Created & { member: Member }) {
+  const isTheirs = ({ creator }: { creator: string }) => creator === actorOf({ userId });
   return (
     <Confirm
       id={`remove-${userId}`}
       action="Remove"
       title={`Remove ${email}?`}
       kind="danger"
-      context={context}
-      to={`/settings/members/${userId}/remove`}
+      to={`${path}/${userId}/remove`}
     >
       <p>
-        They lose access to {context.organization.name} immediately, and their open invitations are revoked.
-        API keys that they created after you opened this page are revoked, too.
+        They lose access to {useMember().organization.name} immediately, and their open invitations are
+        revoked. API keys that they created after you opened this page are revoked, too.
       </p>
-      {endpoints.length === 0 ? null : <CreatedEndpoints endpoints={endpoints} />}
-      {keys.length === 0 ? null : <CreatedKeys keys={keys} />}
+      <CreatedEndpoints endpoints={endpoints.filter(isTheirs)} />
+      <CreatedKeys keys={keys.filter(isTheirs)} />
     </Confirm>
   );
 }
 
 function CreatedEndpoints({ endpoints }: { endpoints: readonly CreatedEndpoint[] }) {
+  if (endpoints.length === 0) return null;
   const hosts = [...new Set(endpoints.map(({ url }) => hostOf(url)))];
   return (
     <p>
@@ -145,6 +100,7 @@ function CreatedEndpoints({ endpoints }: { endpoints: readonly CreatedEndpoint[]
 
 /** None is selected at first: revoking a key that a backend uses stops that backend. */
 function CreatedKeys({ keys }: { keys: readonly CreatedKey[] }) {
+  if (keys.length === 0) return null;
   return (
     <fieldset class="field">
       <legend class="label">Revoke API keys that they created</legend>
@@ -176,15 +132,15 @@ function nameOf({ name, lastFour }: CreatedKey): string {
   return name === '' ? `key ...${lastFour}` : `${name}, key ...${lastFour}`;
 }
 
-function Leave({ context }: { context: Context }) {
+function Leave() {
+  const { organization } = useMember();
   return (
     <Confirm
       id="leave"
       action="Leave"
-      title={`Leave ${context.organization.name}?`}
+      title={`Leave ${organization.name}?`}
       kind="danger"
-      context={context}
-      to="/settings/members/leave"
+      to={`${path}/leave`}
     >
       <p>
         You lose access immediately. You need a new invitation to rejoin. API keys that you created keep

@@ -2,16 +2,12 @@ import type { SecondFactorRule } from '#shared/people/members/required-second-fa
 import { mayAct } from '#shared/people/roles.ts';
 import { Card } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import type { Context } from '../../http/access.ts';
-
-interface SecondFactorRuleProps {
-  context: Context;
-  rule: SecondFactorRule;
-}
+import { useMember } from '../../http/access.ts';
 
 /** Whether the organization requires a second factor; admins can change it. */
-export function SecondFactorRuleCard({ context, rule }: SecondFactorRuleProps) {
-  const { name } = context.organization;
+export function SecondFactorRuleCard({ rule }: { rule: SecondFactorRule }) {
+  const { organization, role } = useMember();
+  const { name } = organization;
   const { isRequired, membersWithout } = rule;
   const without = membersWithout === 0 ? 'All members have one.' : `Members without one: ${membersWithout}.`;
   return (
@@ -20,14 +16,13 @@ export function SecondFactorRuleCard({ context, rule }: SecondFactorRuleProps) {
         {isRequired ? `${name} requires a second factor.` : `${name} doesn't require a second factor.`}{' '}
         {without}
       </p>
-      {mayAct(context.role, 'admin') ? (
+      {mayAct(role, 'admin') ? (
         <div>
           <Confirm
             id="change-second-factor-rule"
             action={isRequired ? 'Stop requiring' : 'Require a second factor'}
             title={isRequired ? 'Stop requiring a second factor?' : 'Require a second factor?'}
             kind={isRequired ? 'danger' : 'primary'}
-            context={context}
             to="/settings/members/second-factor"
           >
             <p>

@@ -1,21 +1,22 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { findSentMetadata, maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { Fields } from '../../components/fields.tsx';
-import { Form, type FormState } from '../../components/form.tsx';
-import { contextOf } from '../../http/access.ts';
-import { readChoices, validationProblemsOf } from '../../http/forms.ts';
+import { Form } from '../../components/form.tsx';
+import { contextOf, needs } from '../../http/access.ts';
+import { answerForm, type FormState } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { doneAt } from '../../layout/done.tsx';
+import { leadTo } from '../../layout/done.tsx';
 import { processorInPath } from './credentials.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
-const path = '/settings/accounts/:processor/metadata';
-const formSchema = z.object({
+const accounts = '/settings/accounts';
+const path = `${accounts}/:processor/metadata`;
+const schema = z.object({
   keys: z
     .string()
     .default('')
@@ -28,55 +29,43 @@ const formSchema = z.object({
 
 /** `/settings/accounts/<processor>/metadata`: what of a refund's metadata its processor gets. */
 export function sentMetadataPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'admin' } }, async (request, reply) => {
-    const { owner } = contextOf(request);
-    const { sentMetadataKeys } = await findSentMetadata(deps.db, {
-      ...owner,
-      processor: keeperInPath(request),
-    });
-    return show(request, reply, { body: { keys: sentMetadataKeys.join(', ') }, problems: {} });
+  scope.get(path, needs('admin'), async (_request, reply) => {
+    const { sentMetadataKeys } = await findSentMetadata(deps.db, keeperOf(reply));
+    return show(reply, { body: { keys: sentMetadataKeys.join(', ') }, problems: {} });
   });
 
-  scope.post(path, { config: { role: 'admin', confirm: true } }, async (request, reply) => {
-    const { owner, actor, base } = contextOf(request);
-    const { keys } = readChoices(formSchema, request.body);
-    try {
-      await setSentMetadata(deps, { ...owner, processor: keeperInPath(request), keys, actor });
-    } catch (error) {
-      const problems = validationProblemsOf(error, ['keys']);
-      return show(request, reply.code(400), { body: request.body, problems });
-    }
-    return reply.redirect(doneAt(`${base}/settings/accounts`, 'sent-metadata-saved'), 303);
-  });
+  scope.post(path, needs('admin', 'confirmed'), (request, reply) =>
+    answerForm(reply, {
+      schema,
+      again: (form) => show(reply, form),
+      run: async ({ keys }) => {
+        await setSentMetadata(deps, { ...keeperOf(reply), keys, actor: contextOf(request).actor });
+        return leadTo(reply, accounts, 'sent-metadata-saved');
+      },
+    }),
+  );
 }
 
 /** @throws ServiceError not_found for a processor that keeps no metadata. */
-function keeperInPath(request: FastifyRequest): string {
+function keeperOf({ request }: FastifyReply) {
   const processor = processorInPath(request);
-  if (processorKind(processor).capabilities.keepsMetadata) return processor;
-  throw pageNotFound();
+  if (!processorKind(processor).capabilities.keepsMetadata) throw pageNotFound();
+  return { ...contextOf(request).owner, processor };
 }
 
-function show(request: FastifyRequest, reply: FastifyReply, form: FormState): FastifyReply {
-  const context = contextOf(request);
-  const processor = keeperInPath(request);
+function show(reply: FastifyReply, form: FormState): FastifyReply {
+  const { processor } = keeperOf(reply);
   const { displayName } = processorKind(processor);
-  const accounts = `${context.base}/settings/accounts`;
+  const { base } = contextOf(reply.request);
   return sendPage(
     reply,
-    <SettingsFrame context={context} page="accounts" title={`Metadata sent to ${displayName}`}>
-      <Form
-        csrfToken={context.csrfToken}
-        to={`${accounts}/${processor}/metadata`}
-        submit="Save"
-        form={form}
-        cancel={accounts}
-      >
+    <SettingsFrame page="accounts" title={`Metadata sent to ${displayName}`}>
+      <Form to={`${accounts}/${processor}/metadata`} submit="Save" form={form} cancel={`${base}${accounts}`}>
         <p>
           {displayName} shows these values with each refund. Texts, numbers and booleans of up to 500
           characters are sent. They stay at {displayName} when the refund is erased here.
         </p>
-        <Fields schema={formSchema} form={form} />
+        <Fields schema={schema} form={form} />
       </Form>
     </SettingsFrame>,
   );

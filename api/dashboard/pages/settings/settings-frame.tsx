@@ -1,9 +1,7 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { ComponentChildren, VNode } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/people/roles.ts';
 import { CopyButton } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
+import { useMember } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
 
 const pages = [
@@ -14,32 +12,27 @@ const pages = [
   { path: 'company-sign-in', label: 'Sign-in', role: 'owner' },
 ] as const;
 
-type SettingsPage = (typeof pages)[number]['path'];
-
 interface SettingsFrameProps {
-  context: Context;
   /** The page, as in its path. */
-  page: SettingsPage;
+  page: (typeof pages)[number]['path'];
   /** The label of the page by default. */
   title?: string;
   children: ComponentChildren;
 }
 
 /** A settings page, with tabs for the others. */
-export function SettingsFrame({ context, page, title, children }: SettingsFrameProps) {
+export function SettingsFrame({ page, title, children }: SettingsFrameProps) {
+  const { base, role: own } = useMember();
   const label = pages.find(({ path }) => path === page)?.label ?? 'Settings';
   return (
-    <Frame context={context} title={title ?? label} section="settings">
+    <Frame title={title ?? label} section="settings">
       <nav class="tabs" aria-label="Settings">
         <ul>
           {pages
-            .filter(({ role }) => mayAct(context.role, role))
+            .filter(({ role }) => mayAct(own, role))
             .map(({ path, label: text }) => (
               <li key={path}>
-                <a
-                  href={`${context.base}/settings/${path}`}
-                  aria-current={path === page ? 'page' : undefined}
-                >
+                <a href={`${base}/settings/${path}`} aria-current={path === page ? 'page' : undefined}>
                   {text}
                 </a>
               </li>
@@ -51,32 +44,19 @@ export function SettingsFrame({ context, page, title, children }: SettingsFrameP
   );
 }
 
-/**
- * Responds to a form with its result instead of a redirect, for a secret that is shown once and must not be in an
- * address. With scripts, only `part` is replaced, so that a reload does not submit the form again.
- */
-export function sendOnce(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { part, ...frame }: { part: VNode; context: Context; page: SettingsPage },
-): FastifyReply {
-  if (request.headers['hx-request'] === 'true') return sendPart(reply, part);
-  return sendPage(reply, <SettingsFrame {...frame}>{part}</SettingsFrame>);
-}
-
-/** A secret that is shown once, with a copy button. */
-export function ShownOnce({
-  title,
-  text,
-  label,
-  children,
-}: {
+interface ShownOnceProps {
   title: string;
   text: string;
   /** What is copied, for screen readers. */
   label: string;
   children: ComponentChildren;
-}) {
+}
+
+/**
+ * A secret with a copy button. It responds to the form that made it, because a secret must not be in the address of a
+ * redirect; with scripts only a part of the page is replaced, so that a reload does not send the form again.
+ */
+export function ShownOnce({ title, text, label, children }: ShownOnceProps) {
   return (
     <section class="card stack" role="status">
       <h2>{title}</h2>

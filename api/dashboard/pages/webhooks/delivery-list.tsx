@@ -4,10 +4,9 @@ import { Switch } from '../../components/button.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useAddress } from '../../http/access.ts';
 
 export interface DeliveriesProps {
-  context: Context;
   endpointId: string;
   status: DeliveryStatus | undefined;
   offset: number;
@@ -15,8 +14,8 @@ export interface DeliveriesProps {
 }
 
 /** A page of an endpoint's deliveries, newest first. The first one updates itself. */
-export function DeliveriesPart({ context, endpointId, status, offset, page }: DeliveriesProps) {
-  const address = `${context.base}/webhooks/${endpointId}`;
+export function DeliveriesPart({ endpointId, status, offset, page }: DeliveriesProps) {
+  const address = useAddress(`/webhooks/${endpointId}`);
   const at = (query: { status?: string | undefined; offset?: number }) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== 0);
     return given.length === 0
@@ -44,7 +43,6 @@ export function DeliveriesPart({ context, endpointId, status, offset, page }: De
         )}
         <Pages
           newest={offset === 0 ? null : at({ status })}
-          newer={null}
           older={page.hasMore ? at({ status, offset: offset + length }) : null}
         />
       </div>

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { createEndpointSchema } from '#api/operations/webhook-endpoints.ts';
+import type { Settings } from '#shared/platform/config.ts';
 import { type EndpointEvent, endpointEvents } from '#shared/webhooks/endpoint.ts';
 import { Fields } from '../../components/fields.tsx';
-import type { FormState } from '../../components/form.tsx';
-import { capitalized, type FormReading, readForm } from '../../http/forms.ts';
+import { capitalized, type FormState } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
 
 /** The input of the API operation that creates an endpoint, as a form. */
-function endpointSchema(isProduction: boolean) {
-  const { url, events, description } = createEndpointSchema(isProduction).shape;
+export function endpointSchema({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>) {
+  const { url, events, description } = createEndpointSchema(NODE_ENV === 'production').shape;
   return z.object({
     url: url.meta({ title: 'URL', description: 'Events are sent here by POST.', format: 'uri' }),
     description: z
@@ -20,16 +20,13 @@ function endpointSchema(isProduction: boolean) {
   });
 }
 
-export type EnteredEndpoint = z.output<ReturnType<typeof endpointSchema>>;
-
-/** @param isProduction as `checkEndpointUrl`. */
-export function readEndpointForm(body: unknown, isProduction: boolean): FormReading<EnteredEndpoint> {
-  const reading = readForm(endpointSchema(isProduction), body);
-  if (reading.kind === 'valid') return reading;
-  const sentences = Object.entries(reading.problems).map(
-    ([field, problem = '']) => [field, `${capitalized(problem)}.`] as const,
-  );
-  return { kind: 'invalid', problems: Object.fromEntries(sentences) };
+/** A form whose problems, as the API says them, are sentences. */
+export function inSentences({ body, problems }: FormState): FormState {
+  const sentences = Object.entries(problems).map(([field, problem = '']) => [
+    field,
+    problem.endsWith('.') ? problem : `${capitalized(problem)}.`,
+  ]);
+  return { body, problems: Object.fromEntries(sentences) };
 }
 
 /** The name of an event to subscribe to. */
@@ -41,5 +38,11 @@ const eventChoices: Choices = endpointEvents.map((event) => [event, eventWord(ev
 
 /** What an endpoint is: its URL, its description and its events. */
 export function EndpointFields({ form }: { form: FormState }) {
-  return <Fields schema={endpointSchema(false)} form={form} choices={{ events: eventChoices }} />;
+  return (
+    <Fields
+      schema={endpointSchema({ NODE_ENV: 'development' })}
+      form={form}
+      choices={{ events: eventChoices }}
+    />
+  );
 }

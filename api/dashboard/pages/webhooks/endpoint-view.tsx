@@ -1,26 +1,24 @@
-import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/people/roles.ts';
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
 import { maxReplayed } from '#shared/webhooks/deliveries.ts';
 import type { DisabledReason, EndpointEvent } from '#shared/webhooks/endpoint.ts';
-import { Submit } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { CsrfField, Form, type FormState, SelectField } from '../../components/form.tsx';
+import { Form, Post, SelectField } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import { inWhole } from '../../words/numbers.ts';
 import type { Choices } from '../../words/words.ts';
 import { ShownOnce } from '../settings/settings-frame.tsx';
 import { DeliveriesPart, type DeliveriesProps } from './delivery-list.tsx';
 import { EndpointFields, eventWord } from './endpoint-form.tsx';
 
-export interface EndpointView {
-  context: Context;
+interface EndpointView {
   endpoint: WebhookEndpoint;
   /** The display name of who created it. */
-  creator: string | null;
+  creator: string | null | undefined;
   deliveries: DeliveriesProps;
   /** How long deliveries are kept. */
   keptDays: number;
@@ -39,10 +37,11 @@ export interface EndpointState {
 
 /** An endpoint: what it is, its deliveries, and the forms that change it. */
 export function Endpoint({ secret, recovered, form, ...view }: EndpointView & EndpointState) {
-  const { context, endpoint, deliveries } = view;
+  const { endpoint, deliveries, keptDays } = view;
+  const isAdmin = mayAct(useMember().role, 'admin');
   return (
     <div id="endpoint" class="stack">
-      {secret === undefined ? null : (
+      {secret && (
         <ShownOnce title="Secret rotated" text={secret} label="secret">
           <p>Give the new secret to your receiver now: you won't be able to see it again.</p>
         </ShownOnce>
@@ -59,10 +58,10 @@ export function Endpoint({ secret, recovered, form, ...view }: EndpointView & En
         <DeliveriesPart {...deliveries} />
       </Card>
       <div class="columns">
-        {endpoint.status === 'enabled' ? <Recovery {...view} /> : null}
-        {mayAct(context.role, 'admin') ? <Rotation {...view} /> : null}
+        {endpoint.status === 'enabled' ? <Recovery endpoint={endpoint} keptDays={keptDays} /> : null}
+        {isAdmin ? <Rotation endpoint={endpoint} /> : null}
       </div>
-      {mayAct(context.role, 'admin') ? <Change {...view} form={form} /> : null}
+      {isAdmin ? <Change endpoint={endpoint} form={form} /> : null}
     </div>
   );
 }
@@ -73,7 +72,7 @@ const disabledWords: Record<DisabledReason, string> = {
   failing: 'Disabled because every attempt failed for five days. Repair it, then enable it.',
 };
 
-function EndpointCard({ context, endpoint, creator, now }: EndpointView) {
+function EndpointCard({ endpoint, creator, now }: Pick<EndpointView, 'endpoint' | 'creator' | 'now'>) {
   const { url, description, events, disabledReason, failingSince, previousSecretExpiresAt } = endpoint;
   const isOverlapping = previousSecretExpiresAt !== null && previousSecretExpiresAt > now;
   return (
@@ -89,55 +88,38 @@ function EndpointCard({ context, endpoint, creator, now }: EndpointView) {
           [
             'Created',
             <>
-              <Moment at={endpoint.createdAt} /> {creator === null ? null : `by ${creator}`}
+              <Moment at={endpoint.createdAt} /> {creator && `by ${creator}`}
             </>,
           ],
         ]}
       />
-      <Actions context={context} endpoint={endpoint} />
+      <Actions endpoint={endpoint} />
     </Card>
   );
 }
 
-function Actions({ context, endpoint: { id, url, status } }: Pick<EndpointView, 'context' | 'endpoint'>) {
-  const isAdmin = mayAct(context.role, 'admin');
+type EndpointProps = Pick<EndpointView, 'endpoint'>;
+
+function Actions({ endpoint: { id, url, status } }: EndpointProps) {
+  const isAdmin = mayAct(useMember().role, 'admin');
   const to = `/webhooks/${id}`;
   const isEnabled = status === 'enabled';
   return (
     <div class="row">
-      {isEnabled ? (
-        <Post context={context} to={`${to}/test`}>
-          <Submit>Send test event</Submit>
-        </Post>
-      ) : null}
+      {isEnabled ? <Post to={`${to}/test`}>Send test event</Post> : null}
       {isAdmin && !isEnabled ? (
-        <Post context={context} to={`${to}/status`}>
-          <input type="hidden" name="status" value="enabled" />
-          <Submit kind="primary">Enable</Submit>
+        <Post to={`${to}/status`} values={{ status: 'enabled' }} kind="primary">
+          Enable
         </Post>
       ) : null}
       {isAdmin && isEnabled ? (
-        <Confirm
-          id="disable"
-          action="Disable"
-          title={`Disable ${url}?`}
-          kind="danger"
-          context={context}
-          to={`${to}/status`}
-        >
+        <Confirm id="disable" action="Disable" title={`Disable ${url}?`} kind="danger" to={`${to}/status`}>
           <p>Nothing more is sent. After you enable it again, you can send the events that it missed.</p>
           <input type="hidden" name="status" value="disabled" />
         </Confirm>
       ) : null}
       {isAdmin ? (
-        <Confirm
-          id="delete"
-          action="Delete"
-          title={`Delete ${url}?`}
-          kind="danger"
-          context={context}
-          to={`${to}/delete`}
-        >
+        <Confirm id="delete" action="Delete" title={`Delete ${url}?`} kind="danger" to={`${to}/delete`}>
           <p>Nothing more is sent, also not what is pending. This can't be undone.</p>
         </Confirm>
       ) : null}
@@ -145,32 +127,13 @@ function Actions({ context, endpoint: { id, url, status } }: Pick<EndpointView, 
   );
 }
 
-/** A button's form. @param props.to below the environment. */
-export function Post({
-  context,
-  to,
-  children,
-}: {
-  context: Context;
-  to: string;
-  children: ComponentChildren;
-}) {
-  return (
-    <form method="post" action={`${context.base}${to}`}>
-      <CsrfField token={context.csrfToken} />
-      {children}
-    </form>
-  );
-}
-
-function Recovery({ context: { base, csrfToken }, endpoint: { id }, keptDays }: EndpointView) {
+function Recovery({ endpoint: { id }, keptDays }: EndpointProps & { keptDays: number }) {
   const choices: Choices = [...new Set([1, 3, 7, keptDays])]
     .filter((days) => days <= keptDays)
     .map((days) => [String(days), days === 1 ? 'The last day' : `The last ${days} days`]);
   return (
     <Form
-      csrfToken={csrfToken}
-      to={`${base}/webhooks/${id}/recover`}
+      to={`/webhooks/${id}/recover`}
       answeredIn="endpoint"
       title="Send what was missed"
       submit="Send missed events"
@@ -193,11 +156,10 @@ const overlaps: Choices = [
   ['0', 'Now, because it has leaked'],
 ];
 
-function Rotation({ context: { base, csrfToken }, endpoint: { id } }: EndpointView) {
+function Rotation({ endpoint: { id } }: EndpointProps) {
   return (
     <Form
-      csrfToken={csrfToken}
-      to={`${base}/webhooks/${id}/rotate-secret`}
+      to={`/webhooks/${id}/rotate-secret`}
       answeredIn="endpoint"
       title="Rotate the secret"
       submit="Rotate secret"
@@ -213,13 +175,13 @@ function Rotation({ context: { base, csrfToken }, endpoint: { id } }: EndpointVi
   );
 }
 
-function Change({ context, endpoint, form }: EndpointView & { form: FormState | undefined }) {
+function Change({ endpoint, form }: EndpointProps & { form: FormState | undefined }) {
   const { id, url, description, events } = endpoint;
   const shown = form ?? { body: { url, description: description ?? '', events }, problems: {} };
   return (
     <details class="more" open={form !== undefined}>
       <summary>Change the URL or the events</summary>
-      <Form csrfToken={context.csrfToken} to={`${context.base}/webhooks/${id}`} form={shown} submit="Save">
+      <Form to={`/webhooks/${id}`} form={shown} submit="Save">
         <EndpointFields form={shown} />
       </Form>
     </details>

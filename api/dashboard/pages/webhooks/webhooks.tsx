@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/people/actors.ts';
@@ -12,37 +12,44 @@ import {
   maxEndpoints,
 } from '#shared/webhooks/manage-endpoints.ts';
 import { Badge } from '../../components/badge.tsx';
-import { Form, type FormState } from '../../components/form.tsx';
+import { Form } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
-import { Moment } from '../../components/values.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
-import { problemsOf } from '../../http/forms.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
+import { Made } from '../../components/values.tsx';
+import { contextOf, needs, useMember } from '../../http/access.ts';
+import { answerForm, type FormState, problemsOf } from '../../http/forms.ts';
+import { sendPartOrPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { ShownOnce } from '../settings/settings-frame.tsx';
-import { EndpointFields, eventWord, readEndpointForm } from './endpoint-form.tsx';
+import { EndpointFields, endpointSchema, eventWord, inSentences } from './endpoint-form.tsx';
 
 /** `/webhooks`: the webhook endpoints of the environment, and a form for a new one. */
 export function webhookPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/webhooks', { config: { role: 'operator' } }, (request, reply) =>
-    show(deps, request, reply, {}),
-  );
+  const show = async (reply: FastifyReply, state: State) => {
+    const { owner } = contextOf(reply.request);
+    const endpoints = await listEndpoints(deps.db, owner);
+    const creators = endpoints.flatMap(({ createdBy }) => createdBy ?? []);
+    const names = await nameActors(deps.db, owner.organizationId, creators);
+    return sendPartOrPage(reply, <Webhooks {...{ endpoints, names }} {...state} />, (webhooks) => (
+      <Frame title="Webhooks" section="webhooks">
+        {webhooks}
+      </Frame>
+    ));
+  };
 
-  scope.post('/webhooks', { config: { role: 'admin', confirm: true } }, async (request, reply) => {
-    const { owner, actor } = contextOf(request);
-    const { body } = request;
-    const form = readEndpointForm(body, deps.settings.NODE_ENV === 'production');
-    if (form.kind === 'invalid') {
-      return await show(deps, request, reply.code(400), { form: { body, problems: form.problems } });
-    }
-    try {
-      const created = await createEndpoint(deps, { ...owner, ...form.value, actor });
-      return await show(deps, request, reply, { created });
-    } catch (error) {
-      return await show(deps, request, reply.code(400), { form: { body, problems: problemsOf(error, []) } });
-    }
-  });
+  scope.get('/webhooks', needs('operator'), (_request, reply) => show(reply, {}));
+
+  scope.post('/webhooks', needs('admin', 'confirmed'), (request, reply) =>
+    answerForm(reply, {
+      schema: endpointSchema(deps.settings),
+      problemsIn: (error) => problemsOf(error, []),
+      again: (form) => show(reply, { form: inSentences(form) }),
+      run: async (entries) => {
+        const { owner, actor } = contextOf(request);
+        return await show(reply, { created: await createEndpoint(deps, { ...owner, ...entries, actor }) });
+      },
+    }),
+  );
 }
 
 /** The result of the last action. */
@@ -52,28 +59,7 @@ interface State {
   form?: FormState;
 }
 
-async function show(
-  deps: ApiDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  state: State,
-): Promise<FastifyReply> {
-  const context = contextOf(request);
-  const endpoints = await listEndpoints(deps.db, context.owner);
-  const creators = endpoints.flatMap(({ createdBy }) => createdBy ?? []);
-  const names = await nameActors(deps.db, context.organization.id, creators);
-  const part = <Webhooks {...{ context, endpoints, names }} {...state} />;
-  if (request.headers['hx-request'] === 'true') return sendPart(reply, part);
-  return sendPage(
-    reply,
-    <Frame context={context} title="Webhooks" section="webhooks">
-      {part}
-    </Frame>,
-  );
-}
-
 interface WebhooksProps extends State {
-  context: Context;
   endpoints: readonly WebhookEndpoint[];
   /** The display names of those who created them. */
   names: ReadonlyMap<string, string>;
@@ -81,11 +67,11 @@ interface WebhooksProps extends State {
 
 const newForm: FormState = { body: { events: ['*'] }, problems: {} };
 
-function Webhooks({ context, endpoints, names, created, form = newForm }: WebhooksProps) {
-  const { environment, role, base, csrfToken } = context;
+function Webhooks({ endpoints, names, created, form = newForm }: WebhooksProps) {
+  const { environment, role, base } = useMember();
   return (
     <div id="webhooks" class="stack">
-      {created === undefined ? null : (
+      {created && (
         <ShownOnce title="Webhook endpoint created" text={created.secret} label="secret">
           <p>
             Verify signatures with this secret. Store it now: you won't be able to see it again. Then{' '}
@@ -102,15 +88,15 @@ function Webhooks({ context, endpoints, names, created, form = newForm }: Webhoo
           <p>Create one to be notified when a refund completes or fails.</p>
         </Empty>
       ) : (
-        <EndpointList {...{ context, endpoints, names }} />
+        <EndpointList {...{ endpoints, names }} />
       )}
       {mayAct(role, 'admin') && endpoints.length < maxEndpoints ? (
         <Form
-          {...{ csrfToken, form }}
-          to={`${base}/webhooks`}
+          to="/webhooks"
           answeredIn="webhooks"
           title={`New ${environment} endpoint`}
           submit="Create endpoint"
+          form={form}
         >
           <EndpointFields form={form} />
         </Form>
@@ -119,7 +105,8 @@ function Webhooks({ context, endpoints, names, created, form = newForm }: Webhoo
   );
 }
 
-function EndpointList({ context, endpoints, names }: Pick<WebhooksProps, 'context' | 'endpoints' | 'names'>) {
+function EndpointList({ endpoints, names }: Pick<WebhooksProps, 'endpoints' | 'names'>) {
+  const { base } = useMember();
   return (
     <List
       caption="Webhook endpoints, newest first"
@@ -129,7 +116,7 @@ function EndpointList({ context, endpoints, names }: Pick<WebhooksProps, 'contex
           'URL',
           ({ id, url, description }) => (
             <>
-              <a class="row-link said" href={`${context.base}/webhooks/${id}`}>
+              <a class="row-link said" href={`${base}/webhooks/${id}`}>
                 {url}
               </a>
               <span class="detail small muted">{description}</span>
@@ -143,14 +130,7 @@ function EndpointList({ context, endpoints, names }: Pick<WebhooksProps, 'contex
         ['Status', (endpoint) => <EndpointBadge endpoint={endpoint} />],
         [
           'Created',
-          ({ createdAt, createdBy }) => (
-            <span>
-              <Moment at={createdAt} />
-              <span class="detail small muted">
-                {createdBy === null ? null : `by ${names.get(createdBy)}`}
-              </span>
-            </span>
-          ),
+          ({ createdAt, createdBy }) => <Made at={createdAt} by={createdBy && names.get(createdBy)} />,
         ],
       ]}
     />
@@ -158,11 +138,8 @@ function EndpointList({ context, endpoints, names }: Pick<WebhooksProps, 'contex
 }
 
 /** Whether an endpoint is sent anything, and accepts it. */
-export function EndpointBadge({
-  endpoint: { status, disabledReason, failingSince },
-}: {
-  endpoint: WebhookEndpoint;
-}) {
+export function EndpointBadge({ endpoint }: { endpoint: WebhookEndpoint }) {
+  const { status, disabledReason, failingSince } = endpoint;
   if (status === 'disabled') {
     return <Badge tone={disabledReason === 'requested' ? 'quiet' : 'bad'}>Disabled</Badge>;
   }
