@@ -4,7 +4,7 @@ import fp from 'fastify-plugin';
 import {
   findApiKey,
   hashApiKey,
-  hasKeyFormat,
+  keyPattern,
   noteApiKeyUse,
   readValidHashes,
 } from '#shared/organizations/find-api-key.ts';
@@ -81,7 +81,7 @@ async function limitFailedKeys(app: FastifyInstance): Promise<FindKey> {
   const failures = app.createRateLimit();
   const isValid = validKeys(app.deps);
   return async (request, presented) => {
-    if (!hasKeyFormat(presented)) return null;
+    if (!keyPattern.test(presented)) return null;
     const counted = await failures(request, { increment: false });
     if (!counted.isAllowed && counted.isExceeded && !(await isValid(presented))) {
       throw tooManyFailures(counted.ttlInSeconds);

@@ -1,5 +1,6 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo, ListenOptions } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Dependencies } from '../dependencies.ts';
 import { readHealthInTime } from '../health/read-health.ts';
 import { poolUse } from '../platform/database.ts';
@@ -40,7 +41,7 @@ export async function serveMetrics(deps: MetricsDependencies, pools: NamedPools)
     );
   });
   server.requestTimeout = 10_000;
-  await listen(server, { port, host });
+  await once(server.listen({ port, host }), 'listening');
   const { port: bound } = server.address() as AddressInfo;
   deps.log.info({ host, port: bound }, 'serving metrics');
   return {
@@ -75,14 +76,4 @@ function setPool({ poolConnections }: Metrics, pool: string, opened: object): vo
 async function collectProcessMetrics({ registry }: Metrics): Promise<void> {
   const { collectDefaultMetrics } = await import('prom-client');
   collectDefaultMetrics({ register: registry, prefix: 'refund_' });
-}
-
-function listen(server: Server, options: ListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }

@@ -1,4 +1,4 @@
-import { type ApiKey, type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
+import { type ApiKey, type Database, Prisma } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import type { ApiKeySummary } from './api-keys.ts';
@@ -9,7 +9,8 @@ type KeyOwner = Pick<ApiKey, 'organizationId' | 'environment'>;
 /** The most agent keys that are not revoked, per environment. */
 export const maxAgentKeys = 100;
 
-const agentKeys = { agentLimits: { not: Prisma.AnyNull }, revokedAt: null };
+/** The filter for keys made for agents that are not revoked. */
+export const agentKeys = { agentLimits: { not: Prisma.AnyNull }, revokedAt: null };
 
 /** The keys made for agents that are not revoked, the newest first. */
 export async function listAgentKeys(
@@ -36,20 +37,4 @@ export async function findAgentKey(
   const key = isId('key', id) ? await db.apiKey.findUnique({ where, omit: { hash: true } }) : null;
   if (key !== null) return key;
   throw new ServiceError('not_found', 'API key not found.');
-}
-
-/**
- * Call it with the organization locked, so that concurrent requests do not exceed the maximum together.
- * @throws ServiceError validation_error when the environment has the maximum of agent keys.
- */
-export async function checkAgentKeyCount(
-  tx: DatabaseTransaction,
-  { organizationId, environment }: KeyOwner,
-): Promise<void> {
-  const count = await tx.apiKey.count({ where: { organizationId, environment, ...agentKeys } });
-  if (count < maxAgentKeys) return;
-  throw new ServiceError(
-    'validation_error',
-    `This environment already has ${maxAgentKeys} agent keys, the maximum. Revoke one first.`,
-  );
 }

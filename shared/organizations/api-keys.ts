@@ -4,7 +4,7 @@ import { mayAct } from '../people/roles.ts';
 import { requireWorkingKey } from '../people/working-key.ts';
 import { newestApiVersion } from '../platform/api-versions.ts';
 import { writeAudit } from '../platform/audit-log.ts';
-import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
+import type { ApiKey, DatabaseTransaction, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -12,7 +12,7 @@ import { lockOrganization } from '../platform/organization.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type CreatedEndpoint, createdEndpoints, disableEndpoints } from '../webhooks/created-endpoints.ts';
 import { endPendingDeliveries } from '../webhooks/deliveries.ts';
-import { checkAgentKeyCount } from './agent-keys.ts';
+import { agentKeys, maxAgentKeys } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
 import { hashApiKey, keyPattern } from './find-api-key.ts';
 import { requirePersonBehind } from './personal-scopes.ts';
@@ -117,18 +117,9 @@ export async function createApiKey(
     const creator = await checkKeyCreator(tx, request, now);
     const expiresAt = expiryWithin(creator.expiresAt, request.expiresAt ?? null);
     await checkKeyCount(tx, request, now);
-    if (limits !== null) await checkAgentKeyCount(tx, request);
     const row = {
-      id,
-      organizationId,
-      environment,
-      lastFour,
-      name,
-      scopes,
-      expiresAt,
-      apiVersion: newestApiVersion,
-      createdBy: actor,
-      createdAt: now,
+      ...{ id, organizationId, environment, lastFour, name, scopes, expiresAt },
+      ...{ apiVersion: newestApiVersion, createdBy: actor, createdAt: now },
     };
     const created = await tx.apiKey.create({
       data: { ...row, hash: hashApiKey(plaintext), ...(limits === null ? {} : { agentLimits: limits }) },
@@ -195,26 +186,32 @@ async function checkCreatingUser(
   throw new ServiceError('insufficient_scope', message);
 }
 
-/** Call it with the organization locked, so that concurrent requests do not exceed the maximum together. */
+/** Call it with the organization locked, so that concurrent requests do not exceed a maximum together. */
 async function checkKeyCount(
   tx: DatabaseTransaction,
-  { organizationId, environment }: Pick<NewApiKey, 'organizationId' | 'environment'>,
+  { organizationId, environment, agentLimits = null }: NewApiKey,
   now: Date,
 ): Promise<void> {
-  const dayAgo = new Date(now.getTime() - dayMs);
-  const where = { organizationId, environment };
+  const limit = async (most: number, counted: Prisma.ApiKeyWhereInput, message: string) => {
+    const count = await tx.apiKey.count({ where: { organizationId, environment, ...counted } });
+    if (count >= most) throw new ServiceError('validation_error', message);
+  };
   // Revoked keys are kept, and read wherever a person's keys are listed or revoked.
-  if ((await tx.apiKey.count({ where: { ...where, createdAt: { gt: dayAgo } } })) >= maxKeys) {
-    throw new ServiceError(
-      'validation_error',
-      `${maxKeys} API keys were created in this environment in the last 24 hours, the maximum. Use them longer, and try again later.`,
-    );
-  }
-  const isNotExpired = { OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] };
-  if ((await tx.apiKey.count({ where: { ...where, revokedAt: null, ...isNotExpired } })) < maxKeys) return;
-  throw new ServiceError(
-    'validation_error',
+  await limit(
+    maxKeys,
+    { createdAt: { gt: new Date(now.getTime() - dayMs) } },
+    `${maxKeys} API keys were created in this environment in the last 24 hours, the maximum. Use them longer, and try again later.`,
+  );
+  await limit(
+    maxKeys,
+    { revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
     `This environment already has ${maxKeys} API keys that are neither revoked nor expired, the maximum. Revoke keys that are no longer used.`,
+  );
+  if (agentLimits === null) return;
+  await limit(
+    maxAgentKeys,
+    agentKeys,
+    `This environment already has ${maxAgentKeys} agent keys, the maximum. Revoke one first.`,
   );
 }
 

@@ -3,7 +3,7 @@ import type { ApiKey, Database, Reads } from '../platform/database.ts';
 import { sha256 } from '../platform/secrets.ts';
 import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
 
-/** The format of a key; the group is its environment. */
+/** The format of a key; the group is its environment. Other texts are refused without a statement. */
 export const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;
 
 /** The hash under which a key is stored. */
@@ -36,11 +36,6 @@ export async function readValidHashes(reads: Reads): Promise<ReadonlySet<string>
   return new Set(rows.map(({ hash }) => hash));
 }
 
-/** Whether a text has the format of a key. Others are refused without a statement. */
-export function hasKeyFormat(text: string): boolean {
-  return keyPattern.test(text);
-}
-
 /** Finds keys by the hash of the whole key; undefined for an unknown, revoked or expired one. */
 export type ApiKeyLookup = SharedStatement<string, ApiKey | undefined>;
 
@@ -54,7 +49,7 @@ export function openApiKeyLookup(reads: Reads): ApiKeyLookup {
  * @returns null for a malformed, unknown, revoked or expired key, indistinguishably.
  */
 export async function findApiKey(lookUp: ApiKeyLookup, presented: string): Promise<ApiKey | null> {
-  if (!hasKeyFormat(presented)) return null;
+  if (!keyPattern.test(presented)) return null;
   const hash = hashApiKey(presented);
   const row = await lookUp(Buffer.from(hash).toString('hex'));
   return row !== undefined && timingSafeEqual(row.hash, hash) ? row : null;

@@ -29,8 +29,6 @@ export interface TestPeople {
     log: Logger;
     settings: { ENCRYPTION_KEY: string };
   };
-  /** Log lines, oldest first. */
-  logged: Record<string, unknown>[];
   time: StoppedClock;
   addOrganization(): Promise<string>;
   addPerson(organizationId: string, role: Role): Promise<TestPerson>;
@@ -53,13 +51,10 @@ function peopleOf(databaseUrl: string): TestPeople {
   const db = openDatabase(asService(databaseUrl), { poolSize: 10 });
   const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
   const clock = { now: () => new Date(time.ms) };
-  const logged: Record<string, unknown>[] = [];
-  const log = openLog('info', 'test', { write: (line) => logged.push(JSON.parse(line)) });
-  const deps = { db, clock, hashLimiter: openHashLimiter(), log, settings };
+  const deps = { db, clock, hashLimiter: openHashLimiter(), log: openLog('silent', 'test'), settings };
   return {
     databaseUrl,
     deps,
-    logged,
     time,
     addOrganization: async () => (await createOrganization(deps, { name: 'Acme', actor: 'test' })).id,
     addPerson: (organizationId, role) => newPerson(deps, organizationId, role),

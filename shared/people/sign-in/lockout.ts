@@ -94,12 +94,7 @@ export async function attempt(
   const now = clock.now();
   const counters = [subject].flat().map((each) => counterOf(each, now));
   const successCounters = successes === undefined ? [] : [counterOf(successes, now)];
-  const about = {
-    subject: Buffer.from(counters[0]?.key ?? [])
-      .toString('hex')
-      .slice(0, 12),
-    userId,
-  };
+  const about = { subject: Buffer.from(counters[0]?.key ?? []).toString('hex', 0, 6), userId };
   const counted = await countAsFailed(db, counters, { checked: [...counters, ...successCounters], now });
   if (counted.kind === 'locked') {
     const { retryAfterSeconds } = counted;
@@ -111,14 +106,9 @@ export async function attempt(
     throw error;
   });
   if (right) {
-    await takeBack(
-      db,
-      counters.filter(({ windowEnd }) => windowEnd !== null),
-    );
-    await reset(
-      db,
-      counters.filter(({ windowEnd }) => windowEnd === null).map(({ key }) => key),
-    );
+    const isInWindow = ({ windowEnd }: Counter) => windowEnd !== null;
+    await takeBack(db, counters.filter(isInWindow));
+    await reset(db, keysOf(counters.filter((counter) => !isInWindow(counter))));
     for (const counter of successCounters) {
       // Others were counted while this one was checked.
       if ((await countOne(db, counter, now)) === null) {
