@@ -8,7 +8,7 @@ import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csr
 import { openDownloads } from './http/downloads.ts';
 import { dashboardPath } from './http/paths.ts';
 import { limitUsers } from './http/rate-limits.ts';
-import { protectPages } from './http/render.ts';
+import { protectPages, renderPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
 import { agentPages } from './pages/agents.tsx';
 import { batchPages } from './pages/batches/batches.tsx';
@@ -56,6 +56,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
   await app.register(async (scope: Api) => {
     answerErrorsWithPages(scope);
     protectPages(scope);
+    renderPages(scope);
     refuseDisguisedAddresses(scope);
     refuseOtherSites(scope);
     await scope.register(formBody);

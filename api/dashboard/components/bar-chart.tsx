@@ -1,4 +1,5 @@
 import { type ScaleBand, type ScaleLinear, scaleBand, scaleLinear } from 'd3-scale';
+import { useAddress } from '../http/access.ts';
 import { List } from './list.tsx';
 
 /** A bar, such as a day, with a number for each series. */
@@ -93,7 +94,7 @@ function OneBar({ bar, bars, index, series, format, x, y }: OneBarProps) {
   let top = 0;
   return (
     // Only one bar is reached by Tab; the script moves on with the arrow keys.
-    <a class="bar" href={bar.to} aria-label={words} tabIndex={isLast ? 0 : -1}>
+    <a class="bar" href={useAddress(bar.to)} aria-label={words} tabIndex={isLast ? 0 : -1}>
       <rect class="reach" x={start} width={x.bandwidth()} y={size.top} height={y(0) - size.top} />
       {series.map(({ name }) => {
         const bottom = top;

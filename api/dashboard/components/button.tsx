@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useAddress } from '../http/access.ts';
 
 interface ButtonProps {
   kind?: 'primary' | 'danger' | undefined;
@@ -23,10 +24,23 @@ export function Submit({ kind, shortcut, children, ...attributes }: SubmitProps)
   );
 }
 
+interface LinkProps {
+  /** An address, or a path below the environment. */
+  to: string;
+  class?: string;
+  'aria-current'?: 'true' | undefined;
+  children: ComponentChildren;
+}
+
+/** A link to another page. */
+export function Link({ to, ...attributes }: LinkProps) {
+  return <a href={useAddress(to)} {...attributes} />;
+}
+
 /** A link that looks like a button. */
 export function ButtonLink({ to, kind, id, shortcut, children }: ButtonProps & { to: string; id?: string }) {
   return (
-    <a class={classOf(kind)} data-kind={kind} id={id} href={to} aria-keyshortcuts={shortcut}>
+    <a class={classOf(kind)} data-kind={kind} id={id} href={useAddress(to)} aria-keyshortcuts={shortcut}>
       {children}
       <Key shortcut={shortcut} />
     </a>
@@ -60,9 +74,9 @@ export function Switch({ label, links }: SwitchProps) {
   return (
     <nav class="switch" aria-label={label}>
       {links.map(({ to, text, isCurrent }) => (
-        <a key={to} href={to} aria-current={isCurrent ? 'true' : undefined}>
+        <Link key={to} to={to} aria-current={isCurrent ? 'true' : undefined}>
           {text}
-        </a>
+        </Link>
       ))}
     </nav>
   );

@@ -61,19 +61,20 @@ interface PostProps extends Pick<FormProps, 'to' | 'answeredIn'> {
   /** Sent with it. */
   values?: Readonly<Record<string, string>>;
   kind?: 'primary' | 'danger' | undefined;
+  shortcut?: string;
   /** The label of the button. */
   children: ComponentChildren;
 }
 
 /** A button that posts something. */
-export function Post({ to, answeredIn: id, values = {}, kind, children }: PostProps) {
+export function Post({ to, answeredIn: id, values = {}, children, ...button }: PostProps) {
   return (
     <form {...postedTo(useAddress(to), id)}>
       <CsrfField />
       {Object.entries(values).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
-      <Submit kind={kind}>{children}</Submit>
+      <Submit {...button}>{children}</Submit>
     </form>
   );
 }

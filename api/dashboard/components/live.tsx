@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useAddress } from '../http/access.ts';
 
 interface LiveProps {
   id: string;
@@ -14,11 +15,12 @@ const keptWhenRefused = { 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:n
 
 /** A part of a page that updates itself. Unchanged elements and the focus are kept, also when an update fails. */
 export function Live({ id, from, everySeconds, children }: LiveProps) {
+  const address = useAddress(from);
   if (everySeconds === null) return <div id={id}>{children}</div>;
   return (
     <div
       id={id}
-      hx-get={from}
+      hx-get={address}
       hx-trigger={`every ${everySeconds}s`}
       hx-swap="outerMorph"
       {...keptWhenRefused}

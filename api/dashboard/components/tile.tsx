@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { Link } from './button.tsx';
 
 interface TileProps {
   name: string;
@@ -21,8 +22,8 @@ export function Tile({ name, value, to, children }: TileProps) {
   return to === null ? (
     <div class="card tile">{content}</div>
   ) : (
-    <a class="card tile" href={to}>
+    <Link class="card tile" to={to}>
       {content}
-    </a>
+    </Link>
   );
 }

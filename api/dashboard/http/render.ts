@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { createContext, h, type VNode } from 'preact';
+import { createContext, h, isValidElement, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { renderToString } from 'preact-render-to-string';
 
@@ -15,6 +15,16 @@ export function useRequest(): FastifyRequest {
 /** The renderer escapes every text. */
 function render(reply: FastifyReply, page: VNode): string {
   return renderToString(h(Answered.Provider, { value: reply.request }, page));
+}
+
+/** Lets routes of this scope return a page, or a fragment that replaces a part of one. */
+export function renderPages(scope: FastifyInstance): void {
+  scope.addHook('preSerialization', async (_request, reply, payload) => {
+    if (!isValidElement(payload)) return payload;
+    const text = render(reply, payload);
+    reply.type('text/html; charset=utf-8').serializer(String);
+    return text.startsWith('<html') ? `<!doctype html>${text}` : text;
+  });
 }
 
 /** Sends a whole page. */

@@ -95,7 +95,7 @@ export function Frame({ title, section, trail = [], beside, actions, children }:
           </div>
         </main>
       </div>
-      <SearchDialog context={context} />
+      <SearchDialog />
     </Document>
   );
 }

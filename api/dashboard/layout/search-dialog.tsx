@@ -1,11 +1,11 @@
 import { Icon } from '../components/icon.tsx';
-import type { Context } from '../http/access.ts';
+import { useAddress } from '../http/access.ts';
 
 /** The search that / and Ctrl-K open on every page. Without scripts, the form leads to a page of results. */
-export function SearchDialog({ context }: { context: Context }) {
+export function SearchDialog() {
   return (
     <dialog id="search" class="search-dialog" aria-label="Search">
-      <SearchForm context={context} id="search-query" text="" />
+      <SearchForm id="search-query" text="" />
       <div class="hits" aria-live="polite">
         <p class="small muted">
           An order number or other metadata, a customer, any ID or its beginning, an amount.
@@ -16,14 +16,13 @@ export function SearchDialog({ context }: { context: Context }) {
 }
 
 interface SearchFormProps {
-  context: Context;
   /** Of the input. */
   id: string;
   text: string;
 }
 
-export function SearchForm({ context, id, text }: SearchFormProps) {
-  const path = `${context.base}/search`;
+export function SearchForm({ id, text }: SearchFormProps) {
+  const path = useAddress('/search');
   return (
     <search class="search-form">
       <form method="get" action={path}>

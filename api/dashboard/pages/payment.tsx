@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { transactionIdSchema } from '#api/operations/refund-schemas.ts';
@@ -10,9 +9,8 @@ import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-p
 import { ButtonLink } from '../components/button.tsx';
 import { Form, SelectField, TextField } from '../components/form.tsx';
 import { Empty, Notice } from '../components/notice.tsx';
-import { type Context, contextOf } from '../http/access.ts';
+import { type Context, contextOf, useMember } from '../http/access.ts';
 import { pageNotFound } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { reasonChoices } from '../words/words.ts';
@@ -27,14 +25,13 @@ export function paymentPage(scope: Api, deps: ApiDependencies): void {
     const processor = await processorOnRecord(deps, context, transactionId);
     try {
       const payment = await viewPayment(deps, { ...context.owner, transactionId, processor });
-      return sendPage(reply, <PaymentPage context={context} payment={payment} />);
+      return <PaymentPage payment={payment} />;
     } catch (error) {
-      const refunds = `${context.base}/refunds?q=${encodeURIComponent(transactionId)}`;
-      return unreadable(request, reply, {
-        context,
-        error,
-        refunds: processor === undefined ? null : refunds,
-      });
+      if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
+      reply.code(error.status);
+      const list = `/refunds?q=${encodeURIComponent(transactionId)}`;
+      const refunds = processor === undefined ? null : list;
+      return <Unread error={error} refunds={refunds} again={request.url} />;
     }
   });
 }
@@ -53,45 +50,41 @@ async function processorOnRecord(
   return known.length === 1 ? known[0]?.processor : undefined;
 }
 
-interface Unread {
-  context: Context;
-  error: unknown;
+interface UnreadProps {
+  error: ServiceError;
   /** The list of the refunds that are on record of it; null without any. */
   refunds: string | null;
+  /** The address of the page. */
+  again: string;
 }
 
-/** The payment's amount is not on record, and its processor did not show it. @throws what is no answer about the payment. */
-function unreadable(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { context, error, refunds }: Unread,
-): FastifyReply {
-  if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
+/** The payment's amount is not on record, and its processor did not show it. */
+function Unread({ error, refunds, again }: UnreadProps) {
+  const { environment } = useMember();
   const isMissing = error.code === 'not_found';
   const title = refunds === null ? 'Nothing is on record of it' : 'Its amount is not known yet';
   const message =
     refunds === null ? error.message : 'Its refunds are on record. Its processor did not show it.';
-  return sendPage(
-    reply.code(error.status),
-    <Frame context={context} title={isMissing ? 'Payment not found' : 'Payment not read'} section="refunds">
-      <Empty title={isMissing ? `No ${context.environment} account has it` : title}>
+  return (
+    <Frame title={isMissing ? 'Payment not found' : 'Payment not read'} section="refunds">
+      <Empty title={isMissing ? `No ${environment} account has it` : title}>
         <p>{isMissing ? 'Check the ID, and whether you are in test or live.' : message}</p>
         {refunds === null ? null : <ButtonLink to={refunds}>Its refunds</ButtonLink>}
-        <ButtonLink to={request.url}>Try again</ButtonLink>
+        <ButtonLink to={again}>Try again</ButtonLink>
       </Empty>
-    </Frame>,
+    </Frame>
   );
 }
 
 interface PaymentPageProps {
-  context: Context;
   payment: PublicPayment;
 }
 
-function PaymentPage({ context, payment }: PaymentPageProps) {
+function PaymentPage({ payment }: PaymentPageProps) {
+  const { environment, role } = useMember();
   const { transactionId, amount, currency, unrefundable, remaining, refunds, hasMore } = payment;
   const facts = {
-    ...{ processor: payment.processor, environment: context.environment, currency },
+    ...{ processor: payment.processor, environment, currency },
     amount: BigInt(amount),
     chargedAt: new Date(payment.chargedAt),
     reserved: BigInt(payment.reserved),
@@ -99,7 +92,7 @@ function PaymentPage({ context, payment }: PaymentPageProps) {
     fetchedAt: payment.fetchedAt === null ? null : new Date(payment.fetchedAt),
   };
   return (
-    <Frame context={context} title={`Payment of ${inMoney(facts.amount, currency)}`} section="refunds">
+    <Frame title={`Payment of ${inMoney(facts.amount, currency)}`} section="refunds">
       {unrefundable === null ? null : (
         <Notice tone="bad">
           <strong>It cannot be refunded.</strong> {unrefundable.message}
@@ -107,32 +100,22 @@ function PaymentPage({ context, payment }: PaymentPageProps) {
       )}
       <div class="columns">
         <PaymentFacts payment={facts} transactionId={transactionId} />
-        {remaining > 0 && mayAct(context.role, 'operator') ? (
-          <RefundForm context={context} payment={payment} />
-        ) : null}
+        {remaining > 0 && mayAct(role, 'operator') ? <RefundForm payment={payment} /> : null}
       </div>
-      <PaymentRefunds context={context} refunds={refunds} />
-      {hasMore ? (
-        <ButtonLink to={`${context.base}/refunds?q=${transactionId}`}>All refunds</ButtonLink>
-      ) : null}
+      <PaymentRefunds refunds={refunds} />
+      {hasMore ? <ButtonLink to={`/refunds?q=${transactionId}`}>All refunds</ButtonLink> : null}
     </Frame>
   );
 }
 
 /** Leads to the review of a refund, of all that is left unless another amount is entered. */
-function RefundForm({ context, payment }: PaymentPageProps) {
+function RefundForm({ payment }: PaymentPageProps) {
   const { transactionId, currency, processor } = payment;
   const remaining = BigInt(payment.remaining);
   const known = { transactionId, currency, processor, step: 'check', formKey: randomUUID() };
   const form = { body: { amount: toDecimal(remaining, currency) }, problems: {} };
   return (
-    <Form
-      csrfToken={context.csrfToken}
-      to={`${context.base}/refunds/new`}
-      submit="Review"
-      title="Refund"
-      form={form}
-    >
+    <Form to="/refunds/new" submit="Review" title="Refund" form={form}>
       {Object.entries(known).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}

@@ -3,10 +3,10 @@ import type { Api } from '#api/http/route.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { findByText, type Hit, longestSearch } from '#shared/refunds/queries/find-by-text.ts';
 import { StatusBadge } from '../components/badge.tsx';
+import { Link } from '../components/button.tsx';
 import { Moment } from '../components/values.tsx';
-import { type Context, contextOf } from '../http/access.ts';
+import { contextOf, useMember } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
-import { sendPage, sendPart } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { SearchForm } from '../layout/search-dialog.tsx';
 import { inMoney } from '../words/numbers.ts';
@@ -16,35 +16,35 @@ const hitsShown = { inDialog: 8, onPage: 50 };
 
 /** `/search?q=`: what a text leads to, as a part for the dialog of every page, and as a page. */
 export function searchPage(scope: Api, { db }: ApiDependencies): void {
-  scope.get('/search', { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.get('/search', { config: { role: 'viewer' } }, async (request) => {
     const context = contextOf(request);
     const text = entered(request.query, 'q').trim().slice(0, longestSearch);
     const isPart = request.headers['hx-request'] === 'true';
     const limit = isPart ? hitsShown.inDialog : hitsShown.onPage;
     const hits = await findByText(db, context.owner, text, limit);
-    const part = <Hits context={context} text={text} hits={hits} />;
-    if (isPart) return sendPart(reply, part);
-    return sendPage(
-      reply,
-      <Frame context={context} title="Search" section="refunds">
+    const part = <Hits text={text} hits={hits} />;
+    if (isPart) return part;
+    return (
+      <Frame title="Search" section="refunds">
         <div class="card search-page">
-          <SearchForm context={context} id="q" text={text} />
+          <SearchForm id="q" text={text} />
           <div class="hits">{part}</div>
         </div>
-      </Frame>,
+      </Frame>
     );
   });
 }
 
-function Hits({ context, text, hits }: { context: Context; text: string; hits: readonly Hit[] }) {
+function Hits({ text, hits }: { text: string; hits: readonly Hit[] }) {
+  const { environment } = useMember();
   if (text === '') return null;
   if (hits.length === 0) {
     return (
       <p class="muted">
-        No {context.environment} refund matches “{text}”. An order number or an amount has to be complete; an
-        ID may be cut off at the end.{' '}
+        No {environment} refund matches “{text}”. An order number or an amount has to be complete; an ID may
+        be cut off at the end.{' '}
         {isPaymentId(text) ? (
-          <a href={`${context.base}/payments/${encodeURIComponent(text)}`}>Look it up as a payment</a>
+          <Link to={`/payments/${encodeURIComponent(text)}`}>Look it up as a payment</Link>
         ) : null}
       </p>
     );
@@ -53,7 +53,7 @@ function Hits({ context, text, hits }: { context: Context; text: string; hits: r
     <ul aria-label={`${hits.length} refunds`}>
       {hits.map(({ refund, as }) => (
         <li key={refund.id}>
-          <a href={`${context.base}/refunds/${refund.id}`}>
+          <Link to={`/refunds/${refund.id}`}>
             <span class="row">
               <strong>{inMoney(refund.amount, refund.currency)}</strong>{' '}
               <StatusBadge status={refund.status} />
@@ -62,7 +62,7 @@ function Hits({ context, text, hits }: { context: Context; text: string; hits: r
               <Moment at={refund.createdAt} />
             </span>
             <span class="small muted hit-reason">{reasonOf(refund, as, text)}</span>
-          </a>
+          </Link>
         </li>
       ))}
     </ul>

@@ -170,12 +170,9 @@ describe('the form of a policy', () => {
   });
 
   test.each<[entered: Record<string, string>, field: string, words: string]>([
-    [{ windowDays: 'thirty' }, 'windowDays', 'Must be a whole number of days from 1 to 36500.'],
     [{ priority: '' }, 'priority', 'Must be a whole number from 0 to 1000000.'],
     [{ 'approvalAbove.api': '10.505' }, 'approvalAbove.api', 'or 1050 for JPY'],
-    [{ 'approvalAbove.mcp': '-1' }, 'approvalAbove.mcp', 'negative'],
     [{ 'maxAmount.amount': '0' }, 'maxAmount.amount', 'Must be greater than 0.'],
-    [{ 'velocity.perDay.amount': '9'.repeat(18) }, 'velocity.perDay.amount', 'more than any payment'],
     [{ 'maxAmount.amount': '1', 'maxAmount.currency': 'xyz' }, 'maxAmount.currency', 'ISO 4217'],
     [{ 'match.currencies': ',' }, 'match.currencies', 'Must not be empty'],
     [{ 'match.amount.min': '2', 'match.amount.max': '1' }, 'match.amount.min', 'Min must not be greater'],
@@ -188,7 +185,6 @@ describe('the form of a policy', () => {
     [{ amountsIn: 'euros', 'approvalAbove.api': '5' }, 'amountsIn', 'Must be a currency'],
     [{ 'match.metadata': '{"a":' }, 'match.metadata', 'Not valid JSON.'],
     [{ 'match.metadata': '{"a": 1, "a": 2}' }, 'match.metadata', 'twice'],
-    [{ 'match.metadata': '{"a": {}}' }, 'match.metadata', 'Must be a string, a number or a boolean.'],
     [{ 'match.processors': 'paypal' }, 'match.processors', 'Unknown processor'],
   ])('rejects %j at the field and keeps what was entered', async (values, field, words) => {
     for (const path of ['', '/replay'] as const) {
@@ -201,15 +197,6 @@ describe('the form of a policy', () => {
         expect(formIn(page)).toContainEqual(entry);
     }
     expect(await stored()).toEqual(parsed(full, empty));
-  });
-
-  test('adds no more than 100 policies', async () => {
-    const hundred = Array.from({ length: 100 }, (_, index) => ({ name: `Policy ${index}`, priority: index }));
-    await store(...hundred);
-    const { status, text } = await send('', await opened(null, { name: 'One more' }));
-    expect(status).toBe(400);
-    expect(text).toContain('Must have at most 100 policies');
-    expect(await stored()).toHaveLength(100);
   });
 
   test('of a policy that does not exist is not found', async () => {
@@ -244,15 +231,6 @@ describe('deleting a policy', () => {
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('must contain at least one policy');
     expect(await storedNames()).toEqual([empty.name]);
-  });
-
-  test('is refused after a concurrent change', async () => {
-    const form = await deleteForm();
-    await store(full, { ...empty, windowDays: 99 });
-    const { status, text } = await send('/delete', form);
-    expect(status).toBe(409);
-    expect(text).toContain('Someone else changed the policies. Reload and try again.');
-    expect(await storedNames()).toEqual([full.name, empty.name]);
   });
 });
 
@@ -348,13 +326,10 @@ describe('blocking what a policy denies', () => {
 
 describe('a replay', () => {
   const blocked = { finalSale: true, enforce: { api: true } };
-  const approval = { approvalAbove: { api: 1_000 } };
 
   test.each<[stored: object, edited: Record<string, string>, outcomes: string[]]>([
     [{}, { windowDays: '5' }, []],
     [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Needs an approval']],
-    [{}, { finalSale: 'yes' }, ['Allowed', 'Denied, not blocked']],
-    [{ finalSale: true, ...approval }, { 'enforce.api': 'yes' }, ['Needs an approval', 'Blocked']],
     [blocked, { 'enforce.api': '' }, ['Blocked', 'Denied, not blocked']],
     [blocked, { windowDays: '5' }, ['Blocked']],
   ])('of %j edited to %j shows the outcomes %j and saves nothing', async (rules, edited, outcomes) => {

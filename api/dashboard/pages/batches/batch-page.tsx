@@ -3,20 +3,20 @@ import { mayAct } from '#shared/people/roles.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import type { RefundStatus } from '#shared/refunds/model/states.ts';
 import { statusWords } from '../../components/badge.tsx';
-import { ButtonLink, Submit } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
-import { CsrfField } from '../../components/form.tsx';
+import { Post } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useMember } from '../../http/access.ts';
+import { capitalized } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import { BatchBadge, createdCountOf } from './batches-page.tsx';
 
 interface BatchProps {
-  context: Context;
   batch: RefundBatch;
   refunds: Record<RefundStatus, number>;
   /** The first rejected rows. */
@@ -27,14 +27,12 @@ interface BatchProps {
 const refreshSeconds = 2;
 
 export function BatchPage(props: BatchProps) {
-  const { context, batch } = props;
-  const path = `${context.base}/batches/${batch.id}`;
+  const { batch } = props;
   return (
     <Frame
-      context={context}
       title="Batch"
       section="batches"
-      actions={<ButtonLink to={`${path}/results`}>Download results</ButtonLink>}
+      actions={<ButtonLink to={`/batches/${batch.id}/results`}>Download results</ButtonLink>}
     >
       <BatchState {...props} />
     </Frame>
@@ -43,13 +41,12 @@ export function BatchPage(props: BatchProps) {
 
 /** The part of the page that updates itself. */
 export function BatchState(props: BatchProps) {
-  const { context, batch, refunds } = props;
-  const path = `${context.base}/batches/${batch.id}`;
+  const { batch, refunds } = props;
   const isUnderWay = batch.status === 'processing' || refunds.processing > 0;
   return (
-    <Live id="batch" from={path} everySeconds={isUnderWay ? refreshSeconds : null}>
+    <Live id="batch" from={`/batches/${batch.id}`} everySeconds={isUnderWay ? refreshSeconds : null}>
       <div class="stack">
-        <Progress {...props} path={path} />
+        <Progress {...props} />
         <Rejected {...props} />
       </div>
     </Live>
@@ -62,7 +59,8 @@ const pauseWords: Record<PauseReason, string> = {
     'The user or API key that created the batch may not create refunds any more, so it stopped. Upload the waiting rows as a new batch.',
 };
 
-function Progress({ context, batch, refunds, requestedBy, path }: BatchProps & { path: string }) {
+function Progress({ batch, refunds, requestedBy }: BatchProps) {
+  const { role } = useMember();
   const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
   const byStatus = Object.entries(refunds).filter(([, count]) => count > 0) as [RefundStatus, number][];
   const verb = { processing: 'pause', paused: 'resume' }[status];
@@ -90,12 +88,7 @@ function Progress({ context, batch, refunds, requestedBy, path }: BatchProps & {
           ['Batch ID', <Copyable text={id} label="batch ID" />],
         ]}
       />
-      {verb === undefined || !mayAct(context.role, 'operator') ? null : (
-        <form method="post" action={`${path}/${verb}`}>
-          <CsrfField token={context.csrfToken} />
-          <Submit>{verb === 'pause' ? 'Pause' : 'Resume'}</Submit>
-        </form>
-      )}
+      {verb && mayAct(role, 'operator') && <Post to={`/batches/${id}/${verb}`}>{capitalized(verb)}</Post>}
     </Card>
   );
 }

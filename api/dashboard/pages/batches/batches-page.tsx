@@ -1,18 +1,17 @@
 import { mayAct } from '#shared/people/roles.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
-import { Submit } from '../../components/button.tsx';
+import { Link, Submit } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { CsrfField, FormNotice, type FormState, inputProps, SelectField } from '../../components/form.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useMember } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 
 interface BatchesProps {
-  context: Context;
   batches: readonly RefundBatch[];
   hasMore: boolean;
   offset: number;
@@ -20,13 +19,14 @@ interface BatchesProps {
   form: FormState | undefined;
 }
 
-export function BatchesPage({ context, batches, hasMore, offset, pageLength, form }: BatchesProps) {
-  const pageAt = (start: number) => `${context.base}/batches?offset=${start}`;
+export function BatchesPage({ batches, hasMore, offset, pageLength, form }: BatchesProps) {
+  const { environment, role } = useMember();
+  const pageAt = (start: number) => `/batches?offset=${start}`;
   return (
-    <Frame context={context} title="Batches" section="batches">
-      {mayAct(context.role, 'operator') ? <Upload context={context} form={form} /> : null}
+    <Frame title="Batches" section="batches">
+      {mayAct(role, 'operator') ? <Upload form={form} /> : null}
       {batches.length === 0 ? (
-        <Empty title={`No ${context.environment} batches`} icon="rows">
+        <Empty title={`No ${environment} batches`} icon="rows">
           <p>A batch creates up to 10,000 refunds from one CSV file or API request.</p>
         </Empty>
       ) : (
@@ -37,9 +37,9 @@ export function BatchesPage({ context, batches, hasMore, offset, pageLength, for
             [
               'Created',
               ({ id, createdAt }) => (
-                <a class="row-link" href={`${context.base}/batches/${id}`}>
+                <Link class="row-link" to={`/batches/${id}`}>
                   <Moment at={createdAt} />
-                </a>
+                </Link>
               ),
             ],
             ['Status', (batch) => <BatchBadge batch={batch} />],
@@ -73,11 +73,12 @@ export function BatchBadge({ batch: { status } }: { batch: RefundBatch }) {
   return <Badge tone={tone}>{words}</Badge>;
 }
 
-function Upload({ context, form }: Pick<BatchesProps, 'context' | 'form'>) {
+function Upload({ form }: Pick<BatchesProps, 'form'>) {
+  const { base, environment } = useMember();
   return (
     <Card id="upload" title="Upload a CSV file">
-      <form method="post" action={`${context.base}/batches`} encType="multipart/form-data" class="stack">
-        <CsrfField token={context.csrfToken} />
+      <form method="post" action={`${base}/batches`} encType="multipart/form-data" class="stack">
+        <CsrfField />
         <FormNotice problems={form?.problems ?? {}} />
         <div class="fields">
           <div class="field">
@@ -100,7 +101,7 @@ function Upload({ context, form }: Pick<BatchesProps, 'context' | 'form'>) {
           />
         </div>
         <div class="row">
-          <Submit kind="primary">Create {context.environment} refunds</Submit>
+          <Submit kind="primary">Create {environment} refunds</Submit>
         </div>
       </form>
     </Card>

@@ -1,4 +1,3 @@
-import type { FastifyReply } from 'fastify';
 import { uploadBody } from '#api/http/body.ts';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import { fewAtOnce } from '#api/http/room.ts';
@@ -13,7 +12,6 @@ import { sha256 } from '#shared/platform/secrets.ts';
 import type { FormState } from '../../components/form.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
 import { doneAt } from '../../layout/done.tsx';
 import { BatchPage, BatchState } from './batch-page.tsx';
 import { BatchesPage } from './batches-page.tsx';
@@ -26,7 +24,7 @@ const shownRows = 100;
 
 /** `/batches`: the refund batches, the upload of a CSV file, and one batch with its progress. */
 export async function batchPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  scope.get('/batches', viewer, (request, reply) => showBatches(deps, reply, contextOf(request)));
+  scope.get('/batches', viewer, (request) => showBatches(deps, contextOf(request)));
 
   await scope.register(async (uploads: Api) => {
     await uploads.register(fewAtOnce, { ownerOf: (request) => contextOf(request).organization.id });
@@ -39,12 +37,13 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
         return reply.redirect(doneAt(path, isReplayed ? 'batch-repeated' : 'batch-created'), 303);
       } catch (error) {
         const problems = validationProblemsOf(error, []);
-        return await showBatches(deps, reply.code(400), context, { body: request.body, problems });
+        reply.code(400);
+        return await showBatches(deps, context, { body: request.body, problems });
       }
     });
   });
 
-  scope.get<{ Params: { id: string } }>('/batches/:id', viewer, async (request, reply) => {
+  scope.get<{ Params: { id: string } }>('/batches/:id', viewer, async (request) => {
     const context = contextOf(request);
     const batch = await findBatch(deps.db, context.owner, request.params.id);
     const [refunds, rejected, names] = await Promise.all([
@@ -53,9 +52,9 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
       nameActors(deps.db, context.organization.id, [batch.actor]),
     ]);
     const requestedBy = names.get(batch.actor) ?? batch.actor;
-    const props = { context, batch, refunds, rejected, requestedBy };
+    const props = { batch, refunds, rejected, requestedBy };
     const isPart = request.headers['hx-request'] === 'true';
-    return isPart ? sendPart(reply, <BatchState {...props} />) : sendPage(reply, <BatchPage {...props} />);
+    return isPart ? <BatchState {...props} /> : <BatchPage {...props} />;
   });
 
   scope.get<{ Params: { id: string } }>('/batches/:id/results', viewer, async (request, reply) => {
@@ -79,15 +78,10 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
   }
 }
 
-async function showBatches(
-  deps: ApiDependencies,
-  reply: FastifyReply,
-  context: Context,
-  form?: FormState,
-): Promise<FastifyReply> {
+async function showBatches(deps: ApiDependencies, context: Context, form?: FormState) {
   const offset = Math.min(1_000_000, Number(/^\d+$/.exec(entered(context.query, 'offset')) ?? 0));
   const page = await listBatches(deps.db, context.owner, { limit: pageLength, offset });
-  return sendPage(reply, <BatchesPage {...{ context, ...page, offset, pageLength, form }} />);
+  return <BatchesPage {...{ ...page, offset, pageLength, form }} />;
 }
 
 /** The same rows are one batch, however often and by whom they are uploaded. */

@@ -5,13 +5,12 @@ import type { Tone } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
 import { Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { type Context, useMember } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../../words/trouble.ts';
 import { processorWord } from '../../words/words.ts';
 
 interface NeedsAttentionProps {
-  context: Context;
   needsAttention: NeedsAttention;
 }
 
@@ -28,8 +27,8 @@ interface Item {
 }
 
 /** Lists what needs attention, each with an action; renders nothing if the list is empty. */
-export function NeedsAttentionCard({ context, needsAttention }: NeedsAttentionProps) {
-  const items = itemsOf(context, needsAttention);
+export function NeedsAttentionCard({ needsAttention }: NeedsAttentionProps) {
+  const items = itemsOf(useMember(), needsAttention);
   if (items.length === 0) return null;
   return (
     <section class="card card-flush" aria-labelledby="needs-attention">
@@ -44,7 +43,7 @@ export function NeedsAttentionCard({ context, needsAttention }: NeedsAttentionPr
               <strong>{title}</strong> <span class="muted said">{detail}</span>
             </div>
             <span class="small muted">{since === null ? null : <Moment at={since} />}</span>
-            {action === null ? null : <ButtonLink to={`${context.base}${action[0]}`}>{action[1]}</ButtonLink>}
+            {action === null ? null : <ButtonLink to={action[0]}>{action[1]}</ButtonLink>}
           </li>
         ))}
       </ul>
@@ -52,9 +51,9 @@ export function NeedsAttentionCard({ context, needsAttention }: NeedsAttentionPr
   );
 }
 
-function itemsOf(context: Context, needs: NeedsAttention): Item[] {
+function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
   const { now, workers, unansweredAccounts, approvals, flagged } = needs;
-  const isOperator = mayAct(context.role, 'operator');
+  const isOperator = mayAct(role, 'operator');
   const health = isOperator ? (['/health', 'View health'] as const) : null;
   const noWorker = workersTrouble(workers, now);
   const bad = { tone: 'bad', detail: null } as const;

@@ -4,24 +4,19 @@ import { statusWords } from '../../components/badge.tsx';
 import { BarChart } from '../../components/bar-chart.tsx';
 import { Switch } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
-import type { Context } from '../../http/access.ts';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../words/numbers.ts';
 
-/** The address of the overview. @param options `currency` of the amounts over time; null for the most used one. */
-export function overviewPath(
-  { base }: Pick<Context, 'base'>,
-  { days, currency }: { days: number; currency: string | null },
-): string {
-  return `${base}?${new URLSearchParams({ days: String(days), ...(currency === null ? {} : { currency }) })}`;
+/** The path of the overview. @param options `currency` of the amounts over time; null for the most used one. */
+export function overviewPath({ days, currency }: { days: number; currency: string | null }): string {
+  return `?${new URLSearchParams({ days: String(days), ...(currency === null ? {} : { currency }) })}`;
 }
 
 interface OverTimeProps {
-  context: Context;
   overview: Overview;
 }
 
 /** Refunds over time. */
-export function CountCard({ context, overview: { perStep, window } }: OverTimeProps) {
+export function CountCard({ overview: { perStep, window } }: OverTimeProps) {
   const unit = unitOf(window);
   return (
     <Card id="per-step" title={`Refunds per ${unit}`}>
@@ -31,7 +26,7 @@ export function CountCard({ context, overview: { perStep, window } }: OverTimePr
         bars={perStep.map(({ step, counts }) => ({
           label: inWords(step),
           values: counts,
-          to: dayPath(context, step),
+          to: dayPath(step),
         }))}
         series={refundStatuses.map(seriesOf)}
         format={inWhole}
@@ -44,12 +39,12 @@ export function CountCard({ context, overview: { perStep, window } }: OverTimePr
 const moneyStatuses = ['completed', 'processing', 'pending'] as const satisfies readonly RefundStatus[];
 
 /** Refund amounts in one currency over time. Amounts of different currencies are never added. */
-export function MoneyCard({ context, overview }: OverTimeProps) {
+export function MoneyCard({ overview }: OverTimeProps) {
   const { money, currency, moneyPerStep, window } = overview;
   if (currency === null) return null;
   const unit = unitOf(window);
   const links = money.map(({ currency: each }) => ({
-    to: overviewPath(context, { days: window.length, currency: each }),
+    to: overviewPath({ days: window.length, currency: each }),
     text: each.toUpperCase(),
     isCurrent: each === currency,
   }));
@@ -65,7 +60,7 @@ export function MoneyCard({ context, overview }: OverTimeProps) {
         unit={unit === 'hour' ? 'Hour' : 'Day'}
         bars={moneyPerStep.map(({ step, amounts }) => ({
           label: inWords(step),
-          to: dayPath(context, step, { currency }),
+          to: dayPath(step, { currency }),
           values: Object.fromEntries(moneyStatuses.map((each) => [each, inMajor(amounts[each], currency)])),
         }))}
         series={moneyStatuses.map(seriesOf)}
@@ -77,9 +72,9 @@ export function MoneyCard({ context, overview }: OverTimeProps) {
 }
 
 /** The list of the refunds of a day. */
-function dayPath({ base }: Context, step: string, filter: Record<string, string> = {}): string {
+function dayPath(step: string, filter: Record<string, string> = {}): string {
   const day = step.slice(0, 10);
-  return `${base}/refunds?${new URLSearchParams({ ...filter, from: day, to: day })}`;
+  return `/refunds?${new URLSearchParams({ ...filter, from: day, to: day })}`;
 }
 
 function unitOf({ length }: Overview['window']): 'hour' | 'day' {

@@ -10,12 +10,11 @@ import {
   readOverview,
 } from '#shared/insights/overview.ts';
 import { isCurrency } from '#shared/money/money.ts';
-import { Switch } from '../../components/button.tsx';
+import { Link, Switch } from '../../components/button.tsx';
 import { FirstCommand } from '../../components/first-command.tsx';
 import { Empty } from '../../components/notice.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { contextOf, useMember } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { NeedsAttentionCard } from './needs-attention.tsx';
 import { CountCard, MoneyCard, overviewPath } from './over-time.tsx';
@@ -34,7 +33,7 @@ const dayMs = 86_400_000;
 
 /** The overview of an organization: what needs attention, and figures of recent refunds. */
 export function overviewPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('', { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.get('', { config: { role: 'viewer' } }, async (request) => {
     const context = contextOf(request);
     const { days: chosen, currency = null } = querySchema.parse(request.query);
     const { owner } = context;
@@ -48,15 +47,11 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
     ]);
     const origin = originOf(request);
     const isNew = firstAt === null;
-    return sendPage(
-      reply,
-      <OverviewPage {...{ context, days, currency, needsAttention, isNew, overview, origin }} />,
-    );
+    return <OverviewPage {...{ days, currency, needsAttention, isNew, overview, origin }} />;
   });
 }
 
 interface OverviewPageProps {
-  context: Context;
   days: OverviewDays;
   /** The selected currency of the amounts over time. */
   currency: string | null;
@@ -69,26 +64,26 @@ interface OverviewPageProps {
 }
 
 function OverviewPage(props: OverviewPageProps) {
-  const { context, days, currency, needsAttention, isNew, overview, origin } = props;
+  const { days, currency, needsAttention, isNew, overview, origin } = props;
   const links = overviewDays.map((each) => ({
-    to: overviewPath(context, { days: each, currency }),
+    to: overviewPath({ days: each, currency }),
     text: inWords(each),
     isCurrent: each === days,
   }));
   const period = isNew ? undefined : <Switch label="Time range" links={links} />;
   return (
-    <Frame context={context} title="Overview" section="overview" actions={period}>
-      <NeedsAttentionCard context={context} needsAttention={needsAttention} />
-      {isNew ? <FirstRefund context={context} origin={origin} /> : null}
-      {!isNew && overview.total === 0 ? <QuietDays context={context} days={days} /> : null}
+    <Frame title="Overview" section="overview" actions={period}>
+      <NeedsAttentionCard needsAttention={needsAttention} />
+      {isNew ? <FirstRefund origin={origin} /> : null}
+      {!isNew && overview.total === 0 ? <QuietDays days={days} /> : null}
       {overview.total === 0 ? null : (
         <>
-          <Tiles context={context} overview={overview} />
+          <Tiles overview={overview} />
           <div class="columns">
-            <CountCard context={context} overview={overview} />
-            <MoneyCard context={context} overview={overview} />
+            <CountCard overview={overview} />
+            <MoneyCard overview={overview} />
           </div>
-          <Breakdowns context={context} overview={overview} />
+          <Breakdowns overview={overview} />
           <p class="muted small">
             By creation date in UTC. Compared with the period of the same length before.
           </p>
@@ -103,12 +98,13 @@ function inWords(days: OverviewDays): string {
 }
 
 /** Shown instead of the figures when no refund is in the time range. */
-function QuietDays({ context, days }: { context: Context; days: OverviewDays }) {
+function QuietDays({ days }: { days: OverviewDays }) {
+  const { environment } = useMember();
   return (
     <section class="card">
-      <Empty title={`No ${context.environment} refunds in the last ${inWords(days)}`}>
+      <Empty title={`No ${environment} refunds in the last ${inWords(days)}`}>
         <p>
-          Select a longer time range, or view <a href={`${context.base}/refunds`}>all refunds</a>.
+          Select a longer time range, or view <Link to="/refunds">all refunds</Link>.
         </p>
       </Empty>
     </section>
@@ -116,15 +112,16 @@ function QuietDays({ context, days }: { context: Context; days: OverviewDays }) 
 }
 
 /** The first steps of a new organization. */
-function FirstRefund({ context, origin }: { context: Context; origin: string }) {
+function FirstRefund({ origin }: { origin: string }) {
+  const { environment } = useMember();
   return (
     <section class="card">
-      <Empty title={`No ${context.environment} refunds yet`} icon="undo">
+      <Empty title={`No ${environment} refunds yet`} icon="undo">
         <p>
-          Set up a <a href={`${context.base}/settings/accounts`}>processor account</a>, create an{' '}
-          <a href={`${context.base}/settings/api-keys`}>API key</a>, and create the first refund:
+          Set up a <Link to="/settings/accounts">processor account</Link>, create an{' '}
+          <Link to="/settings/api-keys">API key</Link>, and create the first refund:
         </p>
-        <FirstCommand environment={context.environment} origin={origin} />
+        <FirstCommand environment={environment} origin={origin} />
       </Empty>
     </section>
   );

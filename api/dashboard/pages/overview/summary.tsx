@@ -1,22 +1,21 @@
 import type { ComponentChildren } from 'preact';
 import type { Overview } from '#shared/insights/overview.ts';
+import { Link } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { Tile } from '../../components/tile.tsx';
-import type { Context } from '../../http/access.ts';
 import { inMoney, inPercent, inTime, inWhole } from '../../words/numbers.ts';
 import { failureWord, initiatorWords, processorWord } from '../../words/words.ts';
 
 interface SummaryProps {
-  context: Context;
   overview: Overview;
 }
 
 /** The key figures, each beside that of the period before. */
-export function Tiles({ context, overview }: SummaryProps) {
+export function Tiles({ overview }: SummaryProps) {
   const { total, counts, outcomes, completion, before, money, currency, window } = overview;
   const completed = outcomes.find(({ status }) => status === 'completed');
   const hasEnded = outcomes.some(({ count }) => count > 0);
-  const list = listOf({ context, overview });
+  const list = listOf(overview);
   const inCurrency = money.find((each) => each.currency === currency)?.amounts;
   const period = window.length === 1 ? 'the 24 hours before' : `the ${window.length} days before`;
   return (
@@ -79,15 +78,15 @@ function changeOf(now: number, before: number, inWords = inWhole): string {
 }
 
 /** Makes addresses of the list of this period's refunds. */
-function listOf({ context, overview: { window } }: SummaryProps) {
+function listOf({ window }: Overview) {
   return (filter: Record<string, string> = {}) =>
-    `${context.base}/refunds?${new URLSearchParams({ ...filter, from: window.from.toISOString().slice(0, 10) })}`;
+    `/refunds?${new URLSearchParams({ ...filter, from: window.from.toISOString().slice(0, 10) })}`;
 }
 
 /** Why refunds failed, how long they took, and where they came from. */
-export function Breakdowns(props: SummaryProps) {
-  const { failureCodes, completion, byInitiator, byProcessor } = props.overview;
-  const list = listOf(props);
+export function Breakdowns({ overview }: SummaryProps) {
+  const { failureCodes, completion, byInitiator, byProcessor } = overview;
+  const list = listOf(overview);
   return (
     <div class="columns">
       <Breakdown
@@ -95,9 +94,9 @@ export function Breakdowns(props: SummaryProps) {
         title="Why refunds failed"
         empty="No failed refunds."
         rows={failureCodes.map(({ code, count }) => [
-          <a href={list({ status: 'failed', failureCode: code ?? '' })} key="code">
+          <Link to={list({ status: 'failed', failureCode: code ?? '' })} key="code">
             {failureWord(code)}
-          </a>,
+          </Link>,
           count,
         ])}
       />
@@ -106,12 +105,16 @@ export function Breakdowns(props: SummaryProps) {
         title="Sources and processors"
         rows={[
           ...byInitiator.map(
-            ({ name, count }) =>
-              [<a href={list({ initiatedBy: name })}>{initiatorWords[name]}</a>, count] as const,
+            ({ name, count }): Row => [
+              <Link to={list({ initiatedBy: name })}>{initiatorWords[name]}</Link>,
+              count,
+            ],
           ),
           ...byProcessor.map(
-            ({ name, count }) =>
-              [<a href={list({ processor: name })}>{processorWord(name)}</a>, count] as const,
+            ({ name, count }): Row => [
+              <Link to={list({ processor: name })}>{processorWord(name)}</Link>,
+              count,
+            ],
           ),
         ]}
       />
@@ -133,10 +136,12 @@ export function Breakdowns(props: SummaryProps) {
   );
 }
 
+type Row = readonly [name: ComponentChildren, value: number | string];
+
 interface BreakdownProps {
   id: string;
   title: string;
-  rows: readonly (readonly [name: ComponentChildren, value: number | string])[];
+  rows: readonly Row[];
   /** Shown instead of no rows. */
   empty?: string;
 }

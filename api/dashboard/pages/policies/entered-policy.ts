@@ -7,7 +7,6 @@ import {
   messageOf,
   type PolicyIssue,
 } from '#shared/policies/policy-file.ts';
-
 import {
   capitalized,
   type EnteredAmount,
@@ -16,62 +15,22 @@ import {
   type FormReading,
   readAmount,
 } from '../../http/forms.ts';
+import { type PolicyField, policyFields } from './policy-fields.ts';
 
-/**
- * The kind of each field with one value. A field is named by its path in the JSON of a policy, except `amountsIn`, the
- * currency of all amounts but `maxAmount`.
- */
-export const fieldKinds = {
-  name: 'text',
-  priority: 'number',
-  amountsIn: 'currency',
-  'match.currencies': 'currencies',
-  'match.amount.min': 'amount',
-  'match.amount.max': 'amount',
-  'match.metadata': 'json',
-  finalSale: 'flag',
-  windowDays: 'number',
-  maxPercent: 'number',
-  'maxAmount.amount': 'amount',
-  'maxAmount.currency': 'currency',
-  'velocity.perTransaction': 'number',
-  'velocity.perDay.count': 'number',
-  'velocity.perDay.amount': 'amount',
-  'velocity.perRequesterDay.count': 'number',
-  'velocity.perRequesterDay.amount': 'amount',
-  'approvalAbove.api': 'amount',
-  'approvalAbove.dashboard': 'amount',
-  'approvalAbove.mcp': 'amount',
-  'approvalAbovePerRequesterDay.api': 'amount',
-  'approvalAbovePerRequesterDay.dashboard': 'amount',
-  'approvalAbovePerRequesterDay.mcp': 'amount',
-  'holdSeconds.api': 'number',
-  'holdSeconds.dashboard': 'number',
-  'holdSeconds.mcp': 'number',
-  'enforce.api': 'flag',
-  'enforce.dashboard': 'flag',
-} as const;
-export type PolicyField = keyof typeof fieldKinds;
-const textFields = Object.keys(fieldKinds) as PolicyField[];
-const amountFields = textFields.filter((field) => fieldKinds[field] === 'amount');
+const amountFields = policyFields.filter(({ kind }) => kind === 'amount').map(({ name }) => name);
 
-const listFields = ['match.processors', 'match.reasons'] as const;
-type ListField = (typeof listFields)[number];
-
-/** A policy as entered in the form, valid or not. */
-export type EnteredPolicy = Readonly<Record<PolicyField, string> & Record<ListField, readonly string[]>>;
+/** A policy as entered in the form, valid or not, by the names of the fields. */
+export type EnteredPolicy = Readonly<Record<string, string | readonly string[]>>;
 
 /** Reads the fields of a submitted form. */
 export function readEnteredPolicy(body: unknown): EnteredPolicy {
-  return {
-    ...textsFrom((field) => entered(body, field).trim()),
-    'match.processors': enteredList(body, 'match.processors'),
-    'match.reasons': enteredList(body, 'match.reasons'),
-  };
+  return policyOf(({ name, kind }) =>
+    kind === 'list' ? enteredList(body, name) : entered(body, name).trim(),
+  );
 }
 
-function textsFrom(textOf: (field: PolicyField) => string): Record<PolicyField, string> {
-  return Object.fromEntries(textFields.map((field) => [field, textOf(field)])) as Record<PolicyField, string>;
+function policyOf(value: (field: PolicyField) => string | readonly string[]): EnteredPolicy {
+  return Object.fromEntries(policyFields.map((field) => [field.name, value(field)]));
 }
 
 /** A stored policy in the form. Amounts are shown in the first currency that the policy names, or in US dollars. */
@@ -80,13 +39,14 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
   const amountsIn = match.currencies?.[0] ?? maxAmount?.currency ?? 'usd';
   const maxAmountIn = maxAmount?.currency ?? amountsIn;
   const json = { ...policySchema.encode(policy), amountsIn };
-  const textOf = (field: PolicyField): string => {
-    const value = field.split('.').reduce<unknown>((part, key) => (Object(part) as never)[key], json);
-    if (field === 'maxAmount.currency') return maxAmountIn.toUpperCase();
+  return policyOf(({ name, kind }) => {
+    const value = name.split('.').reduce<unknown>((part, key) => (Object(part) as never)[key], json);
+    if (kind === 'list') return (value ?? []) as string[];
+    if (name === 'maxAmount.currency') return maxAmountIn.toUpperCase();
     if (value === undefined || value === null || value === false) return '';
-    switch (fieldKinds[field]) {
+    switch (kind) {
       case 'amount':
-        return toDecimal(BigInt(value as number), field === 'maxAmount.amount' ? maxAmountIn : amountsIn);
+        return toDecimal(BigInt(value as number), name === 'maxAmount.amount' ? maxAmountIn : amountsIn);
       case 'currencies':
         return (value as string[]).join(', ').toUpperCase();
       case 'currency':
@@ -98,12 +58,7 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
       default:
         return String(value);
     }
-  };
-  return {
-    ...textsFrom(textOf),
-    'match.processors': match.processors ?? [],
-    'match.reasons': match.reasons ?? [],
-  };
+  });
 }
 
 /** An empty form. */
@@ -151,19 +106,15 @@ export function checkEnteredPolicy(
 /** The field of a path in the JSON of a policy, or the first field of an object. */
 function fieldAt(path: readonly PropertyKey[]): string {
   const place = `${path.join('.')}.`;
-  const fields = [...textFields, ...listFields];
-  return (
-    fields.find((field) => place.startsWith(`${field}.`)) ??
-    fields.find((field) => field.startsWith(place)) ??
-    'form'
-  );
+  const at =
+    policyFields.find(({ name }) => place.startsWith(`${name}.`)) ??
+    policyFields.find(({ name }) => name.startsWith(place));
+  return at?.name ?? 'form';
 }
 
 function messageFor(issue: PolicyIssue, field: string): string {
   // The message for JSON speaks of minor units, the form shows decimals.
-  if (issue.code === 'too_small' && amountFields.some((each) => each === field)) {
-    return 'Must be greater than 0.';
-  }
+  if (issue.code === 'too_small' && amountFields.includes(field)) return 'Must be greater than 0.';
   return `${capitalized(messageOf(issue))}.`;
 }
 
@@ -173,12 +124,10 @@ function messageFor(issue: PolicyIssue, field: string): string {
  */
 function policyInputOf(policy: EnteredPolicy): Record<string, unknown> {
   const input: Record<string, unknown> = { name: policy.name };
-  for (const field of textFields) {
-    const isUnused = field === 'amountsIn' || (field === 'maxAmount.currency' && !policy['maxAmount.amount']);
-    if (policy[field] !== '' && !isUnused) setAt(input, field, inputOf(policy, field));
-  }
-  for (const field of listFields) {
-    if (policy[field].length > 0) setAt(input, field, policy[field]);
+  for (const field of policyFields) {
+    const { name } = field;
+    const isUnused = name === 'amountsIn' || (name === 'maxAmount.currency' && !policy['maxAmount.amount']);
+    if (policy[name]?.length && !isUnused) setAt(input, name, inputOf(policy, field));
   }
   return input;
 }
@@ -194,11 +143,11 @@ function setAt(input: Record<string, unknown>, path: string, value: unknown): vo
   part[last] = value;
 }
 
-function inputOf(policy: EnteredPolicy, field: PolicyField): unknown {
-  const text = policy[field];
-  switch (fieldKinds[field]) {
+function inputOf(policy: EnteredPolicy, { name, kind }: PolicyField): unknown {
+  const text = entered(policy, name);
+  switch (kind) {
     case 'amount': {
-      const read = amountIn(policy, field);
+      const read = amountIn(policy, name);
       return read.kind === 'amount' ? Number(read.amount) : text;
     }
     case 'currencies':
@@ -209,6 +158,8 @@ function inputOf(policy: EnteredPolicy, field: PolicyField): unknown {
       const read = readStrictJson(text);
       return read.kind === 'valid' ? read.value : text;
     }
+    case 'list':
+      return policy[name];
     case 'number':
       return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
     default:
@@ -224,26 +175,28 @@ function currenciesIn(text: string): string[] {
 }
 
 /** Reads an amount in its currency, or in US dollars if the currency is invalid, which is reported separately. */
-function amountIn(policy: EnteredPolicy, field: PolicyField): EnteredAmount {
-  const code = policy[field === 'maxAmount.amount' ? 'maxAmount.currency' : 'amountsIn'].toLowerCase();
-  return readAmount(policy[field], isCurrency(code) ? code : 'usd');
+function amountIn(policy: EnteredPolicy, field: string): EnteredAmount {
+  const currencyField = field === 'maxAmount.amount' ? 'maxAmount.currency' : 'amountsIn';
+  const code = entered(policy, currencyField).toLowerCase();
+  return readAmount(entered(policy, field), isCurrency(code) ? code : 'usd');
 }
 
 /** The problems that validation of the policy's JSON does not find. */
 function problemsOfForm(policy: EnteredPolicy): Record<string, string> {
   const problems: Record<string, string> = {};
-  for (const field of amountFields) {
-    const read = policy[field] === '' ? null : amountIn(policy, field);
-    if (read?.kind === 'problem') problems[field] = read.problem;
+  const amounts = amountFields.filter((field) => policy[field] !== '');
+  for (const field of amounts) {
+    const read = amountIn(policy, field);
+    if (read.kind === 'problem') problems[field] = read.problem;
   }
-  const currency = policy.amountsIn.toLowerCase();
-  const currencies = currenciesIn(policy['match.currencies']);
-  const needsCurrency = amountFields.some((field) => field !== 'maxAmount.amount' && policy[field] !== '');
+  const currency = entered(policy, 'amountsIn').toLowerCase();
+  const currencies = currenciesIn(entered(policy, 'match.currencies'));
+  const needsCurrency = amounts.some((field) => field !== 'maxAmount.amount');
   if (needsCurrency && !isCurrency(currency)) problems.amountsIn = 'Must be a currency, such as USD.';
   else if (needsCurrency && currencies.length > 0 && !currencies.includes(currency)) {
     problems.amountsIn = 'Must be one of the payment currencies below.';
   }
-  const metadata = policy['match.metadata'] === '' ? null : readStrictJson(policy['match.metadata']);
-  if (metadata?.kind === 'invalid') problems['match.metadata'] = `${capitalized(metadata.problem)}.`;
+  const metadata = readStrictJson(entered(policy, 'match.metadata') || '{}');
+  if (metadata.kind === 'invalid') problems['match.metadata'] = `${capitalized(metadata.problem)}.`;
   return problems;
 }

@@ -9,9 +9,8 @@ import { type Replay, replayPolicies } from '#shared/policies/replay.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { contextOf, useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { sendPage } from '../../http/render.ts';
 import { doneAt } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import {
@@ -31,147 +30,135 @@ const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
 export function policyPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/policies', { config: { role: 'viewer' } }, async (request, reply) => {
-    const context = contextOf(request);
-    return sendPage(
-      reply,
-      <PoliciesPage context={context} policies={await listPolicies(deps.db, context.organization.id)} />,
-    );
-  });
+  const policiesFor = (request: FastifyRequest) => listPolicies(deps.db, contextOf(request).organization.id);
 
-  scope.get('/policies/new', admin, async (request, reply) => {
-    const context = contextOf(request);
-    const policies = await listPolicies(deps.db, context.organization.id);
+  scope.get('/policies', { config: { role: 'viewer' } }, async (request) => (
+    <PoliciesPage policies={await policiesFor(request)} />
+  ));
+
+  scope.get('/policies/new', admin, async (request) => {
+    const policies = await policiesFor(request);
     // Checked before all others by default: a policy after one for every refund is never applied.
     const priority = Math.max(0, (policies[0]?.priority ?? 20) - 10);
     const policy = newEnteredPolicy(priority);
-    return sendForm(reply, { context, basedOn: digestPolicies(policies), replaces: '', policy });
+    return <Editor basedOn={digestPolicies(policies)} replaces="" policy={policy} />;
   });
 
-  scope.get('/policies/edit', admin, async (request, reply) => {
-    const context = contextOf(request);
-    const policies = await listPolicies(deps.db, context.organization.id);
+  scope.get('/policies/edit', admin, async (request) => {
+    const policies = await policiesFor(request);
     const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
     if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
-    const basedOn = digestPolicies(policies);
-    return sendForm(reply, { context, basedOn, replaces: policy.name, policy: enteredPolicyOf(policy) });
+    const form = { replaces: policy.name, policy: enteredPolicyOf(policy) };
+    return <Editor basedOn={digestPolicies(policies)} {...form} />;
   });
 
-  changeRoutes(scope, deps);
-}
-
-function changeRoutes(scope: Api, deps: ApiDependencies): void {
-  scope.post('/policies', confirmed, async (request, reply) => {
-    const form = readForm(request);
-    const { context, basedOn, policy, replaces } = form;
-    const reading = checkEnteredPolicy(
-      await listPolicies(deps.db, context.organization.id),
-      policy,
-      replaces,
-    );
-    if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
-    const outcome = await changePolicies(deps, {
-      organizationId: context.organization.id,
-      actor: context.actor,
-      basedOn,
-      change: (policies) => fileWith(policies, policy, replaces),
-    });
-    return outcome === 'saved' ? toPolicies(reply, context) : sendConflict(reply, form);
-  });
-
-  scope.post('/policies/replay', admin, async (request, reply) => {
-    const form = readForm(request);
-    const { context, basedOn, policy, replaces } = form;
-    const current = await listPolicies(deps.db, context.organization.id);
-    const reading = checkEnteredPolicy(current, policy, replaces);
-    if (reading.kind === 'invalid') return sendForm(reply.code(400), { ...form, problems: reading.problems });
-    if (digestPolicies(current) !== basedOn) return sendConflict(reply, form);
-    const { whileWaiting } = request.deps;
-    const sets = { current, proposed: reading.value };
-    return sendForm(reply, form, await replayPolicies({ ...deps, whileWaiting }, context.owner, sets));
-  });
-
-  /** Changes the stored policies by a button of a card. */
+  /** Changes the stored policies if they are still those that the form or the button was shown with. */
   const change = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    fileOf: (stored: readonly Policy[], name: string) => object | null,
+    fileOf: (stored: readonly Policy[]) => object | null,
+    onConflict: () => Promise<unknown>,
   ) => {
-    const context = contextOf(request);
+    const { organization, actor, base } = contextOf(request);
+    const basedOn = entered(request.body, 'basedOn');
     const outcome = await changePolicies(deps, {
-      organizationId: context.organization.id,
-      actor: context.actor,
-      basedOn: entered(request.body, 'basedOn'),
-      change: (stored) => fileOf(stored, entered(request.body, 'name')),
+      ...{ organizationId: organization.id, actor, basedOn },
+      change: fileOf,
     });
-    if (outcome === 'saved') return toPolicies(reply, context);
-    const policies = await listPolicies(deps.db, context.organization.id);
-    return sendPage(reply.code(409), <PoliciesPage {...{ context, policies }} problem={conflict} />);
+    if (outcome === 'saved') return reply.redirect(doneAt(`${base}/policies`, 'policies-saved'), 303);
+    reply.code(409);
+    return await onConflict();
   };
 
-  scope.post('/policies/delete', confirmed, (request, reply) =>
-    change(request, reply, (stored, deleted) => {
-      const kept = stored.filter(({ name }) => name !== deleted);
-      // Renamed or deleted since the page was opened.
-      if (kept.length === stored.length) return null;
-      return { policies: kept.map((each) => policySchema.encode(each)) };
-    }),
-  );
-
-  scope.post('/policies/block', confirmed, (request, reply) => {
-    const initiator = blockable.find((each) => each === entered(request.body, 'initiator'));
-    return change(request, reply, (stored, name) =>
-      initiator === undefined ? null : fileWithBlocking(stored, name, initiator),
+  for (const isReplay of [false, true]) {
+    scope.post(
+      isReplay ? '/policies/replay' : '/policies',
+      isReplay ? admin : confirmed,
+      async (request, reply) => {
+        const { body } = request;
+        const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
+        const policy = readEnteredPolicy(body);
+        const form = { basedOn, replaces, policy };
+        const current = await policiesFor(request);
+        const reading = checkEnteredPolicy(current, policy, replaces);
+        if (reading.kind === 'invalid') {
+          reply.code(400);
+          return <Editor {...form} problems={reading.problems} />;
+        }
+        const conflicted = <Editor {...form} problems={{ form: conflict }} isStale />;
+        if (!isReplay) {
+          return change(
+            request,
+            reply,
+            (stored) => fileWith(stored, policy, replaces),
+            async () => conflicted,
+          );
+        }
+        if (digestPolicies(current) !== basedOn) {
+          reply.code(409);
+          return conflicted;
+        }
+        const { owner } = contextOf(request);
+        const { whileWaiting } = request.deps;
+        const sets = { current, proposed: reading.value };
+        return <Editor {...form} replay={await replayPolicies({ ...deps, whileWaiting }, owner, sets)} />;
+      },
     );
-  });
+  }
+
+  const buttons = { '/policies/delete': fileWithout, '/policies/block': fileWithBlock };
+  for (const [path, fileOf] of Object.entries(buttons)) {
+    scope.post(path, confirmed, (request, reply) =>
+      change(
+        request,
+        reply,
+        (stored) => fileOf(stored, request.body),
+        async () => <PoliciesPage policies={await policiesFor(request)} problem={conflict} />,
+      ),
+    );
+  }
+}
+
+/** Null for a policy that was renamed or deleted since the page was opened. */
+function fileWithout(stored: readonly Policy[], body: unknown): object | null {
+  const kept = stored.filter(({ name }) => name !== entered(body, 'name'));
+  return kept.length === stored.length ? null : { policies: kept.map((each) => policySchema.encode(each)) };
+}
+
+function fileWithBlock(stored: readonly Policy[], body: unknown): object | null {
+  const initiator = blockable.find((each) => each === entered(body, 'initiator'));
+  return initiator === undefined ? null : fileWithBlocking(stored, entered(body, 'name'), initiator);
 }
 
 interface PoliciesPageProps {
-  context: Context;
   policies: readonly Policy[];
   /** Why the last action did nothing. */
   problem?: string;
 }
 
-function PoliciesPage({ context, policies, problem }: PoliciesPageProps) {
-  const isEditable = mayAct(context.role, 'admin');
+function PoliciesPage({ policies, problem }: PoliciesPageProps) {
+  const isEditable = mayAct(useMember().role, 'admin');
   const add = (
-    <ButtonLink kind="primary" to={`${context.base}/policies/new`}>
+    <ButtonLink kind="primary" to="/policies/new">
       Add policy
     </ButtonLink>
   );
   return (
-    <Frame context={context} title="Policies" section="policies" actions={isEditable ? add : undefined}>
+    <Frame title="Policies" section="policies" actions={isEditable ? add : undefined}>
       {problem === undefined ? null : <Notice tone="bad">{problem}</Notice>}
       <p class="muted">Policies apply to test and live. The first policy that matches a refund decides.</p>
-      <PolicyCards {...{ context, policies, isEditable }} basedOn={digestPolicies(policies)} />
+      <PolicyCards {...{ policies, isEditable }} basedOn={digestPolicies(policies)} />
     </Frame>
   );
 }
 
-function readForm(request: FastifyRequest): PolicyFormProps {
-  const { body } = request;
-  const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
-  return { context: contextOf(request), basedOn, replaces, policy: readEnteredPolicy(body) };
-}
-
-function sendForm(reply: FastifyReply, form: PolicyFormProps, replay?: Replay): FastifyReply {
-  const { context, replaces } = form;
-  return sendPage(
-    reply,
-    <Frame context={context} title={replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
+function Editor({ replay, ...form }: PolicyFormProps & { replay?: Replay }) {
+  return (
+    <Frame title={form.replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
       <div class="columns">
         <PolicyForm {...form} />
-        {replay === undefined ? null : <ReplayCard context={context} replay={replay} />}
+        {replay === undefined ? null : <ReplayCard replay={replay} />}
       </div>
-    </Frame>,
+    </Frame>
   );
-}
-
-function sendConflict(reply: FastifyReply, form: PolicyFormProps): FastifyReply {
-  return sendForm(reply.code(409), { ...form, problems: { form: conflict }, isStale: true });
-}
-
-function toPolicies(reply: FastifyReply, { base }: Context): FastifyReply {
-  return reply.redirect(doneAt(`${base}/policies`, 'policies-saved'), 303);
 }

@@ -6,13 +6,11 @@ import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
-import type { Context } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { processorWord, reasonWords } from '../../words/words.ts';
 import { pathOf } from './policy-form.tsx';
 
 export interface PolicyCardsProps {
-  context: Context;
   /** In the order in which they are checked. */
   policies: readonly Policy[];
   /** The digest of the policies. */
@@ -68,19 +66,15 @@ export function PolicyCards(props: PolicyCardsProps) {
 
 type ActionsProps = PolicyCardsProps & { policy: Policy; id: string };
 
-function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsProps) {
+function Actions({ policies, basedOn, policy: { name }, id }: ActionsProps) {
   return (
     <div class="row">
-      <ButtonLink to={pathOf(context, name)}>
+      <ButtonLink to={pathOf(name)}>
         Edit<span class="visually-hidden"> {name}</span>
       </ButtonLink>
       {/* The last policy cannot be deleted. */}
       {policies.length === 1 ? null : (
-        <Confirm
-          {...{ id, context, action: 'Delete', title: `Delete “${name}”?` }}
-          kind="danger"
-          to="/policies/delete"
-        >
+        <Confirm id={id} action="Delete" title={`Delete “${name}”?`} kind="danger" to="/policies/delete">
           <Target {...{ basedOn, name }} />
           <p>The other policies decide new refunds in test and live. Existing refunds don't change.</p>
         </Confirm>
@@ -90,7 +84,7 @@ function Actions({ context, policies, basedOn, policy: { name }, id }: ActionsPr
 }
 
 /** Makes the denials of a policy binding, for each way in which they are not. */
-function BlockActions({ context, basedOn, policy, id }: ActionsProps) {
+function BlockActions({ basedOn, policy, id }: ActionsProps) {
   const { name, enforce } = policy;
   const open = (['api', 'dashboard'] as const satisfies Blockable[]).filter((each) => !enforce[each]);
   if (open.length === 0 || !canDeny(policy)) return null;
@@ -99,7 +93,7 @@ function BlockActions({ context, basedOn, policy, id }: ActionsProps) {
       {open.map((initiator) => (
         <Confirm
           key={initiator}
-          {...{ context, id: `${id}-${initiator}`, action: `Block ${initiators[initiator]}` }}
+          {...{ id: `${id}-${initiator}`, action: `Block ${initiators[initiator]}` }}
           title={`Block what “${name}” denies ${initiators[initiator]}?`}
           kind="primary"
           to="/policies/block"

@@ -1,8 +1,9 @@
 import { maxReplayed, type PolicyOutcome, type Replay, replayedDays } from '#shared/policies/replay.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
+import { Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Amount, Moment, Sentence } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useMember } from '../../http/access.ts';
 
 const outcomes: Readonly<Record<PolicyOutcome, readonly [words: string, tone: Tone]>> = {
   blocked: ['Blocked', 'bad'],
@@ -12,15 +13,16 @@ const outcomes: Readonly<Record<PolicyOutcome, readonly [words: string, tone: To
 };
 
 /** What the edited policies would have decided about the refunds of the last days, beside the saved ones. */
-export function ReplayCard({ context, replay }: { context: Context; replay: Replay }) {
+export function ReplayCard({ replay }: { replay: Replay }) {
+  const { environment } = useMember();
   const { refundCount, skippedCount, isCutOff, current, proposed, changedCount, affected, unknown } = replay;
   const period = `the last ${replayedDays} days`;
   return (
     <Card id="replay" title={`Replay of ${period}`}>
       <p>
         <strong>
-          Would have blocked {proposed.blocked} of {refundCount} {context.environment} refunds, and asked for
-          an approval of {proposed.approval_required}.
+          Would have blocked {proposed.blocked} of {refundCount} {environment} refunds, and asked for an
+          approval of {proposed.approval_required}.
         </strong>{' '}
         {changedCount} would get a different decision than with the saved policies.
         {isCutOff ? ` There are more refunds in ${period}; these are the newest ${maxReplayed}.` : ''}
@@ -36,9 +38,9 @@ export function ReplayCard({ context, replay }: { context: Context; replay: Repl
         {affected.map(({ refund, reason, ...decided }) => (
           <li key={refund.id} class="stack-tight">
             <div class="row">
-              <a href={`${context.base}/refunds/${refund.id}`}>
+              <Link to={`/refunds/${refund.id}`}>
                 <Amount amount={refund.amount} currency={refund.currency} />
-              </a>
+              </Link>
               <Moment at={refund.createdAt} />
               {decided.current === decided.proposed ? null : <Outcome outcome={decided.current} />}
               {decided.current === decided.proposed ? null : '→'}

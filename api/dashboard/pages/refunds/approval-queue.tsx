@@ -9,66 +9,50 @@ import { approvalReasons, denialReason, readDecision } from '#shared/policies/de
 import { findApprovers } from '#shared/refunds/decisions/four-eyes.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { encodeCursor, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
-import { ButtonLink, Submit } from '../../components/button.tsx';
+import { ButtonLink, Link } from '../../components/button.tsx';
 import { Card, type Fact, Facts } from '../../components/card.tsx';
-import { CsrfField } from '../../components/form.tsx';
+import { Post } from '../../components/form.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { type Context, contextOf, useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { sendPage } from '../../http/render.ts';
+import { idInPath } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { initiatorWords, reasonWords } from '../../words/words.ts';
 import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
-import { decisionRoute, nothingChanged } from './decisions.tsx';
-import { readDetail } from './detail.tsx';
+import { decisionRoute } from './decisions.tsx';
+import { NothingChanged, readDetail } from './detail.tsx';
 import { PaymentFacts, PaymentRefunds } from './facts.tsx';
 
 const path = '/approvals';
 
 /** `/approvals`: the refunds that await approval, one after another, the oldest first. */
 export function approvalQueuePages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.get(path, { config: { role: 'viewer' } }, async (request) => {
     const context = contextOf(request);
-    const cursor = entered(request.query, 'cursor');
-    const { refunds, ...around } = await searchRefunds(
-      deps.db,
-      context.owner,
-      { statuses: ['pending'] },
-      { cursor: cursor === '' ? null : cursor, limit: 1, isOldestFirst: true },
-    );
-    const [refund] = refunds;
-    return sendPage(
-      reply,
-      refund === undefined ? (
-        <Page context={context} around={null}>
-          <NoneLeft context={context} isEnd={cursor !== ''} />
-        </Page>
-      ) : (
-        <Page context={context} around={around}>
-          <Waiting context={context} waiting={await readWaiting(deps, context, refund.id)} />
-        </Page>
-      ),
+    const cursor = entered(request.query, 'cursor') || null;
+    const filter = { statuses: ['pending' as const] };
+    const page = { cursor, limit: 1, isOldestFirst: true };
+    const { refunds, ...around } = await searchRefunds(deps.db, context.owner, filter, page);
+    const waiting = refunds[0] && (await readWaiting(deps, context, refunds[0].id));
+    return (
+      <Page around={around}>
+        {waiting === undefined ? <NoneLeft isEnd={cursor !== null} /> : <Waiting waiting={waiting} />}
+      </Page>
     );
   });
 
   for (const name of ['approve', 'reject'] as const) {
     decisionRoute(scope, deps, {
       ...{ path, name, nextOf },
-      showAgain: async (request, reply, result) => {
+      again: async (request, result) => {
         const context = contextOf(request);
-        const { id = '' } = request.params as { id?: string };
-        const isUnfinished = result.kind === 'unfinished';
-        const waiting = await readWaiting(deps, context, id);
-        return sendPage(
-          reply.code(isUnfinished ? 400 : 409),
-          <Page context={context} around={{ next: cursorAfter(waiting.refund), previous: null }}>
-            {isUnfinished ? (
-              <Waiting context={context} waiting={waiting} unfinished={result.decision} />
-            ) : (
-              nothingChanged(result.message)
-            )}
-          </Page>,
+        const waiting = await readWaiting(deps, context, idInPath(request, 'id', 'ref'));
+        return (
+          <Page around={{ next: cursorAfter(waiting.refund), previous: null }}>
+            <NothingChanged result={result} />
+            {result.kind === 'unfinished' && <Waiting waiting={waiting} unfinished={result.decision} />}
+          </Page>
         );
       },
     });
@@ -104,47 +88,33 @@ async function readWaiting(deps: ApiDependencies, context: Context, id: string) 
 }
 
 interface PageProps {
-  context: Context;
   /** Cursors; null for none. */
-  around: { next: string | null; previous: string | null } | null;
+  around: { next: string | null; previous: string | null };
   children: ComponentChildren;
 }
 
-function Page({ context, around, children }: PageProps) {
-  const at = (cursor: string) => `${context.base}${path}?cursor=${cursor}`;
-  const { next = null, previous = null } = around ?? {};
+function Page({ around: { previous, next }, children }: PageProps) {
+  const linkTo = (cursor: string | null, shortcut: string, words: string) =>
+    cursor && (
+      <ButtonLink to={`${path}?cursor=${cursor}`} shortcut={shortcut}>
+        {words}
+      </ButtonLink>
+    );
+  const actions = [linkTo(previous, 'k', 'Previous'), linkTo(next, 'j n', 'Next')];
   return (
-    <Frame
-      context={context}
-      title="Approvals"
-      section="approvals"
-      actions={
-        <>
-          {previous === null ? null : (
-            <ButtonLink to={at(previous)} shortcut="k">
-              Previous
-            </ButtonLink>
-          )}
-          {next === null ? null : (
-            <ButtonLink to={at(next)} shortcut="j n">
-              Next
-            </ButtonLink>
-          )}
-        </>
-      }
-    >
+    <Frame title="Approvals" section="approvals" actions={actions}>
       {children}
     </Frame>
   );
 }
 
-function NoneLeft({ context, isEnd }: { context: Context; isEnd: boolean }) {
-  const { approvals } = context.counts;
+function NoneLeft({ isEnd }: { isEnd: boolean }) {
+  const { approvals } = useMember().counts;
   if (isEnd && approvals > 0) {
     return (
       <Empty title="You have reached the end" icon="checklist">
         <p>Refunds before this point still await approval.</p>
-        <ButtonLink to={`${context.base}${path}`}>Start again</ButtonLink>
+        <ButtonLink to={`${path}`}>Start again</ButtonLink>
       </Empty>
     );
   }
@@ -156,12 +126,11 @@ function NoneLeft({ context, isEnd }: { context: Context; isEnd: boolean }) {
 }
 
 interface WaitingProps {
-  context: Context;
   waiting: Waiting;
   unfinished?: UnfinishedDecision | undefined;
 }
 
-function Waiting({ context, waiting, unfinished }: WaitingProps) {
+function Waiting({ waiting, unfinished }: WaitingProps) {
   const { refund, payment, who, decision, others } = waiting;
   const denial = denialReason(decision);
   const reasons = approvalReasons(decision, refund.currency);
@@ -184,18 +153,18 @@ function Waiting({ context, waiting, unfinished }: WaitingProps) {
               ...metadataFacts(refund.metadata),
               [
                 'Refund',
-                <a key="id" href={`${context.base}/refunds/${refund.id}`}>
+                <Link key="id" to={`/refunds/${refund.id}`}>
                   <code>{refund.id}</code>
-                </a>,
+                </Link>,
               ],
             ]}
           />
         </Card>
         <PaymentFacts payment={payment} transactionId={refund.transactionId}>
-          <PaymentRefunds context={context} refunds={others} areOthers />
+          <PaymentRefunds refunds={others} areOthers />
         </PaymentFacts>
       </div>
-      <Decide context={context} waiting={waiting} unfinished={unfinished} />
+      <Decide waiting={waiting} unfinished={unfinished} />
     </>
   );
 }
@@ -209,15 +178,16 @@ function metadataFacts(metadata: unknown): Fact[] {
 }
 
 /** The bar with the decisions that the user may make, or who can make them. */
-function Decide({ context, waiting, unfinished }: WaitingProps) {
+function Decide({ waiting, unfinished }: WaitingProps) {
+  const { role } = useMember();
   const { refund, approvalRefusal, approvers, mayDecide } = waiting;
   const to = `${path}/${refund.id}`;
-  const who = approvers.length === 0 ? null : `Can approve: ${namesOf(approvers)}.`;
+  const who = approvers.length === 0 ? null : <p class="muted">Can approve: {namesOf(approvers)}.</p>;
   if (!mayDecide) {
     return (
       <div class="action-bar">
-        <p>Your role is {context.role}, which cannot approve refunds.</p>
-        {who === null ? null : <p class="muted">{who}</p>}
+        <p>Your role is {role}, which cannot approve refunds.</p>
+        {who}
       </div>
     );
   }
@@ -226,22 +196,18 @@ function Decide({ context, waiting, unfinished }: WaitingProps) {
       {approvalRefusal !== null ? (
         <div>
           <p>{approvalRefusal}</p>
-          {who === null ? null : <p class="muted">{who}</p>}
+          {who}
         </div>
       ) : isFlaggedForExtra(refund.work) ? (
         <p>
-          <a href={`${context.base}/refunds/${refund.id}`}>Resolve the flag</a> before you approve this
-          refund.
+          <Link to={`/refunds/${refund.id}`}>Resolve the flag</Link> before you approve this refund.
         </p>
       ) : (
-        <form method="post" action={`${context.base}${to}/approve`}>
-          <CsrfField token={context.csrfToken} />
-          <Submit kind="primary" shortcut="a">
-            Approve
-          </Submit>
-        </form>
+        <Post to={`${to}/approve`} kind="primary" shortcut="a">
+          Approve
+        </Post>
       )}
-      <Reject context={context} to={`${to}/reject`} submitted={unfinished} shortcut="r" />
+      <Reject to={`${to}/reject`} submitted={unfinished} shortcut="r" />
     </div>
   );
 }

@@ -5,16 +5,15 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
+import { ButtonLink, Link } from '../../components/button.tsx';
 import { Form, type FormState } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { contextOf, useMember } from '../../http/access.ts';
 import { capitalized, entered, enteredList, readForm } from '../../http/forms.ts';
-import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { BulkFields, bulkPath, pageQuery } from './bulk-selection.tsx';
-import { type DecisionResult, decisions } from './decisions.tsx';
+import { decide } from './decisions.tsx';
 
 /** No page of the list is longer. */
 const maxRefunds = 50;
@@ -48,7 +47,8 @@ export function bulkDecisionRoute(scope: Api, deps: ApiDependencies): void {
       const reading = readForm(formSchema, { refund: ids, ...fields });
       if (reading.kind === 'invalid') {
         const form = { body, problems: { form: reading.problems.refund, ...reading.problems } };
-        return sendPage(reply.code(400), <Unfinished context={context} ids={ids} form={form} />);
+        reply.code(400);
+        return <Unfinished ids={ids} form={form} />;
       }
       const { decision } = reading.value;
       const results: Decided[] = [];
@@ -56,7 +56,7 @@ export function bulkDecisionRoute(scope: Api, deps: ApiDependencies): void {
       for (const id of ids) {
         try {
           const refund = await findOwnRefund(deps.db, context.owner, id);
-          const result = await decisions[decision](deps, { refund, actor: context.actor, body });
+          const result = await decide(deps, decision, { refund, actor: context.actor, body });
           results.push({ id, refusal: refusalOf(result) });
         } catch (error) {
           if (!(error instanceof ServiceError))
@@ -64,7 +64,7 @@ export function bulkDecisionRoute(scope: Api, deps: ApiDependencies): void {
           results.push({ id, refusal: error instanceof ServiceError ? error.message : unexpected });
         }
       }
-      return sendPage(reply, <Results context={context} decision={decision} results={results} />);
+      return <Results decision={decision} results={results} />;
     },
   );
 }
@@ -77,34 +77,35 @@ interface Decided {
   refusal: string | null;
 }
 
-function refusalOf(result: DecisionResult): string | null {
+function refusalOf(result: Awaited<ReturnType<typeof decide>>): string | null {
   if (result.kind === 'done') return null;
   if (result.kind === 'too-late') return result.message;
   return Object.values(result.decision.problems).find((problem) => problem !== undefined) ?? unexpected;
 }
 
 /** The page of the list that the refunds were selected on. */
-function listOf({ base, query }: Context): string {
-  return `${base}/refunds${pageQuery(query)}`;
+function listOf(query: unknown): string {
+  return `/refunds${pageQuery(query)}`;
 }
 
+const doneBadge = <Badge tone="good">Done</Badge>;
+const refusedBadge = <Badge tone="warn">Refused</Badge>;
 const doneWords = { approve: 'Approved', reject: 'Rejected', recheck: 'Recheck requested' };
 
 interface ResultsProps {
-  context: Context;
   decision: keyof typeof doneWords;
   results: readonly Decided[];
 }
 
-function Results({ context, decision, results }: ResultsProps) {
+function Results({ decision, results }: ResultsProps) {
+  const { query } = useMember();
   const done = results.filter(({ refusal }) => refusal === null).length;
   const refused = results.length - done;
   return (
     <Frame
-      context={context}
       title="Results"
       section="refunds"
-      actions={<ButtonLink to={listOf(context)}>Back to the list</ButtonLink>}
+      actions={<ButtonLink to={listOf(query)}>Back to the list</ButtonLink>}
     >
       <Notice tone={refused === 0 ? 'good' : 'warn'}>
         {doneWords[decision]}: {done}.{refused === 0 ? null : ` Refused, and not changed: ${refused}.`}
@@ -116,17 +117,12 @@ function Results({ context, decision, results }: ResultsProps) {
           [
             'Refund',
             ({ id }) => (
-              <a class="row-link" href={`${context.base}/refunds/${encodeURIComponent(id)}`}>
+              <Link class="row-link" to={`/refunds/${encodeURIComponent(id)}`}>
                 <code>{id}</code>
-              </a>
+              </Link>
             ),
           ],
-          [
-            'Result',
-            ({ refusal }) => (
-              <Badge tone={refusal === null ? 'good' : 'warn'}>{refusal === null ? 'Done' : 'Refused'}</Badge>
-            ),
-          ],
+          ['Result', ({ refusal }) => (refusal === null ? doneBadge : refusedBadge)],
           ['Because', ({ refusal }) => refusal],
         ]}
       />
@@ -135,15 +131,11 @@ function Results({ context, decision, results }: ResultsProps) {
 }
 
 /** The form again, with what has to be corrected. */
-function Unfinished({ context, ids, form }: { context: Context; ids: readonly string[]; form: FormState }) {
+function Unfinished({ ids, form }: { ids: readonly string[]; form: FormState }) {
+  const { query } = useMember();
   return (
-    <Frame context={context} title="Decide" section="refunds">
-      <Form
-        {...{ csrfToken: context.csrfToken, form }}
-        to={`${context.base}${bulkPath(context.query)}`}
-        submit="Decide"
-        cancel={listOf(context)}
-      >
+    <Frame title="Decide" section="refunds">
+      <Form form={form} to={bulkPath(query)} submit="Decide" cancel={listOf(query)}>
         <p>Selected: {ids.length}.</p>
         {ids.slice(0, maxRefunds).map((id) => (
           <input key={id} type="hidden" name="refund" value={id} />

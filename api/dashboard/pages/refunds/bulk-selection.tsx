@@ -1,7 +1,7 @@
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import type { FormState } from '../../components/form.tsx';
-import type { Context } from '../../http/access.ts';
+import { useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { OneOf, ReasonField } from './decision-dialogs.tsx';
 import { enteredFilter, filterQuery } from './filter.ts';
@@ -41,8 +41,8 @@ export function SelectBox({ refund, isChecked }: { refund: RefundWithWork; isChe
 }
 
 /** The bar below the list, which decides about the selected refunds. It is hidden while there is no box. */
-export function SelectionBar({ context }: { context: Context }) {
-  const { base, query } = context;
+export function SelectionBar() {
+  const { base, query } = useMember();
   return (
     <div class="action-bar">
       <a href={`${base}/refunds${pageQuery(query, { select: true })}`} data-select={formId}>
@@ -51,7 +51,7 @@ export function SelectionBar({ context }: { context: Context }) {
       {/* The number is counted by the style, also without scripts. */}
       <span class="selected-count" />
       <Confirm
-        {...{ context, formId }}
+        formId={formId}
         id="decide"
         action="Decide"
         title="Decide about the selected refunds"

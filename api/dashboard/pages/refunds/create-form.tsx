@@ -8,39 +8,34 @@ import {
   FormNotice,
   type FormState,
   JsonField,
+  postedTo,
   SelectField,
   TextField,
 } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Amount, Sentence } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
+import { useAddress } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { currencyChoices, processorChoices, reasonChoices, reasonWords } from '../../words/words.ts';
 import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentFacts } from './facts.tsx';
 
 export interface CreateFormProps {
-  context: Context;
   entered: EnteredRefund;
   /** Makes submitting the form twice create one refund. */
   formKey: string;
 }
 
 /** The first step: the refund's fields. */
-export function CreateForm({
-  context,
-  entered,
-  formKey,
-  problems,
-}: CreateFormProps & Pick<FormState, 'problems'>) {
+export function CreateForm({ entered, formKey, problems }: CreateFormProps & Pick<FormState, 'problems'>) {
   // A client secret is not sent back to the browser.
   const transactionId = isClientSecret(entered.transactionId) ? '' : entered.transactionId;
   const form = { body: { ...entered, transactionId }, problems };
   return (
-    <Frame context={context} title="Create refund" section="refunds">
-      <form method="post" action={`${context.base}/refunds/new`} class="card stack narrow">
+    <Frame title="Create refund" section="refunds">
+      <form {...postedTo(useAddress('/refunds/new'))} class="card stack narrow">
         <FormNotice problems={problems} />
-        <CsrfField token={context.csrfToken} />
+        <CsrfField />
         <input type="hidden" name="formKey" value={formKey} />
         <TextField
           form={form}
@@ -96,7 +91,7 @@ export function CreateForm({
           <Submit kind="primary" name="step" value="check">
             Review
           </Submit>
-          <ButtonLink to={`${context.base}/refunds`}>Cancel</ButtonLink>
+          <ButtonLink to="/refunds">Cancel</ButtonLink>
         </div>
         <p class="hint muted small">You can review the payment before the refund is created.</p>
       </form>
@@ -111,10 +106,10 @@ interface CreateReviewProps extends CreateFormProps {
 }
 
 /** The second step: the payment and the policy decision, before anything is created. */
-export function CreateReview({ context, entered, entry, formKey, payment, verdict }: CreateReviewProps) {
+export function CreateReview({ entered, entry, formKey, payment, verdict }: CreateReviewProps) {
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
-    <Frame context={context} title="Review refund" section="refunds">
+    <Frame title="Review refund" section="refunds">
       <PolicyDecision verdict={verdict} />
       <div class="columns">
         <Card id="refund" title="Refund">
@@ -128,8 +123,8 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
         <PaymentFacts payment={payment} transactionId={entry.transactionId} />
       </div>
       <Metadata metadata={entry.metadata} />
-      <form method="post" action={`${context.base}/refunds/new`} class="row">
-        <CsrfField token={context.csrfToken} />
+      <form {...postedTo(useAddress('/refunds/new'))} class="row">
+        <CsrfField />
         <input type="hidden" name="formKey" value={formKey} />
         {entryFields.map((field) => (
           <input key={field} type="hidden" name={field} value={entered[field]} />
@@ -142,7 +137,7 @@ export function CreateReview({ context, entered, entry, formKey, payment, verdic
         <Submit name="step" value="change">
           Edit
         </Submit>
-        <ButtonLink to={`${context.base}/refunds`}>Cancel</ButtonLink>
+        <ButtonLink to="/refunds">Cancel</ButtonLink>
       </form>
     </Frame>
   );

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
+import type { VNode } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { formatAmount, toDecimal } from '#shared/money/money.ts';
@@ -14,7 +15,6 @@ import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { contextOf } from '../../http/access.ts';
 import { capitalized, entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import {
   type EnteredRefund,
   enteredRefund,
@@ -28,28 +28,29 @@ const operator = { config: { role: 'operator' as const } };
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createRefundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/new', operator, async (request, reply) => {
-    const context = contextOf(request);
+  scope.get('/refunds/new', operator, async (request) => {
+    const { owner } = contextOf(request);
     const again = enteredText(request.query, 'again');
     // Other pages link here with known fields, or with a refund to repeat.
-    const entered = again === '' ? enteredRefund(request.query) : await entryLike(deps, context.owner, again);
-    return showForm(reply, { context, entered, formKey: randomUUID() }, {});
+    const entered = again === '' ? enteredRefund(request.query) : await entryLike(deps, owner, again);
+    return <CreateForm entered={entered} formKey={randomUUID()} problems={{}} />;
   });
 
   scope.post('/refunds/new', operator, async (request, reply) => {
-    const form = {
-      context: contextOf(request),
-      entered: enteredRefund(request.body),
-      formKey: readFormKey(request.body),
-    };
+    const form = { entered: enteredRefund(request.body), formKey: readFormKey(request.body) };
     const step = enteredText(request.body, 'step');
-    if (step === 'change') return showForm(reply, form, {});
+    if (step === 'change') return <CreateForm {...form} problems={{}} />;
     const reading = readEntry(form.entered);
-    if (reading.kind === 'invalid') return showForm(reply.code(400), form, reading.problems);
-    return step === 'confirm'
-      ? await create(deps, reply, form, reading.value)
-      : await review(deps, reply, form, reading.value);
+    if (reading.kind === 'invalid') return refuse(reply, form, reading.problems);
+    const next = step === 'confirm' ? create : review;
+    return await next(deps, reply, form, reading.value);
   });
+}
+
+/** The form again, with what has to be corrected. */
+function refuse(reply: FastifyReply, form: CreateFormProps, problems: FormProblems): VNode {
+  reply.code(400);
+  return <CreateForm {...form} problems={problems} />;
 }
 
 /** The entry that repeats a refund, without an amount that no longer fits its payment. */
@@ -75,28 +76,23 @@ function readFormKey(body: unknown): string {
   return /^[0-9a-f-]{36}$/.test(key) ? key : randomUUID();
 }
 
-function showForm(reply: FastifyReply, form: CreateFormProps, problems: FormProblems): FastifyReply {
-  return sendPage(reply, <CreateForm {...form} problems={problems} />);
-}
-
 async function review(
   deps: ApiDependencies,
   reply: FastifyReply,
   form: CreateFormProps,
   entry: RefundEntry,
-): Promise<FastifyReply> {
+): Promise<VNode> {
   const { transactionId, processor, amount, reason, metadata } = entry;
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
+  const { owner, actor } = contextOf(reply.request);
   try {
-    const { owner, actor } = form.context;
     const question = { ...owner, apiKey: null, actor, transactionId, processor, request };
-    const examination = await examinePayment(deps, question);
-    const { payment, verdict } = examination;
-    const problems = paymentProblems(entry, examination);
-    if (problems !== null || payment === null) return showForm(reply.code(400), form, problems ?? {});
-    return sendPage(reply, <CreateReview {...form} entry={entry} payment={payment} verdict={verdict} />);
+    const { payment, verdict, unrefundable } = await examinePayment(deps, question);
+    const problems = paymentProblems(entry, { payment, unrefundable });
+    if (problems !== null || payment === null) return refuse(reply, form, problems ?? {});
+    return <CreateReview {...form} entry={entry} payment={payment} verdict={verdict} />;
   } catch (error) {
-    return showForm(reply.code(400), form, problemsOfRefusal(error));
+    return refuse(reply, form, problemsOfRefusal(error));
   }
 }
 
@@ -130,8 +126,8 @@ async function create(
   reply: FastifyReply,
   form: CreateFormProps,
   entry: RefundEntry,
-): Promise<FastifyReply> {
-  const { owner, actor, base } = form.context;
+): Promise<FastifyReply | VNode> {
+  const { owner, actor, base } = contextOf(reply.request);
   const fingerprint = fingerprintOf('dashboard refund', { ...entry, amount: entry.amount.toString() });
   try {
     const { refund, isReplayed } = await createRefund(deps, {
@@ -148,7 +144,7 @@ async function create(
   } catch (error) {
     const problems = problemsOfRefusal(error);
     const formKey = isFinal(error) ? randomUUID() : form.formKey;
-    return showForm(reply.code(400), { ...form, formKey }, problems);
+    return refuse(reply, { ...form, formKey }, problems);
   }
 }
 

@@ -7,11 +7,9 @@ import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { canBeDismissed } from '#shared/refunds/lifecycle/flag.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { heldUntilOf, type RefundWithWork } from '#shared/refunds/model/refund.ts';
-import { Submit } from '../../components/button.tsx';
 import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';
-import { CsrfField, type FormState, TextAreaField, TextField } from '../../components/form.tsx';
+import { type FormState, Post, TextAreaField, TextField } from '../../components/form.tsx';
 import { Amount } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { type Choices, processorWord } from '../../words/words.ts';
 
@@ -23,7 +21,6 @@ export interface UnfinishedDecision extends FormState {
 }
 
 interface DecisionsProps {
-  context: Context;
   refund: RefundWithWork;
   unfinished: UnfinishedDecision | null;
   /** Why the user may not approve it; null when they may. */
@@ -32,21 +29,17 @@ interface DecisionsProps {
 }
 
 /** The decisions that are possible in the refund's state, and a note in any; viewers have none. */
-export function Decisions({ context, refund, unfinished, approvalRefusal, now }: DecisionsProps) {
+export function Decisions({ refund, unfinished, approvalRefusal, now }: DecisionsProps) {
   const isFlagged = refund.work?.flaggedAt != null;
   const isPending = refund.status === 'pending';
   const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
-  const props = { context, refund };
+  const props = { refund };
   const formOf = (dialog: UnfinishedDecision['dialog']) =>
     unfinished?.dialog === dialog ? unfinished : undefined;
   return (
     <>
-      {isPending && approvalRefusal === null && !isFlaggedForExtra(refund.work) ? (
-        <Approve {...props} />
-      ) : null}
-      {isPending ? (
-        <Reject context={context} to={`/refunds/${refund.id}/reject`} submitted={formOf('reject')} />
-      ) : null}
+      {isPending && approvalRefusal === null && !isFlaggedForExtra(refund.work) && <Approve {...props} />}
+      {isPending && <Reject to={`/refunds/${refund.id}/reject`} submitted={formOf('reject')} />}
       {isCancellable ? heldUntilOf(refund, now) === null ? <Cancel {...props} /> : <Undo {...props} /> : null}
       {isFlagged && !isPending ? <Recheck {...props} /> : null}
       {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
@@ -56,7 +49,6 @@ export function Decisions({ context, refund, unfinished, approvalRefusal, now }:
 }
 
 interface DialogProps {
-  context: Context;
   refund: RefundWithWork;
 }
 
@@ -67,27 +59,20 @@ function Dialog({ refund, id, ...confirm }: { refund: RefundWithWork } & Omit<Co
   return <Confirm {...confirm} id={id} to={`/refunds/${refund.id}/${id}`} />;
 }
 
-function Approve({ context, refund }: DialogProps) {
+function Approve(props: DialogProps) {
+  const { amount, currency, processor, heldUntil, createdAt } = props.refund;
+  const hold = heldUntil === null ? null : holdInWords((+heldUntil - +createdAt) / 1_000);
   return (
-    <Dialog
-      {...{ context, refund }}
-      id="approve"
-      action="Approve"
-      title="Approve this refund?"
-      kind="primary"
-    >
+    <Dialog {...props} id="approve" action="Approve" title="Approve this refund?" kind="primary">
       <p>
-        <Amount amount={refund.amount} currency={refund.currency} /> is sent to{' '}
-        {processorWord(refund.processor)}{' '}
-        {refund.heldUntil === null
-          ? "now. This can't be undone."
-          : `after ${holdInWords((+refund.heldUntil - +refund.createdAt) / 1_000)}. Until then it can be undone.`}
+        <Amount amount={amount} currency={currency} /> is sent to {processorWord(processor)}{' '}
+        {hold === null ? "now. This can't be undone." : `after ${hold}. Until then it can be undone.`}
       </p>
     </Dialog>
   );
 }
 
-interface RejectProps extends Pick<ConfirmProps, 'context' | 'to' | 'shortcut'> {
+interface RejectProps extends Pick<ConfirmProps, 'to' | 'shortcut'> {
   submitted: UnfinishedDecision | undefined;
 }
 
@@ -109,24 +94,18 @@ export function Reject({ submitted, ...props }: RejectProps) {
 }
 
 /** Cancels a held refund, which is certain to succeed and moves no money, so without a confirmation. */
-function Undo({ context, refund }: DialogProps) {
+function Undo({ refund }: DialogProps) {
   return (
-    <form method="post" action={`${context.base}/refunds/${refund.id}/cancel`}>
-      <CsrfField token={context.csrfToken} />
-      <Submit kind="primary">Undo</Submit>
-    </form>
+    <Post to={`/refunds/${refund.id}/cancel`} kind="primary">
+      Undo
+    </Post>
   );
 }
 
-function Cancel({ context, refund }: DialogProps) {
+function Cancel(props: DialogProps) {
+  const { refund } = props;
   return (
-    <Dialog
-      {...{ context, refund }}
-      id="cancel"
-      action="Cancel refund"
-      title="Cancel this refund?"
-      kind="danger"
-    >
+    <Dialog {...props} id="cancel" action="Cancel refund" title="Cancel this refund?" kind="danger">
       <p>
         Once cancelled, the customer won't get the money.{' '}
         {refund.externalRefundId === null

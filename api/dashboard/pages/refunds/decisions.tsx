@@ -1,4 +1,5 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -15,11 +16,9 @@ import { cancelAndWait } from '#shared/refunds/lifecycle/cancel.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { statusWords } from '../../components/badge.tsx';
-import { Notice } from '../../components/notice.tsx';
 import { contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { type DoneWord, doneAt } from '../../layout/done.tsx';
 import type { UnfinishedDecision } from './decision-dialogs.tsx';
 import { Detail, readDetail } from './detail.tsx';
@@ -38,17 +37,18 @@ interface DecisionRequest {
  * - `too-late`: the refund has changed since the page was loaded, and nothing was changed.
  * - `unfinished`: something has to be corrected or confirmed; nothing was changed.
  */
-export type DecisionResult =
+type DecisionResult =
   | { kind: 'done'; word: DoneWord }
   | { kind: 'too-late'; message: string }
   | { kind: 'unfinished'; decision: UnfinishedDecision };
 
-type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
+export type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
 
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
 /** Each is guarded by the state of the refund that it changes. */
-export const decisions = { approve, reject, cancel, recheck, resolve, note } satisfies Record<string, Decide>;
+const decisions = { approve, reject, cancel, recheck, resolve, note } satisfies Record<string, Decide>;
+type DecisionName = keyof typeof decisions;
 
 /** Those that move money, or settle what has become of it. */
 const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);
@@ -57,21 +57,24 @@ const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);
 interface DecisionPlace {
   /** The decision is posted to `<path>/:id/<name>`. */
   path: string;
-  name: keyof typeof decisions;
+  name: DecisionName;
   /** The page after a decision that was carried out. */
   nextOf: (request: FastifyRequest, refund: RefundWithWork) => string;
-  /** Shows the refund again after one that was not. */
-  showAgain: (request: FastifyRequest, reply: FastifyReply, result: NotDone) => Promise<FastifyReply>;
+  /** The page of the refund again after one that was not. */
+  again: (request: FastifyRequest, result: NotDone) => Promise<VNode>;
 }
 
 /** `POST /refunds/:id/<decision>`. */
 export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
-  for (const name of Object.keys(decisions) as (keyof typeof decisions)[]) {
+  for (const name of Object.keys(decisions) as DecisionName[]) {
     decisionRoute(scope, deps, {
-      path: '/refunds',
-      name,
+      ...{ path: '/refunds', name },
       nextOf: (request, { id }) => `${contextOf(request).base}/refunds/${id}`,
-      showAgain: (request, reply, result) => showAgain(deps, request, reply, result),
+      again: async (request, result) => {
+        const context = contextOf(request);
+        const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
+        return <Detail detail={detail} result={result} />;
+      },
     });
   }
 }
@@ -84,55 +87,38 @@ export function decisionRoute(scope: Api, deps: ApiDependencies, place: Decision
   scope.post(`${path}/:id/${name}`, { config }, async (request, reply) => {
     const { owner, actor } = contextOf(request);
     const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
-    const result = await decisions[name](deps, { refund, actor, body: request.body });
-    return result.kind === 'done'
-      ? reply.redirect(doneAt(place.nextOf(request, refund), result.word), 303)
-      : await place.showAgain(request, reply, result);
+    const result = await decide(deps, name, { refund, actor, body: request.body });
+    if (result.kind === 'done')
+      return reply.redirect(doneAt(place.nextOf(request, refund), result.word), 303);
+    reply.code(result.kind === 'unfinished' ? 400 : 409);
+    return await place.again(request, result);
   });
 }
 
-async function showAgain(
+/** Makes a decision. @throws ServiceError when its dialog has no field to correct. */
+export async function decide(
   deps: ApiDependencies,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  result: NotDone,
-): Promise<FastifyReply> {
-  const context = contextOf(request);
-  const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-  if (result.kind === 'unfinished') {
-    return sendPage(
-      reply.code(400),
-      <Detail context={context} detail={detail} unfinished={result.decision} />,
-    );
+  name: DecisionName,
+  request: DecisionRequest,
+): Promise<DecisionResult> {
+  try {
+    return await decisions[name](deps, request);
+  } catch (error) {
+    if (name !== 'reject' && name !== 'resolve' && name !== 'note') throw error;
+    // Under the names that the fields have in the dialogs.
+    const problems = problemsOf(error, ['reason', 'processor refund', 'note']);
+    const { form, note, reason, 'processor refund': processorRefund } = problems;
+    return unfinished(name, request.body, { form, note, [`${name}Reason`]: reason, processorRefund });
   }
-  const notice = nothingChanged(result.message);
-  return sendPage(reply.code(409), <Detail context={context} detail={detail} notice={notice} />);
-}
-
-/** Says why a decision came too late. */
-export function nothingChanged(message: string) {
-  return (
-    <Notice tone="warn">
-      <strong>Nothing was changed.</strong>
-      {message}
-    </Notice>
-  );
 }
 
 async function approve(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
   return approvalResult(await approveRefund(deps, refund, actor), 'approved');
 }
 
-async function reject(
-  deps: ApiDependencies,
-  { refund, actor, body }: DecisionRequest,
-): Promise<DecisionResult> {
-  try {
-    const outcome = await rejectRefund(deps, refund, actor, entered(body, 'rejectReason'));
-    return approvalResult(outcome, 'rejected');
-  } catch (error) {
-    return unfinished('reject', body, problemsIn(error, 'rejectReason'));
-  }
+async function reject(deps: ApiDependencies, request: DecisionRequest): Promise<DecisionResult> {
+  const { refund, actor, body } = request;
+  return approvalResult(await rejectRefund(deps, refund, actor, entered(body, 'rejectReason')), 'rejected');
 }
 
 function approvalResult({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
@@ -172,16 +158,9 @@ async function recheck(deps: ApiDependencies, { refund, actor }: DecisionRequest
   return tooLate('The refund awaits approval and has never been sent to its processor.');
 }
 
-async function note(
-  deps: ApiDependencies,
-  { refund, actor, body }: DecisionRequest,
-): Promise<DecisionResult> {
-  try {
-    await addNote(deps, refund, actor, entered(body, 'note'));
-    return { kind: 'done', word: 'noted' };
-  } catch (error) {
-    return unfinished('note', body, problemsOf(error, ['note']));
-  }
+async function note(deps: ApiDependencies, request: DecisionRequest): Promise<DecisionResult> {
+  await addNote(deps, request.refund, request.actor, entered(request.body, 'note'));
+  return { kind: 'done', word: 'noted' };
 }
 
 const resolutionSchema = z.object({
@@ -195,10 +174,8 @@ const resolutionSchema = z.object({
 });
 
 /** Resolves a flagged refund or dismisses its flag, by the same rules as the command line. */
-async function resolve(
-  deps: ApiDependencies,
-  { refund, actor, body }: DecisionRequest,
-): Promise<DecisionResult> {
+async function resolve(deps: ApiDependencies, request: DecisionRequest): Promise<DecisionResult> {
+  const { refund, actor, body } = request;
   const form = readForm(resolutionSchema, body);
   if (form.kind === 'invalid') return unfinished('resolve', body, form.problems);
   const flaggedAt = refund.work?.flaggedAt?.toISOString();
@@ -206,17 +183,11 @@ async function resolve(
     return tooLate('The flag has changed since you opened this page. Review it and try again.');
   }
   const { end, resolveReason: reason, processorRefund: externalRefundId, force } = form.value;
-  try {
-    const outcome =
-      end === 'dismiss'
-        ? await dismissFlag(deps, refund, actor, reason)
-        : await resolveRefund(deps, refund, actor, {
-            ...{ status: end, reason, externalRefundId, force: force === 'yes' },
-          });
-    return resolutionResult(outcome, body, end === 'dismiss' ? 'dismissed' : 'resolved');
-  } catch (error) {
-    return unfinished('resolve', body, problemsIn(error, 'resolveReason'));
+  if (end === 'dismiss') {
+    return resolutionResult(await dismissFlag(deps, refund, actor, reason), body, 'dismissed');
   }
+  const resolution = { status: end, reason, externalRefundId, force: force === 'yes' };
+  return resolutionResult(await resolveRefund(deps, refund, actor, resolution), body, 'resolved');
 }
 
 function resolutionResult(outcome: ResolutionOutcome, body: unknown, word: DoneWord): DecisionResult {
@@ -232,18 +203,14 @@ function resolutionResult(outcome: ResolutionOutcome, body: unknown, word: DoneW
       return tooLate('The refund has changed. Review it and try again.');
     case 'leased':
       return tooLate('A worker or another person is working on it. Try again in a minute.');
-    case 'contradicted': {
-      const problems = { form: `Nothing was changed. ${outcome.evidence}` };
-      return unfinished('resolve', body, problems, outcome.forceable);
-    }
+    case 'contradicted':
+      return unfinished(
+        'resolve',
+        body,
+        { form: `Nothing was changed. ${outcome.evidence}` },
+        outcome.forceable,
+      );
   }
-}
-
-/** A refusal under the names that the fields have in the dialogs. */
-function problemsIn(error: unknown, reasonField: string): FormProblems {
-  const problems = problemsOf(error, ['reason', 'processor refund']);
-  const { form, reason, 'processor refund': processorRefund } = problems;
-  return { form, [reasonField]: reason, processorRefund };
 }
 
 function unfinished(

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { remainingOf } from '#shared/payments/payment.ts';
@@ -15,14 +14,15 @@ import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Live } from '../../components/live.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { Notice } from '../../components/notice.tsx';
+import { type Context, contextOf, useMember } from '../../http/access.ts';
 import { idInPath } from '../../http/paths.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
 import { processorWord } from '../../words/words.ts';
 import { Alerts } from './alerts.tsx';
-import { Decisions, type UnfinishedDecision } from './decision-dialogs.tsx';
+import { Decisions } from './decision-dialogs.tsx';
+import type { NotDone } from './decisions.tsx';
 import { Metadata, PaymentFacts, PaymentRefunds, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -30,22 +30,21 @@ const viewer = { config: { role: 'viewer' as const } };
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
 export function refundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/:id', viewer, async (request, reply) => {
+  scope.get('/refunds/:id', viewer, async (request) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-    return sendPage(reply, <Detail context={context} detail={detail} />);
+    return <Detail detail={detail} />;
   });
 
-  scope.get('/refunds/:id/state', viewer, async (request, reply) => {
+  scope.get('/refunds/:id/state', viewer, async (request) => {
     const context = contextOf(request);
     const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-    return sendPart(
-      reply,
+    return (
       <>
-        <State context={context} detail={detail} />
+        <State detail={detail} />
         <Status refund={detail.refund} />
-        <Actions context={context} detail={detail} />
-      </>,
+        <Actions detail={detail} />
+      </>
     );
   });
 }
@@ -86,12 +85,8 @@ export async function readDetail(
     }),
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
   ]);
-  const { organizationId } = context.owner;
-  const names = await nameActors(
-    db,
-    organizationId,
-    events.map(({ actor }) => actor),
-  );
+  const actors = events.map(({ actor }) => actor);
+  const names = await nameActors(db, context.owner.organizationId, actors);
   const [requested] = events;
   const mayDecide = refund.status === 'pending' && mayAct(context.role, 'operator');
   const approvalRefusal =
@@ -102,27 +97,34 @@ export async function readDetail(
 }
 
 interface DetailProps {
-  context: Context;
   detail: RefundDetail;
-  /** Why the last action did nothing. */
-  notice?: ComponentChildren;
-  /** An action whose form has problems. */
-  unfinished?: UnfinishedDecision | null | undefined;
+  /** A decision that was not carried out. */
+  result?: NotDone | undefined;
 }
 
-export function Detail({ context, detail, notice, unfinished }: DetailProps) {
+export function Detail({ detail, result }: DetailProps) {
   const { amount, currency } = detail.refund;
   return (
     <Frame
-      context={context}
       title={`Refund of ${inMoney(amount, currency)}`}
       section="refunds"
       beside={<Status refund={detail.refund} />}
-      actions={<Actions context={context} detail={detail} unfinished={unfinished} />}
+      actions={<Actions detail={detail} result={result} />}
     >
-      {notice}
-      <State context={context} detail={detail} />
+      <NothingChanged result={result} />
+      <State detail={detail} />
     </Frame>
+  );
+}
+
+/** Says why a decision came too late. */
+export function NothingChanged({ result }: Pick<DetailProps, 'result'>) {
+  if (result?.kind !== 'too-late') return null;
+  return (
+    <Notice tone="warn">
+      <strong>Nothing was changed.</strong>
+      {result.message}
+    </Notice>
   );
 }
 
@@ -137,22 +139,24 @@ function Status({ refund: { status } }: Pick<RefundDetail, 'refund'>) {
   );
 }
 
-function Actions({ context, detail, unfinished = null }: DetailProps) {
+function Actions({ detail, result }: DetailProps) {
   const { refund, payment, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
   const mayRefundMore = left !== null && left > 0n && !isUncertain(detail);
-  const again = `${context.base}/refunds/new?again=${refund.id}`;
+  const { role } = useMember();
+  const again = `/refunds/new?again=${refund.id}`;
+  const unfinished = result?.kind === 'unfinished' ? result.decision : null;
   return (
     <div id="actions" class="row" {...updated}>
-      {mayAct(context.role, 'operator') ? (
+      {mayAct(role, 'operator') ? (
         <>
           {mayRefundMore ? (
             <ButtonLink to={again}>
               {holdsReservation(refund.status) ? 'Refund more' : 'Try again'}
             </ButtonLink>
           ) : null}
-          <Decisions {...{ context, refund, unfinished, approvalRefusal, now }} />
+          <Decisions {...{ refund, unfinished, approvalRefusal, now }} />
         </>
       ) : null}
     </div>
@@ -173,7 +177,7 @@ function isUncertain({ refund, events }: Pick<RefundDetail, 'refund' | 'events'>
   return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
 }
 
-function State({ context, detail }: DetailProps) {
+function State({ detail }: DetailProps) {
   const { refund, payment, others, events, names, approvalRefusal, now } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
@@ -181,7 +185,7 @@ function State({ context, detail }: DetailProps) {
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
-    <Live id="state" from={`${context.base}/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
+    <Live id="state" from={`/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts
           {...{ refund, approvalRefusal, now }}
@@ -193,9 +197,9 @@ function State({ context, detail }: DetailProps) {
           <PaymentFacts
             payment={payment}
             transactionId={refund.transactionId}
-            page={`${context.base}/payments/${encodeURIComponent(refund.transactionId)}`}
+            page={`/payments/${encodeURIComponent(refund.transactionId)}`}
           >
-            <PaymentRefunds context={context} refunds={others} areOthers />
+            <PaymentRefunds refunds={others} areOthers />
           </PaymentFacts>
         </div>
         <Metadata metadata={refund.metadata} />

@@ -6,10 +6,10 @@ import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { StatusBadge } from '../../components/badge.tsx';
+import { Link } from '../../components/button.tsx';
 import { Card, type Fact, Facts } from '../../components/card.tsx';
 import { List } from '../../components/list.tsx';
 import { Amount, Copyable, Moment } from '../../components/values.tsx';
-import type { Context } from '../../http/access.ts';
 import { inDay } from '../../words/numbers.ts';
 import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
 
@@ -87,7 +87,7 @@ type ShownPayment = Pick<
 export function PaymentFacts({ payment, transactionId, page, children }: PaymentFactsProps) {
   const known = asKnown(payment);
   return (
-    <Card id="payment" title={page === undefined ? 'Payment' : <a href={page}>Payment</a>}>
+    <Card id="payment" title={page === undefined ? 'Payment' : <Link to={page}>Payment</Link>}>
       <Facts
         facts={[
           ['Transaction', <Copyable key="id" text={transactionId} label="the transaction ID" />],
@@ -146,7 +146,6 @@ function balanceOf(payment: ReturnType<typeof asKnown<ShownPayment>> & object): 
 }
 
 interface PaymentRefundsProps {
-  context: Context;
   refunds: readonly (Pick<Refund, 'id' | 'currency' | 'status'> & {
     amount: bigint | number;
     createdAt: Date | string;
@@ -156,7 +155,7 @@ interface PaymentRefundsProps {
 }
 
 /** The refunds of a payment. */
-export function PaymentRefunds({ context, refunds, areOthers = false }: PaymentRefundsProps) {
+export function PaymentRefunds({ refunds, areOthers = false }: PaymentRefundsProps) {
   if (refunds.length === 0) return areOthers ? null : <p class="muted">No refunds of it were made here.</p>;
   return (
     <List
@@ -167,9 +166,9 @@ export function PaymentRefunds({ context, refunds, areOthers = false }: PaymentR
         [
           areOthers ? 'Other refunds' : 'Refunds',
           ({ id, amount, currency }) => (
-            <a class="row-link" href={`${context.base}/refunds/${id}`}>
+            <Link class="row-link" to={`/refunds/${id}`}>
               <Amount amount={BigInt(amount)} currency={currency} />
-            </a>
+            </Link>
           ),
         ],
         ['Status', ({ status }) => <StatusBadge status={status} />],

@@ -2,6 +2,7 @@ import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { statusWords } from '../../components/badge.tsx';
 import { ButtonLink, Submit } from '../../components/button.tsx';
 import { CheckboxesField, type FormState, SelectField, TextField } from '../../components/form.tsx';
+import { useAddress } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import {
   type Choices,
@@ -25,7 +26,7 @@ interface FilterFormProps {
 /** Filters the list by query parameters, so that a filtered list can be bookmarked and shared. */
 export function FilterForm({ to, filter, isOpen, problems }: FilterFormProps) {
   return (
-    <form method="get" action={to} class="card stack">
+    <form method="get" action={useAddress(to)} class="card stack">
       <search class="row">
         <label class="visually-hidden" for="q">
           Search

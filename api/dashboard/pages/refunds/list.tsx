@@ -11,10 +11,9 @@ import { FirstCommand } from '../../components/first-command.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { type Context, contextOf, useMember } from '../../http/access.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
-import { sendPage, sendPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { areAllSelected, pageQuery, SelectionBar } from './bulk-selection.tsx';
 import {
@@ -41,44 +40,42 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     const filter = enteredFilter(request.query);
     const reading = readFilter(filter);
     if (reading.kind === 'invalid') {
-      return sendPage(
-        reply.code(400),
-        <Page context={context} filter={filter} problems={reading.problems}>
+      reply.code(400);
+      return (
+        <Page filter={filter} problems={reading.problems}>
           <Notice tone="bad">Fix the highlighted filters.</Notice>
-        </Page>,
+        </Page>
       );
     }
     const counted = [reading.value, ...views.map((view) => view.filter)];
     const [results, [count, ...counts]] = await Promise.all([
-      readResults(deps, context, filter, reading.value, entered(request.query, 'cursor')),
+      readResults(deps, context, filter, reading.value),
       countRefunds(deps.db, context.owner, counted, countCap),
     ]);
-    return sendPage(
-      reply,
-      <Page context={context} filter={filter} counts={counts} problems={{}}>
+    return (
+      <Page filter={filter} counts={counts} problems={{}}>
         {count === undefined || count.count === 0 ? (
-          <NoRefunds context={context} filter={filter} origin={originOf(request)} />
+          <NoRefunds filter={filter} origin={originOf(request)} />
         ) : (
           <>
-            <CountAndExport context={context} filter={filter} count={count} />
+            <CountAndExport filter={filter} count={count} />
             <div class="stack">
-              <ResultsPart context={context} filter={filter} results={results} />
-              {mayAct(context.role, 'operator') ? <SelectionBar context={context} /> : null}
+              <ResultsPart filter={filter} results={results} />
+              {mayAct(context.role, 'operator') && <SelectionBar />}
             </div>
           </>
         )}
-      </Page>,
+      </Page>
     );
   });
 
-  scope.get('/refunds/results', viewer, async (request, reply) => {
+  scope.get('/refunds/results', viewer, async (request) => {
     const context = contextOf(request);
     const filter = enteredFilter(request.query);
     const reading = readFilter(filter);
     // The page requests it with the filter that it was rendered with.
-    const valid = reading.kind === 'valid' ? reading.value : {};
-    const results = await readResults(deps, context, filter, valid, entered(request.query, 'cursor'));
-    return sendPart(reply, <ResultsPart context={context} filter={filter} results={results} />);
+    const results = await readResults(deps, context, filter, reading.kind === 'valid' ? reading.value : {});
+    return <ResultsPart filter={filter} results={results} />;
   });
 }
 
@@ -93,12 +90,11 @@ interface Results {
 
 async function readResults(
   { db }: ApiDependencies,
-  { owner }: Context,
+  { owner, query }: Context,
   { sort }: EnteredFilter,
   filter: RefundFilter,
-  enteredCursor: string,
 ): Promise<Results> {
-  const cursor = enteredCursor === '' ? null : enteredCursor;
+  const cursor = entered(query, 'cursor') || null;
   const page = { cursor, limit: pageLength, isOldestFirst: sort === oldestFirst };
   const { refunds, next, previous } = await searchRefunds(db, owner, filter, page);
   const names = await nameRequesters(db, owner.organizationId, refunds);
@@ -107,7 +103,6 @@ async function readResults(
 }
 
 interface PageProps {
-  context: Context;
   filter: EnteredFilter;
 }
 
@@ -118,13 +113,13 @@ interface WholePageProps extends PageProps {
   children: ComponentChildren;
 }
 
-function Page({ context, filter, counts, problems, children }: WholePageProps) {
-  const create = mayAct(context.role, 'operator') ? <CreateLink context={context} /> : undefined;
+function Page({ filter, counts, problems, children }: WholePageProps) {
+  const create = mayAct(useMember().role, 'operator') ? <CreateLink /> : undefined;
   return (
-    <Frame context={context} {...sectionOf(filter)} actions={create}>
-      {counts === undefined ? null : <Views context={context} filter={filter} counts={counts} />}
+    <Frame {...sectionOf(filter)} actions={create}>
+      {counts === undefined ? null : <Views filter={filter} counts={counts} />}
       <FilterForm
-        to={`${context.base}/refunds`}
+        to="/refunds"
         filter={filter}
         isOpen={isRestricting({ ...filter, q: '' }) && viewOf(filter) === undefined}
         problems={problems}
@@ -140,21 +135,18 @@ function sectionOf({ needsAttention }: EnteredFilter) {
   return { title: 'Refunds', section: 'refunds' } as const;
 }
 
-function CreateLink({ context }: { context: Context }) {
+function CreateLink() {
   return (
-    <ButtonLink kind="primary" to={`${context.base}/refunds/new`}>
+    <ButtonLink kind="primary" to="/refunds/new">
       Create refund
     </ButtonLink>
   );
 }
 
 /** The number of refunds, their order, and a link to export them. */
-function CountAndExport({ context, filter, count }: PageProps & { count: CappedCount }) {
+function CountAndExport({ filter, count }: PageProps & { count: CappedCount }) {
   const words = `${capped(count)} ${count.count === 1 ? 'refund' : 'refunds'}`;
-  const orders = [
-    ['', 'Newest first'],
-    [oldestFirst, 'Oldest first'],
-  ] as const;
+  const orders = Object.entries({ '': 'Newest first', [oldestFirst]: 'Oldest first' });
   return (
     <div class="spread">
       <p class="muted">{words}</p>
@@ -162,12 +154,12 @@ function CountAndExport({ context, filter, count }: PageProps & { count: CappedC
         <Switch
           label="Order"
           links={orders.map(([sort, text]) => ({
-            to: `${context.base}/refunds${filterQuery({ ...filter, sort })}`,
+            to: `/refunds${filterQuery({ ...filter, sort })}`,
             text,
             isCurrent: filter.sort === sort,
           }))}
         />
-        <ButtonLink id="export" to={`${context.base}/refunds/export${filterQuery({ ...filter, sort: '' })}`}>
+        <ButtonLink id="export" to={`/refunds/export${filterQuery({ ...filter, sort: '' })}`}>
           Export {words} as CSV
         </ButtonLink>
       </div>
@@ -175,52 +167,53 @@ function CountAndExport({ context, filter, count }: PageProps & { count: CappedC
   );
 }
 
-function NoRefunds({ context, filter, origin }: PageProps & { origin: string }) {
+function NoRefunds({ filter, origin }: PageProps & { origin: string }) {
+  const { environment, role } = useMember();
   if (isRestricting(filter)) {
     return (
       <Empty title="No matching refunds">
         <p>Search matches complete IDs in this environment.</p>
-        <ButtonLink to={`${context.base}/refunds`}>Clear filters</ButtonLink>
+        <ButtonLink to="/refunds">Clear filters</ButtonLink>
       </Empty>
     );
   }
-  const mayCreate = mayAct(context.role, 'operator');
   return (
-    <Empty title={`No ${context.environment} refunds yet`}>
-      <p>
-        {mayCreate
-          ? 'Create the first refund here or through the API:'
-          : 'Refunds appear here once they are created in the dashboard or through the API:'}
-      </p>
-      {mayCreate ? <CreateLink context={context} /> : null}
-      <FirstCommand environment={context.environment} origin={origin} />
+    <Empty title={`No ${environment} refunds yet`}>
+      {mayAct(role, 'operator') ? (
+        <>
+          <p>Create the first refund here or through the API:</p>
+          <CreateLink />
+        </>
+      ) : (
+        <p>Refunds appear here once they are created in the dashboard or through the API:</p>
+      )}
+      <FirstCommand environment={environment} origin={origin} />
     </Empty>
   );
 }
 
 /** The table with its pagination; it updates itself while any refund in it is open. */
-function ResultsPart({ context, filter, results }: PageProps & { results: Results }) {
+function ResultsPart({ filter, results }: PageProps & { results: Results }) {
+  const { query, role } = useMember();
   const { refunds, cursor, next, previous } = results;
   const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
-  const areAllChecked = areAllSelected(context.query);
-  const list = `${context.base}/refunds`;
-  const pageAt = (to: string | null) => to && `${list}${filterQuery(filter, { cursor: to })}`;
+  const areAllChecked = areAllSelected(query);
+  const pageAt = (to: string | null) => to && `/refunds${filterQuery(filter, { cursor: to })}`;
   const isOldestFirst = filter.sort === oldestFirst;
   return (
     <Live
       id="results"
-      from={`${list}/results${pageQuery(context.query, { select: areAllChecked })}`}
+      from={`/refunds/results${pageQuery(query, { select: areAllChecked })}`}
       everySeconds={isOpen ? 4 : null}
     >
       <div class="stack">
         <RefundTable
           caption={`Refunds, ${isOldestFirst ? 'oldest' : 'newest'} first`}
           refunds={refunds}
-          list={list}
-          boxes={mayAct(context.role, 'operator') ? { areChecked: areAllChecked } : null}
+          boxes={mayAct(role, 'operator') ? { areChecked: areAllChecked } : null}
         />
         <Pages
-          newest={isOldestFirst || cursor === null ? null : `${list}${filterQuery(filter)}`}
+          newest={isOldestFirst || cursor === null ? null : `/refunds${filterQuery(filter)}`}
           newer={pageAt(isOldestFirst ? next : previous)}
           older={pageAt(isOldestFirst ? previous : next)}
         />

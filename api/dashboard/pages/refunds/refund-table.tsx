@@ -1,5 +1,6 @@
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
+import { Link } from '../../components/button.tsx';
 import { type Column, List } from '../../components/list.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
 import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
@@ -14,36 +15,34 @@ export interface ListedRefund {
 interface RefundTableProps {
   refunds: readonly ListedRefund[];
   caption: string;
-  /** The URL of the list; below it are the refunds. */
-  list: string;
   /** Boxes on the refunds that can be decided; null for none. */
   boxes: { areChecked: boolean } | null;
 }
 
 /** Refunds as rows that lead to their pages. */
-export function RefundTable({ refunds, caption, list, boxes }: RefundTableProps) {
+export function RefundTable({ refunds, caption, boxes }: RefundTableProps) {
   return (
     <List
       caption={caption}
       items={refunds}
       rowId={({ refund }) => `row-${refund.id}`}
-      columns={[...columnsOf(list, boxes), ...metadataColumns(refunds), ...lastColumns]}
+      columns={[...columnsOf(boxes), ...metadataColumns(refunds), ...lastColumns]}
     />
   );
 }
 
-function columnsOf(list: string, boxes: RefundTableProps['boxes']): readonly Column<ListedRefund>[] {
+function columnsOf(boxes: RefundTableProps['boxes']): readonly Column<ListedRefund>[] {
   return [
     [
       'Refund',
       ({ refund, refund: { id, processor, transactionId } }) => (
         <>
           {boxes === null ? null : <SelectBox refund={refund} isChecked={boxes.areChecked} />}
-          <a class="row-link" href={`${list}/${id}`}>
+          <Link class="row-link" to={`/refunds/${id}`}>
             <code class="clipped" title={id}>
               {id}
             </code>
-          </a>
+          </Link>
           <span class="clipped small muted" title={transactionId}>
             {processorWord(processor)} {transactionId}
           </span>

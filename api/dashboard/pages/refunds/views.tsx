@@ -1,6 +1,6 @@
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import type { CappedCount } from '#shared/refunds/queries/search-refunds.ts';
-import type { Context } from '../../http/access.ts';
+import { Link } from '../../components/button.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import { type EnteredFilter, filterQuery } from './filter.ts';
 
@@ -23,25 +23,24 @@ export function viewOf(filter: EnteredFilter) {
 }
 
 interface ViewsProps {
-  context: Context;
   filter: EnteredFilter;
   /** Of each view. */
   counts: readonly CappedCount[];
 }
 
 /** Links to the views, with the number of refunds in each. */
-export function Views({ context, filter, counts }: ViewsProps) {
+export function Views({ filter, counts }: ViewsProps) {
   const current = viewOf(filter);
   return (
     <nav class="chips" aria-label="Views">
       {views.map((view, index) => (
-        <a
+        <Link
           key={view.title}
-          href={`${context.base}/refunds${view.query}`}
+          to={`/refunds${view.query}`}
           aria-current={view === current ? 'true' : undefined}
         >
           {view.title} <span class="number muted">{capped(counts[index])}</span>
-        </a>
+        </Link>
       ))}
     </nav>
   );

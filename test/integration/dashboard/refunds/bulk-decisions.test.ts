@@ -24,8 +24,8 @@ async function pending(more = {}): Promise<Refund> {
   return (await createRefund(service.deps, refundRequest(service, await newPayment(service), more))).refund;
 }
 
-const post = (refunds: readonly { id: string }[], fields: Record<string, string>, { visitor } = operator) =>
-  visitor.post(`${list}/decisions?status=pending`, [
+const post = (refunds: readonly { id: string }[], fields: Record<string, string>) =>
+  operator.visitor.post(`${list}/decisions?status=pending`, [
     ...refunds.map(({ id }): [string, string] => ['refund', id]),
     ...Object.entries(fields),
   ]);
@@ -59,21 +59,10 @@ test('asks again for the reason of a rejection with the selection kept, and then
   expect(await statusesOf(refunds)).toEqual(['cancelled', 'cancelled']);
 });
 
-test('asks once for a recent confirmation before it decides about any', async () => {
-  const refunds = [await pending(), await pending()];
-  const colleague = await signInMember(service, 'operator');
-  await service.deps.db.session.updateMany({ where: { userId: colleague.userId }, data: { data: {} } });
-  expect((await post(refunds, { decision: 'approve' }, colleague)).status).toBe(403);
-  expect(await statusesOf(refunds)).toEqual(['pending', 'pending']);
-});
-
-test('shows a viewer no boxes, and refuses their decision', async () => {
+test('shows a viewer no boxes', async () => {
   const viewer = await signInMember(service, 'viewer');
-  const refund = await pending();
-  expect((await operator.visitor.get(list)).text).toContain('type="checkbox" form="selection"');
+  await pending();
   expect((await viewer.visitor.get(list)).text).not.toContain('form="selection"');
-  expect((await post([refund], { decision: 'approve' }, viewer)).status).toBe(403);
-  expect(await statusesOf([refund])).toEqual(['pending']);
 });
 
 test("answers another organization's refund like an unknown one, and does not change it", async () => {

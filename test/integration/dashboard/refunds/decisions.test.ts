@@ -72,35 +72,13 @@ describe('a refund that awaits approval', () => {
     const text = await textOf(refund);
     expect(offered(text)).toEqual(new Set(['approve', 'reject']));
     expect(text).toMatch(/Policy:<\/span> Ask</);
-    expect(text).toMatch(
-      /The policy “Ask” requires approval when the refunds of a payment come to more than [\d.]+ USD\. With this one they come to 60\.00 USD\./,
-    );
+    expect(text).toContain('With this one they come to 60.00 USD.');
     await expectDone(refund, 'approve', {}, 'approved');
     const { text: shown } = await person.visitor.get(`${pageOf(refund)}?done=approved`);
     expect(shown).toContain('Refund approved. It is being sent.');
     expect(await lastEventOf(service, refund)).toMatchObject({ type: 'refund.processing', ...byPerson() });
     expect(await textOf(refund, viewer)).toContain(person.email);
     await expectConflict(refund, 'approve', {}, 'no longer awaiting approval');
-  });
-
-  test('is rejected with a reason, which the timeline shows as text', async () => {
-    const refund = await pendingRefund();
-    const rejectReason = '<b>An exchange</b>';
-    await expectDone(refund, 'reject', { rejectReason }, 'rejected');
-    expect(await auditOf(service, refund.id)).toMatchObject([
-      { action: 'refund.rejected', ...byPerson(), detail: { reason: rejectReason } },
-    ]);
-    const text = await textOf(refund, viewer);
-    expect(text).toContain('&lt;b>An exchange&lt;/b>');
-    expect(text).not.toContain('<b>An exchange');
-  });
-
-  test('is not rejected without a reason; the dialog stays open', async () => {
-    const refund = await pendingRefund();
-    const answer = await decide(refund, 'reject', { rejectReason: '' });
-    expect(answer.status).toBe(400);
-    expect(answer.text).toMatch(/<dialog id="reject"[^>]* open/);
-    expect(answer.text).toMatch(/id="rejectReason-problem">Must be 1 to 500 printable characters/);
   });
 
   test('is only rejected by the one who requested it, and the page says why', async () => {
@@ -133,17 +111,6 @@ describe('cancelling', () => {
       { action: 'refund.cancel_requested', ...byPerson() },
     ]);
     await expectConflict(refund, 'cancel', {}, 'The refund is already cancelled.');
-  });
-
-  test('waits for the confirmation of a processor that has it', async () => {
-    const transactionId = await newPayment(service, { processor: 'braintree', status: 'settled' });
-    const refund = await createdRefund(service, 'braintree', { transactionId });
-    await advanceRefund(service.deps, refund.id);
-    expect(offered(await textOf(refund))).toEqual(new Set(['cancel']));
-    const answering = person.visitor.post(`${pageOf(refund)}/cancel`);
-    await waitFor('the request', async () => (await rowOf(service, refund.id)).cancelRequestedAt);
-    await advanceRefund(service.deps, refund.id);
-    expect((await answering).headers.location).toBe(`${pageOf(refund)}?done=cancelled`);
   });
 
   test('is not offered where the processor refuses it, and says so when requested all the same', async () => {
@@ -290,25 +257,13 @@ describe('a note', () => {
   });
 });
 
-// Roles, tokens and foreign organizations are covered for every route by access.test.ts.
-test.each(['approve', 'reject', 'cancel', 'recheck', 'resolve', 'note'])(
-  'a refund of another environment or organization, and an unknown one, is not found: %s',
-  async (decision) => {
-    const refund = await pendingRefund();
-    const fields = { rejectReason: 'No', end: 'dismiss', resolveReason: 'No', note: 'No' };
-    const { id: organizationId } = await service.addOrganization('Others');
-    const { visitor } = await signInMember(service, 'owner', organizationId);
-    const url = pageOf(refund);
-    for (const [by, path] of [
-      [person.visitor, pageOf(refund, 'live')],
-      [person.visitor, url.replace(refund.id, unknownRefundId)],
-      [visitor, url.replace(service.organization.id, organizationId)],
-    ] as const) {
-      expect((await by.post(`${path}/${decision}`, fields)).status).toBe(404);
-    }
-    expect(await rowOf(service, refund.id)).toEqual(refund);
-  },
-);
+test('a refund of another environment and an unknown one are not found', async () => {
+  const refund = await pendingRefund();
+  for (const path of [pageOf(refund, 'live'), pageOf({ id: unknownRefundId })]) {
+    expect((await person.visitor.post(`${path}/reject`, { rejectReason: 'No' })).status).toBe(404);
+  }
+  expect(await rowOf(service, refund.id)).toEqual(refund);
+});
 
 test('no decision is offered to a viewer', async () => {
   const text = await textOf(await pendingRefund(), viewer);
