@@ -7,13 +7,13 @@ import { mayAct } from '#shared/people/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-payment.ts';
 import { ButtonLink } from '../components/button.tsx';
-import { Form, SelectField, TextField } from '../components/form.tsx';
+import { Form } from '../components/form.tsx';
 import { Empty, Notice } from '../components/notice.tsx';
 import { type Context, contextOf, useMember } from '../http/access.ts';
 import { pageNotFound } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
-import { reasonChoices } from '../words/words.ts';
+import { AmountField, RefundReasonField } from './refunds/create-form.tsx';
 import { PaymentFacts, PaymentRefunds } from './refunds/facts.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
@@ -120,22 +120,12 @@ function RefundForm({ payment }: PaymentPageProps) {
         <input key={name} type="hidden" name={name} value={value} />
       ))}
       <div class="fields">
-        <TextField
+        <AmountField
           form={form}
-          name="amount"
           label={`Amount in ${currency.toUpperCase()}`}
           hint={`At most ${inMoney(remaining, currency)}.`}
-          required
-          inputMode="decimal"
-          maxLength={20}
         />
-        <SelectField
-          form={form}
-          name="reason"
-          label="Reason"
-          choices={[['', 'Choose'], ...reasonChoices]}
-          required
-        />
+        <RefundReasonField form={form} />
       </div>
     </Form>
   );

@@ -33,22 +33,15 @@ export function inMajor(amount: bigint, currency: string): number {
 }
 
 const units = [
-  { name: 'd', ms: 86_400_000 },
-  { name: 'h', ms: 3_600_000 },
-  { name: 'min', ms: 60_000 },
-  { name: 's', ms: 1_000 },
-] as const;
-
-const words = [
-  { name: 'day', ms: 86_400_000 },
-  { name: 'hour', ms: 3_600_000 },
-  { name: 'minute', ms: 60_000 },
-  { name: 'second', ms: 1_000 },
+  { short: 'd', name: 'day', ms: 86_400_000 },
+  { short: 'h', name: 'hour', ms: 3_600_000 },
+  { short: 'min', name: 'minute', ms: 60_000 },
+  { short: 's', name: 'second', ms: 1_000 },
 ] as const;
 
 /** A duration in its largest unit: 4 minutes. */
 export function inLargestUnit(ms: number): string {
-  const { name, ms: unitMs } = words.find((unit) => ms >= unit.ms) ?? words[3];
+  const { name, ms: unitMs } = units.find((unit) => ms >= unit.ms) ?? units[3];
   const count = Math.max(0, Math.floor(ms / unitMs));
   return `${count} ${name}${count === 1 ? '' : 's'}`;
 }
@@ -61,8 +54,8 @@ export function inTime(ms: number): string {
   const count = Math.floor(ms / unit.ms);
   const rest = below === undefined ? 0 : Math.floor((ms % unit.ms) / below.ms);
   return rest === 0 || below === undefined
-    ? `${count} ${unit.name}`
-    : `${count} ${unit.name} ${rest} ${below.name}`;
+    ? `${count} ${unit.short}`
+    : `${count} ${unit.short} ${rest} ${below.short}`;
 }
 
 /** A day: 3 December 2026. @param day `YYYY-MM-DD`. */

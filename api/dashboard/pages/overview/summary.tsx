@@ -14,52 +14,38 @@ interface SummaryProps {
 export function Tiles({ overview }: SummaryProps) {
   const { total, counts, outcomes, completion, before, money, currency, window } = overview;
   const completed = outcomes.find(({ status }) => status === 'completed');
-  const hasEnded = outcomes.some(({ count }) => count > 0);
+  const share = outcomes.some(({ count }) => count > 0) ? inPercent(completed?.share ?? 0) : '-';
+  const shareBefore =
+    before.completedShare === null ? 'of finished refunds' : `${inPercent(before.completedShare)} before`;
+  const awaiting =
+    counts.pending === 0 ? 'none awaits approval' : `${inWhole(counts.pending)} await approval`;
+  const median = completion === null ? '-' : inTime(completion.medianMs);
+  const medianBefore = before.medianMs === null ? '' : `, ${inTime(before.medianMs)} before`;
   const list = listOf(overview);
-  const inCurrency = money.find((each) => each.currency === currency)?.amounts;
+  const inCurrency = money.find((each) => each.currency === currency)?.amounts.completed;
   const period = window.length === 1 ? 'the 24 hours before' : `the ${window.length} days before`;
+  const tileOf = (name: string, value: string, comparison: string, filter: Record<string, string>) => (
+    <Tile key={name} name={name} value={value} to={list(filter)}>
+      {comparison}
+    </Tile>
+  );
   return (
     <section class="tiles" aria-label={`Key figures, compared with ${period}`}>
-      <Tile name="Refunds" value={inWhole(total)} to={list()}>
-        {changeOf(total, before.total)}
-      </Tile>
-      {inCurrency === undefined || currency === null ? null : (
-        <Tile
-          name={`Refunded in ${currency.toUpperCase()}`}
-          value={inNumber(inCurrency.completed, currency)}
-          to={list({ status: 'completed', currency })}
-        >
-          {changeOf(Number(inCurrency.completed), Number(before.completedAmount), (amount) =>
+      {tileOf('Refunds', inWhole(total), changeOf(total, before.total), {})}
+      {inCurrency !== undefined &&
+        currency !== null &&
+        tileOf(
+          `Refunded in ${currency.toUpperCase()}`,
+          inNumber(inCurrency, currency),
+          changeOf(Number(inCurrency), Number(before.completedAmount), (amount) =>
             inNumber(BigInt(amount), currency),
-          )}
-        </Tile>
-      )}
-      <Tile
-        name="Completed"
-        value={hasEnded ? inPercent(completed?.share ?? 0) : '-'}
-        to={list({ status: 'completed' })}
-      >
-        {before.completedShare === null
-          ? 'of finished refunds'
-          : `${inPercent(before.completedShare)} before`}
-      </Tile>
-      <Tile name="Failed" value={inWhole(counts.failed)} to={list({ status: 'failed' })}>
-        {changeOf(counts.failed, before.failed)}
-      </Tile>
-      <Tile
-        name="In progress"
-        value={inWhole(counts.pending + counts.processing)}
-        to={list({ status: 'processing' })}
-      >
-        {counts.pending === 0 ? 'none awaits approval' : `${inWhole(counts.pending)} await approval`}
-      </Tile>
-      <Tile
-        name="Median time"
-        value={completion === null ? '-' : inTime(completion.medianMs)}
-        to={list({ status: 'completed' })}
-      >
-        {before.medianMs === null ? 'to completion' : `to completion, ${inTime(before.medianMs)} before`}
-      </Tile>
+          ),
+          { status: 'completed', currency },
+        )}
+      {tileOf('Completed', share, shareBefore, { status: 'completed' })}
+      {tileOf('Failed', inWhole(counts.failed), changeOf(counts.failed, before.failed), { status: 'failed' })}
+      {tileOf('In progress', inWhole(counts.pending + counts.processing), awaiting, { status: 'processing' })}
+      {tileOf('Median time', median, `to completion${medianBefore}`, { status: 'completed' })}
     </section>
   );
 }

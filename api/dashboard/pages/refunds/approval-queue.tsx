@@ -185,14 +185,14 @@ function Decide({ waiting, unfinished }: WaitingProps) {
   const who = approvers.length === 0 ? null : <p class="muted">Can approve: {namesOf(approvers)}.</p>;
   if (!mayDecide) {
     return (
-      <div class="action-bar">
+      <div class="action-bar card row">
         <p>Your role is {role}, which cannot approve refunds.</p>
         {who}
       </div>
     );
   }
   return (
-    <div class="action-bar">
+    <div class="action-bar card row">
       {approvalRefusal !== null ? (
         <div>
           <p>{approvalRefusal}</p>

@@ -44,7 +44,7 @@ export function SelectBox({ refund, isChecked }: { refund: RefundWithWork; isChe
 export function SelectionBar() {
   const { base, query } = useMember();
   return (
-    <div class="action-bar">
+    <div class="action-bar card row">
       <a href={`${base}/refunds${pageQuery(query, { select: true })}`} data-select={formId}>
         Select all on this page
       </a>

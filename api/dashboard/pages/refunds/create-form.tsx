@@ -47,15 +47,7 @@ export function CreateForm({ entered, formKey, problems }: CreateFormProps & Pic
           spellcheck={false}
         />
         <div class="fields">
-          <TextField
-            form={form}
-            name="amount"
-            label="Amount"
-            hint="For example 10.50."
-            required
-            inputMode="decimal"
-            maxLength={20}
-          />
+          <AmountField form={form} label="Amount" hint="For example 10.50." />
           <SelectField
             form={form}
             name="currency"
@@ -67,13 +59,7 @@ export function CreateForm({ entered, formKey, problems }: CreateFormProps & Pic
           />
         </div>
         <div class="fields">
-          <SelectField
-            form={form}
-            name="reason"
-            label="Reason"
-            choices={[['', 'Choose'], ...reasonChoices]}
-            required
-          />
+          <RefundReasonField form={form} />
           <SelectField
             form={form}
             name="processor"
@@ -97,6 +83,23 @@ export function CreateForm({ entered, formKey, problems }: CreateFormProps & Pic
       </form>
     </Frame>
   );
+}
+
+interface AmountFieldProps {
+  form: FormState;
+  label: string;
+  hint: string;
+}
+
+/** The amount of a refund, in decimals of its currency. */
+export function AmountField(props: AmountFieldProps) {
+  return <TextField {...props} name="amount" required inputMode="decimal" maxLength={20} />;
+}
+
+/** The reason of a refund. */
+export function RefundReasonField({ form }: { form: FormState }) {
+  const choices = [['', 'Choose'] as const, ...reasonChoices];
+  return <SelectField form={form} name="reason" label="Reason" choices={choices} required />;
 }
 
 interface CreateReviewProps extends CreateFormProps {

@@ -68,28 +68,20 @@ function MoreFilters({ form }: { form: FormState }) {
       <TextField form={form} name="amountFrom" label="Minimum amount" {...decimal} />
       <TextField form={form} name="amountTo" label="Maximum amount" {...decimal} />
       <CheckboxesField form={form} name="status" label="Status" choices={statusChoices} />
-      <label>
-        <input
-          type="checkbox"
-          name="needsAttention"
-          value="true"
-          checked={entered(form.body, 'needsAttention') !== ''}
-        />{' '}
-        Needs attention
-      </label>
-      <label>
-        <input
-          type="checkbox"
-          name="outcomeUnknown"
-          value="true"
-          checked={entered(form.body, 'outcomeUnknown') !== ''}
-        />{' '}
-        Outcome unknown
-      </label>
+      {flags.map(([name, words]) => (
+        <label key={name}>
+          <input type="checkbox" name={name} value="true" checked={entered(form.body, name) !== ''} /> {words}
+        </label>
+      ))}
     </div>
   );
 }
 
 const statusChoices: Choices = refundStatuses.map((status) => [status, statusWords[status]]);
+
+const flags: Choices = [
+  ['needsAttention', 'Needs attention'],
+  ['outcomeUnknown', 'Outcome unknown'],
+];
 
 const decimal = { hint: 'For example 10.50.', inputMode: 'decimal' } as const;

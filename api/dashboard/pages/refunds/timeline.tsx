@@ -62,15 +62,8 @@ const attemptTypes: readonly string[] = [
   'attempt.unavailable',
   'attempt.unknown',
 ] satisfies RefundEventType[];
-const unansweredTypes: ReadonlySet<string> = new Set<string>([
-  ...attemptTypes,
-  ...([
-    'lookup.absent',
-    'lookup.inconclusive',
-    'lookup.unanswered',
-    'cancel.unanswered',
-  ] satisfies RefundEventType[]),
-]);
+const lookupTypes: readonly RefundEventType[] = ['lookup.absent', 'lookup.inconclusive', 'lookup.unanswered'];
+const unansweredTypes = new Set<string>([...attemptTypes, ...lookupTypes, 'cancel.unanswered']);
 
 /** Splits events into runs: those without an answer that follow each other, and each of the others alone. */
 function foldUnanswered(events: readonly RefundEvent[]): RefundEvent[][] {
@@ -214,8 +207,10 @@ function eventFacts(
     const label = Object.hasOwn(factLabels, name) ? labelOf(type, name) : undefined;
     return label === undefined || value === null ? [] : [{ label, value: String(value) }];
   });
-  if (flag?.facts) facts.push({ label: 'Flag', value: flagSummary(flag, processor) });
-  if (settled?.facts) facts.push({ label: 'Flag', value: flagSummary(settled, processor) });
+  for (const each of [flag, settled]) {
+    if (!each?.facts) continue;
+    facts.push({ label: 'Flag', value: wordsFor(each.reason, each.facts, processor).summary });
+  }
   if (forced === true) facts.push({ label: 'Forced', value: evidenceWords(against) });
   if (attempt) {
     const startedAt = new Date(attempt.startedAt).toISOString();
@@ -233,10 +228,6 @@ const messageLabels: Partial<Record<RefundEventType, string>> = {
 
 function labelOf(type: string, name: string): string | undefined {
   return (name === 'message' && messageLabels[type as RefundEventType]) || factLabels[name];
-}
-
-function flagSummary({ reason, facts }: Flag, processor: string): string {
-  return wordsFor(reason, facts, processor).summary;
 }
 
 /** What a forced decision went against. */
