@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { type Context, useAddress } from '../http/access.ts';
+import { useAddress } from '../http/access.ts';
 import { classOf, Key, Submit } from './button.tsx';
 import { CsrfField, FormNotice, type FormState } from './form.tsx';
 
@@ -11,7 +11,6 @@ export interface ConfirmProps {
   kind?: 'primary' | 'danger';
   /** The key that opens it. */
   shortcut?: string | undefined;
-  context?: Context;
   /** Where the form is posted, below the environment. */
   to: string;
   /** A submitted form with problems; the dialog opens with it. */

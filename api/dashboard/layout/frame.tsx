@@ -53,7 +53,6 @@ export type Section = keyof typeof sections;
 export type Crumb = readonly [title: string, path: string];
 
 export interface FrameProps {
-  context?: Context;
   title: string;
   section: Section;
   /** The pages between the section and this one. The section leads the way to every page with another title than its own. */

@@ -12,7 +12,7 @@ import { sha256 } from '#shared/platform/secrets.ts';
 import type { FormState } from '../../components/form.tsx';
 import { type Context, contextOf } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
-import { doneAt } from '../../layout/done.tsx';
+import { leadTo } from '../../layout/done.tsx';
 import { BatchPage, BatchState } from './batch-page.tsx';
 import { BatchesPage } from './batches-page.tsx';
 
@@ -33,8 +33,7 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
       const context = contextOf(request);
       try {
         const { batch, isReplayed } = await createFrom(deps, context, request.body);
-        const path = `${context.base}/batches/${batch.id}`;
-        return reply.redirect(doneAt(path, isReplayed ? 'batch-repeated' : 'batch-created'), 303);
+        return leadTo(reply, `/batches/${batch.id}`, isReplayed ? 'batch-repeated' : 'batch-created');
       } catch (error) {
         const problems = validationProblemsOf(error, []);
         reply.code(400);
@@ -71,9 +70,9 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
   ] as const;
   for (const [verb, change, done] of changes) {
     scope.post<{ Params: { id: string } }>(`/batches/:id/${verb}`, operator, async (request, reply) => {
-      const { owner, actor, base } = contextOf(request);
+      const { owner, actor } = contextOf(request);
       const { id } = await change(deps, { owner, actor, batchId: request.params.id });
-      return reply.redirect(doneAt(`${base}/batches/${id}`, done), 303);
+      return leadTo(reply, `/batches/${id}`, done);
     });
   }
 }

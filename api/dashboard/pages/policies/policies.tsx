@@ -9,9 +9,9 @@ import { type Replay, replayPolicies } from '#shared/policies/replay.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { contextOf, useMember } from '../../http/access.ts';
+import { contextOf, needs, useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { doneAt } from '../../layout/done.tsx';
+import { leadTo } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import {
   checkEnteredPolicy,
@@ -24,15 +24,15 @@ import { PolicyCards } from './policy-cards.tsx';
 import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
 import { ReplayCard } from './replay-card.tsx';
 
-const admin = { config: { role: 'admin' } } as const;
-const confirmed = { config: { role: 'admin', confirm: true } } as const;
+const admin = needs('admin');
+const confirmed = needs('admin', 'confirmed');
 const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
 export function policyPages(scope: Api, deps: ApiDependencies): void {
   const policiesFor = (request: FastifyRequest) => listPolicies(deps.db, contextOf(request).organization.id);
 
-  scope.get('/policies', { config: { role: 'viewer' } }, async (request) => (
+  scope.get('/policies', needs('viewer'), async (request) => (
     <PoliciesPage policies={await policiesFor(request)} />
   ));
 
@@ -59,13 +59,13 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     fileOf: (stored: readonly Policy[]) => object | null,
     onConflict: () => Promise<unknown>,
   ) => {
-    const { organization, actor, base } = contextOf(request);
+    const { organization, actor } = contextOf(request);
     const basedOn = entered(request.body, 'basedOn');
     const outcome = await changePolicies(deps, {
       ...{ organizationId: organization.id, actor, basedOn },
       change: fileOf,
     });
-    if (outcome === 'saved') return reply.redirect(doneAt(`${base}/policies`, 'policies-saved'), 303);
+    if (outcome === 'saved') return leadTo(reply, '/policies', 'policies-saved');
     reply.code(409);
     return await onConflict();
   };

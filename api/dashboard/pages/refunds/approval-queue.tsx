@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -63,8 +62,8 @@ function cursorAfter(position: Pick<Refund, 'id' | 'createdAt'>): string {
   return encodeCursor({ direction: 'newer', position });
 }
 
-function nextOf(request: FastifyRequest, refund: Refund): string {
-  return `${contextOf(request).base}${path}?cursor=${cursorAfter(refund)}`;
+function nextOf(refund: Refund): string {
+  return `${path}?cursor=${cursorAfter(refund)}`;
 }
 
 type Waiting = Awaited<ReturnType<typeof readWaiting>>;

@@ -16,10 +16,10 @@ import { cancelAndWait } from '#shared/refunds/lifecycle/cancel.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { statusWords } from '../../components/badge.tsx';
-import { contextOf } from '../../http/access.ts';
+import { contextOf, needs } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';
-import { type DoneWord, doneAt } from '../../layout/done.tsx';
+import { type DoneWord, leadTo } from '../../layout/done.tsx';
 import type { UnfinishedDecision } from './decision-dialogs.tsx';
 import { Detail, readDetail } from './detail.tsx';
 
@@ -58,8 +58,8 @@ interface DecisionPlace {
   /** The decision is posted to `<path>/:id/<name>`. */
   path: string;
   name: DecisionName;
-  /** The page after a decision that was carried out. */
-  nextOf: (request: FastifyRequest, refund: RefundWithWork) => string;
+  /** The path below the environment after a decision that was carried out. */
+  nextOf: (refund: RefundWithWork) => string;
   /** The page of the refund again after one that was not. */
   again: (request: FastifyRequest, result: NotDone) => Promise<VNode>;
 }
@@ -69,7 +69,7 @@ export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
   for (const name of Object.keys(decisions) as DecisionName[]) {
     decisionRoute(scope, deps, {
       ...{ path: '/refunds', name },
-      nextOf: (request, { id }) => `${contextOf(request).base}/refunds/${id}`,
+      nextOf: ({ id }) => `/refunds/${id}`,
       again: async (request, result) => {
         const context = contextOf(request);
         const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
@@ -82,14 +82,12 @@ export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
 /** Of several decisions at once, one is done. */
 export function decisionRoute(scope: Api, deps: ApiDependencies, place: DecisionPlace): void {
   const { path, name } = place;
-  const role = 'operator' as const;
-  const config = confirmed.has(name) ? { role, confirm: true as const } : { role };
-  scope.post(`${path}/:id/${name}`, { config }, async (request, reply) => {
+  const options = confirmed.has(name) ? needs('operator', 'confirmed') : needs('operator');
+  scope.post(`${path}/:id/${name}`, options, async (request, reply) => {
     const { owner, actor } = contextOf(request);
     const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
     const result = await decide(deps, name, { refund, actor, body: request.body });
-    if (result.kind === 'done')
-      return reply.redirect(doneAt(place.nextOf(request, refund), result.word), 303);
+    if (result.kind === 'done') return leadTo(reply, place.nextOf(refund), result.word);
     reply.code(result.kind === 'unfinished' ? 400 : 409);
     return await place.again(request, result);
   });
