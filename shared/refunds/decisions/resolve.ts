@@ -90,12 +90,11 @@ export async function resolveRefund(
       record(tx, deps, claimed, { ...asked, actor, evidence, forced }),
     );
     if (resolved !== null) return { kind: 'done', refund: resolved };
-    await releaseFlagged(deps, claimed);
-    return await changed(deps, refund);
   } finally {
     // Once resolved it has no lease; in every other case workers continue with it.
     await releaseFlagged(deps, claimed);
   }
+  return await changed(deps, refund);
 }
 
 /**

@@ -8,30 +8,15 @@ import { waitFor } from '../wait-for.ts';
 /** An id as ours are, of a refund that is nowhere. */
 export const unknownRefundId = 'ref_01kahw3v6me8fbw6r5k2jdz7qs';
 
-type WorkState = Pick<
-  RefundWork,
-  | 'dueAt'
-  | 'leasedUntil'
-  | 'leaseToken'
-  | 'unknownSince'
-  | 'resyncRequestedAt'
-  | 'cancelRequestedAt'
-  | 'retryingSince'
-  | 'consecutiveFailures'
-  | 'flaggedAt'
-  | 'flagReason'
-  | 'flagFacts'
->;
-
 /** All that is on record of a refund: its row, its open work as far as there is any, and its attempts. */
 export type RefundRecord = Refund & {
   work: RefundWork | null;
   /** The last one first. */
   attempts: Attempt[];
   attemptCount: number;
-} & WorkState;
+} & Pick<RefundWork, keyof typeof nothingToDo>;
 
-const nothingToDo: WorkState = {
+const nothingToDo = {
   dueAt: null,
   leasedUntil: null,
   leaseToken: null,
