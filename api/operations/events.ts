@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { rootEventType, testEventType, toRootEvent, toTestEvent } from '#shared/events/event.ts';
-import { readRefundEvents } from '#shared/events/refund-events.ts';
+import { readRefundEvents } from '#shared/events/feed.ts';
 import { environments } from '#shared/platform/environment.ts';
 import { type PublicEventType, publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';

@@ -4,7 +4,8 @@ import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
 import { type SharedStatement, shareQuestion } from '../platform/shared-statement.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
-import type { RefundOwner } from '../refunds/model/refund.ts';
+import { isRefundId, type RefundOwner } from '../refunds/model/refund.ts';
+import { refundNotFound } from '../refunds/queries/find-refunds.ts';
 import { eventColumns, type PublicEvent, type ReadEvent, toPublicEvent } from './event.ts';
 import { EventWatcher } from './event-watcher.ts';
 
@@ -102,4 +103,29 @@ async function readPage(reads: Reads, question: Question): Promise<ReadPage | nu
 function toEventPage({ limit, after }: Question, { events }: ReadPage): EventPage {
   const data = events.slice(0, limit).map(toPublicEvent);
   return { data, nextAfter: data.at(-1)?.id ?? after ?? null, hasMore: events.length > limit };
+}
+
+/**
+ * The public events of one refund, oldest first.
+ * @throws ServiceError not_found for an id that is unknown, malformed or another owner's, all alike.
+ */
+export async function readRefundEvents(
+  reads: Reads,
+  { organizationId, environment }: RefundOwner,
+  refundId: string,
+): Promise<PublicEvent[]> {
+  const rows = isRefundId(refundId)
+    ? await reads.query<ReadEvent>(
+        // By the primary key alone, so that the planner cannot choose another index. The events of another owner's refund are not read, so that
+        // the response takes as long as for an unknown id.
+        `SELECT ${eventColumns} FROM refund AS r
+         CROSS JOIN LATERAL (SELECT * FROM refund_event WHERE refund_id = r.id AND position IS NOT NULL OFFSET 0) AS e
+         WHERE r.id = $1 AND r.organization_id IS NOT DISTINCT FROM $2 AND r.environment IS NOT DISTINCT FROM $3::environment
+         ORDER BY e.seq`,
+        [refundId, organizationId, environment],
+      )
+    : [];
+  // Every refund has at least one event.
+  if (rows.length === 0) throw refundNotFound();
+  return rows.map(toPublicEvent);
 }

@@ -38,7 +38,7 @@ export async function startSandbox({
   // A second sandbox on the port fails here, before it rewrites the data file.
   server.listen(port, host);
   await once(server, 'listening');
-  const ledger = await openLedger(server, { ...options, processors });
+  const ledger = new Ledger({ ...options, processors });
   const mailServer = smtpPort === null ? null : await startMailServer(smtpPort);
   const timers = new Set<NodeJS.Timeout>();
   const after: Connection['after'] = (ms, action) => {
@@ -59,15 +59,6 @@ export async function startSandbox({
       ledger.close();
     },
   };
-}
-
-async function openLedger(server: Server, options: LedgerOptions): Promise<Ledger> {
-  try {
-    return new Ledger(options);
-  } catch (error) {
-    await closeServer(server);
-    throw error;
-  }
 }
 
 function requestHandler(ledger: Ledger, after: Connection['after'], mailServer: MailServer | null) {

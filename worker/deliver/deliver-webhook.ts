@@ -1,11 +1,12 @@
 import pLimit from 'p-limit';
+import { Webhook } from 'standardwebhooks';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { warnSparingly } from '#shared/platform/log.ts';
 import { shareStatement } from '#shared/platform/shared-statement.ts';
 import { endPendingDeliveries } from '#shared/webhooks/deliveries.ts';
+import { bodyOf } from '#shared/webhooks/delivery-content.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { resultOf } from './attempt-result.ts';
-import { signedRequest } from './signed-request.ts';
 import {
   type AttemptResult,
   claimDue,
@@ -202,4 +203,25 @@ async function send(
     deps.log.error({ err: error, deliveryId: claim.deliveryId }, 'a webhook could not be sent');
     return { status: null, body: Buffer.alloc(0), retryAfter: null, error: 'not_sent' };
   }
+}
+
+/**
+ * Builds the request of an attempt, signed as Standard Webhooks demands.
+ * @param secrets `whsec_...`; each adds a signature.
+ * @param now the time of the attempt, in the signature.
+ */
+function signedRequest(claim: DeliveryClaim, secrets: readonly string[], now: Date) {
+  const text = JSON.stringify(bodyOf(claim));
+  const signatures = secrets.map((secret) => new Webhook(secret).sign(claim.webhookId, now, text));
+  return {
+    headers: {
+      'content-type': 'application/json',
+      'accept-encoding': 'identity',
+      'user-agent': 'RefundService-Webhooks/1.0',
+      'webhook-id': claim.webhookId,
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': signatures.join(' '),
+    },
+    body: Buffer.from(text),
+  };
 }

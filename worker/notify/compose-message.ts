@@ -1,5 +1,5 @@
 import { formatAmount } from '#shared/money/money.ts';
-import type { NotificationKind } from '#shared/notifications/kinds.ts';
+import type { LinkKind, NotificationKind } from '#shared/notifications/kinds.ts';
 import type { KnownOccasion } from '#shared/notifications/occasions.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { redact } from '#shared/platform/log.ts';
@@ -71,6 +71,23 @@ export function composeTest({ organizationId, environment, ...place }: Place, pu
   return { subject, lines: [{ text: subject, url }], closing: '' };
 }
 
+/** Composes the mail with a link that its recipient waits for. @param url of the link. */
+export function composeLink(kind: LinkKind, organizationName: string, url: string): Message {
+  if (kind === 'invitation') {
+    const name = oneLine(organizationName);
+    return {
+      subject: `Invitation to ${name}`,
+      lines: [{ text: `Join ${name}. The link works once, for 7 days.`, url }],
+      closing: `You get this because a member of ${name} invited you. If you expected no invitation, ignore it.`,
+    };
+  }
+  return {
+    subject: 'Set a new password',
+    lines: [{ text: 'Set a new password. The link works once, for an hour.', url }],
+    closing: 'You get this because a new password was requested for your address. If not by you, ignore it.',
+  };
+}
+
 function prefixOf({ organizationName, environment }: Omit<Place, 'organizationId'>): string {
   return `[${oneLine(organizationName)}${environment === 'test' ? ', test' : ''}]`;
 }
@@ -110,6 +127,6 @@ function displayName(processor: string): string {
 }
 
 /** What someone entered, without line breaks, secrets and card numbers. */
-export function oneLine(text: string): string {
+function oneLine(text: string): string {
   return redact(text.replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim());
 }

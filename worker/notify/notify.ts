@@ -18,8 +18,7 @@ import {
   retryMessage,
 } from '#shared/notifications/outbox.ts';
 import { openTransport, type Transport } from '../deliver/transport.ts';
-import { composeLink } from './compose-link.ts';
-import { composeMessage, composeTest, type Message, type Place } from './compose-message.ts';
+import { composeLink, composeMessage, composeTest, type Message, type Place } from './compose-message.ts';
 import { type Mailer, openMailer } from './mail.ts';
 import { postMessage } from './post-message.ts';
 

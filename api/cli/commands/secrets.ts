@@ -4,7 +4,7 @@ import { clientSecretContext } from '#shared/people/company-sign-in/provider.ts'
 import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { reencrypt, type SealedTable } from '#shared/platform/reencrypt.ts';
 import { type AccountKey, credentialContext } from '#shared/processors/accounts/connections.ts';
-import { reencryptEndpointSecrets } from '#shared/webhooks/reencrypt-endpoints.ts';
+import { reencryptEndpointSecrets } from '#shared/webhooks/manage-endpoints.ts';
 import { examples } from '../console/options.ts';
 import { explain } from '../console/output.ts';
 import { type Session, withSession } from '../console/session.ts';

@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Environment } from '../../platform/environment.ts';
 import {
-  apiBaseField,
+  apiBaseInput,
   credentialFieldsOf,
+  credentialForms,
   readApiBase,
   readCredentials,
   secretText,
@@ -13,34 +14,28 @@ import type { BraintreeCredentials } from './client.ts';
 import { isTransactionId } from './client.ts';
 import { mapStatus } from './replies.ts';
 
-const credentialsInput = z.strictObject({
-  // Part of a URL path.
-  merchantId: secretText.regex(/^[A-Za-z0-9_-]{1,64}$/, 'has to be letters and digits'),
-  // Sent with the private key, separated by a colon.
-  publicKey: secretText.refine((key) => !key.includes(':'), 'has to be without a colon'),
-  privateKey: secretText,
-  apiBase: z.string('has to be a URL').optional(),
-  useApiRequestKey: z.boolean('has to be true or false').default(false),
-});
-
 const key = {
   type: 'secret',
-  isRequired: true,
   hint: "In Braintree's control panel under the gear, API.",
   example: '...',
 } as const;
 
-const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>({
-  merchantId: { label: 'Merchant ID', ...key },
-  publicKey: { label: 'Public key', ...key },
-  privateKey: { label: 'Private key', ...key },
-  useApiRequestKey: {
+const credentialsInput = z.strictObject({
+  // Part of a URL path.
+  merchantId: secretText
+    .regex(/^[A-Za-z0-9_-]{1,64}$/, 'has to be letters and digits')
+    .register(credentialForms, { label: 'Merchant ID', ...key }),
+  // Sent with the private key, separated by a colon.
+  publicKey: secretText
+    .refine((text) => !text.includes(':'), 'has to be without a colon')
+    .register(credentialForms, { label: 'Public key', ...key }),
+  privateKey: secretText.clone().register(credentialForms, { label: 'Private key', ...key }),
+  useApiRequestKey: z.boolean('has to be true or false').default(false).register(credentialForms, {
     label: 'Send idempotency keys',
     type: 'choice',
-    isRequired: false,
     hint: 'Only where Braintree has switched API request keys on for the account.',
-  },
-  apiBase: apiBaseField,
+  }),
+  apiBase: apiBaseInput,
 });
 
 const apiBases: Readonly<Record<Environment, string>> = {
@@ -55,7 +50,7 @@ const revocable = new Set(['authorizing', 'authorized', 'submitted_for_settlemen
 export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
   displayName: 'Braintree',
-  credentialFields,
+  credentialFields: credentialFieldsOf(credentialsInput),
   capabilities: { ...allCapabilities, keepsMetadata: false },
   refundState: mapStatus,
   // Its ids have no format of their own.

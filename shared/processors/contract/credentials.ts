@@ -8,19 +8,26 @@ export const secretText = z
   .regex(/^[\x21-\x7e]{1,255}$/, 'has to be 1 to 255 characters without blanks')
   .refine((text) => !text.endsWith('...'), 'is the placeholder of an example; enter the real one');
 
-/** The field for another address than the processor's own; see `readApiBase`. */
-export const apiBaseField: Omit<CredentialField, 'name'> = {
+/** What a form says about a credential, kept with its schema. */
+export const credentialForms = z.registry<Omit<CredentialField, 'name' | 'isRequired'>>();
+
+/** Another address than the processor's own; see `readApiBase`. */
+export const apiBaseInput = z.string('has to be a URL').optional().register(credentialForms, {
   label: 'Address of the API',
   type: 'address',
-  isRequired: false,
   hint: "Leave it empty for the processor's own. For a sandbox: scheme, host and port.",
-};
+});
 
-/** The fields of a credentials schema. The type makes sure that none is missing. */
-export function credentialFieldsOf<Name extends string>(
-  fields: Readonly<Record<Name, Omit<CredentialField, 'name'>>>,
-): CredentialField[] {
-  return Object.entries<Omit<CredentialField, 'name'>>(fields).map(([name, field]) => ({ name, ...field }));
+/**
+ * The fields of a credentials schema, in its order.
+ * @throws TypeError for a field that is not in `credentialForms`.
+ */
+export function credentialFieldsOf({ shape }: z.ZodObject): CredentialField[] {
+  return Object.entries(shape).map(([name, field]) => {
+    const form = credentialForms.get(field);
+    if (form === undefined) throw new TypeError(`${name} has no form.`);
+    return { name, isRequired: !z.safeParse(field, undefined).success, ...form };
+  });
 }
 
 /** @throws InvalidCredentialsError naming the first invalid field, never its value. */

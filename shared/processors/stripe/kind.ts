@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import type { Environment } from '../../platform/environment.ts';
 import {
-  apiBaseField,
+  apiBaseInput,
   credentialFieldsOf,
+  credentialForms,
   readApiBase,
   readCredentials,
   secretText,
@@ -15,29 +16,22 @@ import { isPaymentId } from './client.ts';
 import { mapStatus } from './replies.ts';
 
 const credentialsInput = z.strictObject({
-  secretKey: secretText,
-  apiBase: z.string('has to be a URL').optional(),
-  webhookSecret: secretText
-    .regex(/^whsec_./, 'has to be the signing secret of a webhook endpoint, which starts with whsec_')
-    .optional(),
-});
-
-const credentialFields = credentialFieldsOf<keyof typeof credentialsInput.shape>({
-  secretKey: {
+  secretKey: secretText.clone().register(credentialForms, {
     label: 'Secret key',
     type: 'secret',
-    isRequired: true,
     hint: "In Stripe's dashboard under Developers, API keys. A restricted key works as well.",
     example: 'sk_test_...',
-  },
-  webhookSecret: {
-    label: 'Signing secret of the webhook',
-    type: 'secret',
-    isRequired: false,
-    hint: 'Starts with whsec_. Without it, webhooks of the account are refused.',
-    example: 'whsec_...',
-  },
-  apiBase: apiBaseField,
+  }),
+  webhookSecret: secretText
+    .regex(/^whsec_./, 'has to be the signing secret of a webhook endpoint, which starts with whsec_')
+    .optional()
+    .register(credentialForms, {
+      label: 'Signing secret of the webhook',
+      type: 'secret',
+      hint: 'Starts with whsec_. Without it, webhooks of the account are refused.',
+      example: 'whsec_...',
+    }),
+  apiBase: apiBaseInput,
 });
 
 const keyPrefixes: Readonly<Record<Environment, RegExp>> = {
@@ -55,7 +49,7 @@ const apiBases: Readonly<Record<Environment, string>> = {
 export const stripeKind: ProcessorKind<StripeCredentials> = {
   name: 'stripe',
   displayName: 'Stripe',
-  credentialFields,
+  credentialFields: credentialFieldsOf(credentialsInput),
   credentialsNote:
     'webhookSecret is the signing secret of the webhook endpoint at Stripe. Without it the account accepts no webhooks.',
   capabilities: allCapabilities,

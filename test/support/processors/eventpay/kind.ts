@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import {
-  apiBaseField,
+  apiBaseInput,
   credentialFieldsOf,
+  credentialForms,
   readApiBase,
   readCredentials,
   secretText,
@@ -10,9 +11,13 @@ import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { type EventpayCredentials, EventpayProcessor, refundState } from './adapter.ts';
 
 const credentialsInput = z.strictObject({
-  account: secretText,
-  secret: secretText,
-  apiBase: z.string().optional(),
+  account: secretText
+    .clone()
+    .register(credentialForms, { label: 'Account', type: 'secret', hint: 'Test or live.' }),
+  secret: secretText
+    .clone()
+    .register(credentialForms, { label: 'Secret', type: 'secret', hint: 'Signs requests and events.' }),
+  apiBase: apiBaseInput,
 });
 
 const own = { test: 'https://test.eventpay.example', live: 'https://eventpay.example' };
@@ -21,11 +26,7 @@ const own = { test: 'https://test.eventpay.example', live: 'https://eventpay.exa
 export const eventpayKind: ProcessorKind<EventpayCredentials> = {
   name: 'eventpay',
   displayName: 'Eventpay',
-  credentialFields: credentialFieldsOf<keyof typeof credentialsInput.shape>({
-    account: { label: 'Account', type: 'secret', isRequired: true, hint: 'Test or live.' },
-    secret: { label: 'Secret', type: 'secret', isRequired: true, hint: 'Signs requests and events.' },
-    apiBase: apiBaseField,
-  }),
+  credentialFields: credentialFieldsOf(credentialsInput),
   capabilities: { findsRefunds: false, readsRefunds: false, listsRefunds: false, keepsMetadata: false },
   refundState,
   recognizes: (id) => /^ep_\w+$/.test(id),
