@@ -16,23 +16,6 @@ export interface MovedRefund {
   createdAt: string;
 }
 
-export interface SandboxControl {
-  transaction(transaction: Record<string, unknown>): Promise<string>;
-  changeTransaction(id: string, change: Record<string, unknown>): Promise<void>;
-  refunds(filter?: Record<string, string>): Promise<MovedRefund[]>;
-  driveRefund(
-    id: string,
-    change: { status: string; failureReason?: string; bankReference?: string },
-  ): Promise<void>;
-  fault(fault: Record<string, unknown>): Promise<void>;
-  /** Faults that may still apply. */
-  faults(): Promise<ArmedFault[]>;
-  clearFaults(): Promise<void>;
-  /** How often each kind of fault was applied since the start of the sandbox. */
-  strikes(): Promise<Record<string, number>>;
-  settings(settings: Record<string, unknown>): Promise<Record<string, unknown>>;
-}
-
 interface ArmedFault {
   operation: string;
   kind: string;
@@ -44,8 +27,13 @@ interface FaultsInForce {
   strikes: Record<string, number>;
 }
 
-export function sandboxControl(url: string): SandboxControl {
-  const call = async <T>(method: string, path: string, content?: unknown): Promise<T> => {
+type Fields = Record<string, unknown>;
+
+export type SandboxControl = ReturnType<typeof sandboxControl>;
+
+/** Controls the sandbox at a URL. */
+export function sandboxControl(url: string) {
+  const call = async <T = void>(method: string, path: string, content?: unknown): Promise<T> => {
     const body = content === undefined ? {} : { body: JSON.stringify(content) };
     const response = await fetch(`${url}/_sandbox${path}`, { method, ...body });
     const answer = await response.json();
@@ -54,15 +42,20 @@ export function sandboxControl(url: string): SandboxControl {
     return answer as T;
   };
   return {
-    transaction: async (transaction) => (await call<{ id: string }>('POST', '/transactions', transaction)).id,
-    changeTransaction: (id, change) => call('POST', `/transactions/${id}`, change),
-    refunds: (filter = {}) => call('GET', `/refunds?${new URLSearchParams(filter)}`),
-    driveRefund: (id, change) => call('POST', `/refunds/${id}`, change),
-    fault: (fault) => call('POST', '/faults', fault),
+    transaction: async (transaction: Fields) =>
+      (await call<{ id: string }>('POST', '/transactions', transaction)).id,
+    changeTransaction: (id: string, change: Fields) => call('POST', `/transactions/${id}`, change),
+    refunds: (filter: Record<string, string> = {}) =>
+      call<MovedRefund[]>('GET', `/refunds?${new URLSearchParams(filter)}`),
+    driveRefund: (id: string, change: { status: string; failureReason?: string; bankReference?: string }) =>
+      call('POST', `/refunds/${id}`, change),
+    fault: (fault: Fields) => call('POST', '/faults', fault),
+    /** Faults that may still apply. */
     faults: async () => (await call<FaultsInForce>('GET', '/faults')).armed,
     clearFaults: () => call('DELETE', '/faults'),
+    /** How often each kind of fault was applied since the start of the sandbox. */
     strikes: async () => (await call<FaultsInForce>('GET', '/faults')).strikes,
-    settings: (settings) => call('POST', '/settings', settings),
+    settings: (settings: Fields) => call<Fields>('POST', '/settings', settings),
   };
 }
 

@@ -2,22 +2,11 @@ import { vi } from 'vitest';
 import type { AccountName } from '#shared/processors/accounts/connections.ts';
 import type { TestService } from '../service.ts';
 
-/** The calls that are held. */
-export interface HeldCalls {
-  /** How many were made. */
-  made(): number;
-  /** How many have not ended. */
-  underWay(): number;
-  /** How many were under way at once, at most. */
-  mostUnderWay(): number;
-  release(): void;
-}
-
 /** Holds the calls that send a refund for some accounts, until they are released. `vi.restoreAllMocks` ends it. */
 export function holdSending(
   { deps: { connections } }: Pick<TestService, 'deps'>,
   isHeld: (account: AccountName) => boolean,
-): HeldCalls {
+) {
   const connect = connections.connect.bind(connections);
   let release = () => {};
   const released = new Promise<void>((resolve) => {
@@ -40,5 +29,12 @@ export function holdSending(
     };
     return Object.assign(Object.create(processor), { createRefund });
   });
-  return { made: () => made, underWay: () => underWay, mostUnderWay: () => mostUnderWay, release };
+  return {
+    made: () => made,
+    /** How many have not ended. */
+    underWay: () => underWay,
+    /** How many were under way at once, at most. */
+    mostUnderWay: () => mostUnderWay,
+    release,
+  };
 }

@@ -12,7 +12,10 @@ export interface Seen {
 
 export interface ScriptedServer {
   url: string;
+  port: number;
   seen: Seen[];
+  /** Connections that were made, whether a request came or not. */
+  connections: number;
   close(): Promise<void>;
 }
 
@@ -48,7 +51,12 @@ const startScriptedServer: Serve = async (answer) => {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return { url: `http://127.0.0.1:${port}`, seen, close: () => closed(server) };
+  const url = `http://127.0.0.1:${port}`;
+  const scripted: ScriptedServer = { url, port, seen, connections: 0, close: () => closed(server) };
+  server.on('connection', () => {
+    scripted.connections += 1;
+  });
+  return scripted;
 };
 
 /** Answers JSON. */

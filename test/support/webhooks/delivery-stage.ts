@@ -1,33 +1,17 @@
 import { afterEach, beforeAll, vi } from 'vitest';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
-import { openWebhookSender, type WebhookSender } from '#worker/deliver/deliver-webhook.ts';
+import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim } from '#worker/deliver/statements.ts';
 import { openTransport } from '#worker/deliver/transport.ts';
 import { HeldTime } from '../clocks.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
-import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';
 
-/** A service whose deliveries a test makes step by step, while the time stands still. */
-export interface DeliveryStage {
-  service: TestService;
-  time: HeldTime;
-  /** What was leased and not sent yet: the deliveries that are sent one after the other together. */
-  leased: DeliveryClaim[][];
-  worker: WebhookSender;
-  /** A worker that gives up on a response after 1.5 s. */
-  impatient: WebhookSender;
-  /** Makes the deliveries of new events, and leases at most so many of them. */
-  create(places?: number): Promise<void>;
-  /** Leases what is due. */
-  sweep(): Promise<void>;
-  /** Sends what is leased, and what may start as it ends, until nothing may. */
-  work(worker?: WebhookSender): Promise<void>;
-  advance(ms: number): Promise<void>;
-}
-
-/** Gives a test file a stage. The endpoints of a test are removed after it. */
-export function useDeliveryStage(): DeliveryStage {
+/**
+ * Gives a test file a service whose deliveries a test makes step by step, while the time stands still. The endpoints of a test are removed
+ * after it.
+ */
+export function useDeliveryStage() {
   const time = new HeldTime();
   const service = useService({ workers: 0, overrides: { clock: time } });
   const worker = madeBeforeTests(
@@ -35,12 +19,15 @@ export function useDeliveryStage(): DeliveryStage {
     async () => openWebhookSender(service.deps),
     (opened) => opened.close(),
   );
+  /** Gives up on a response after 1.5 s. */
   const impatient = madeBeforeTests(
     'The impatient worker',
     async () => openWebhookSender(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 1_500 })),
     (opened) => opened.close(),
   );
+  /** What was leased and not sent yet: the deliveries that are sent one after the other together. */
   const leased: DeliveryClaim[][] = [];
+  /** Makes the deliveries of new events, and leases at most so many of them. */
   const create = (places = 1_000) =>
     createDeliveries(
       service.deps,
@@ -65,13 +52,15 @@ export function useDeliveryStage(): DeliveryStage {
     worker,
     impatient,
     create,
+    /** Leases what is due. */
     async sweep() {
       for (const claim of await claimDue(service.deps.db, null, 1_000)) leased.push([claim]);
     },
+    /** Sends what is leased, and what may start as it ends, until nothing may. */
     async work(by = worker) {
       await by.startUpTo(async () => leased.splice(0));
       await by.untilIdle();
     },
-    advance: (ms) => time.advance(service.ownerDb, ms),
+    advance: (ms: number) => time.advance(service.ownerDb, ms),
   };
 }

@@ -1,8 +1,7 @@
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { Webhook } from 'standardwebhooks';
-import { afterEach } from 'vitest';
 import type { ParsedJson } from '../parsed-json.ts';
+import { type ScriptedServer, useScriptedServers } from '../processors/scripted-server.ts';
 
 /** A webhook as its receiver saw it. */
 export interface ReceivedWebhook {
@@ -16,15 +15,10 @@ export interface ReceivedWebhook {
 export type Respond = (response: ServerResponse, webhook: ReceivedWebhook) => void;
 
 /** A receiver of webhooks on a port of its own. */
-export interface Receiver {
-  url: string;
-  port: number;
+export interface Receiver extends Omit<ScriptedServer, 'seen'> {
   received: ReceivedWebhook[];
-  /** Connections that were made, whether a request came or not. */
-  connections: number;
   /** May be replaced at any time. */
   respond: Respond;
-  close(): Promise<void>;
 }
 
 /** Receivers of every kind. */
@@ -57,44 +51,16 @@ export const responses = {
   malformed: (response) => response.socket?.end('this is not HTTP\r\n\r\n'),
 } as const satisfies Record<string, Respond>;
 
-async function startReceiver(respond: Respond = responses.accept): Promise<Receiver> {
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    const body = Buffer.concat(chunks).toString('utf8');
-    const webhook = { headers: request.headers, body, event: JSON.parse(body || 'null') };
-    receiver.received.push(webhook);
-    receiver.respond(response, webhook);
-  });
-  server.on('connection', () => {
-    receiver.connections += 1;
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  const receiver: Receiver = {
-    url: `http://127.0.0.1:${port}/hook`,
-    port,
-    received: [],
-    connections: 0,
-    respond,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
-  return receiver;
-}
-
 /** Gives a test file receivers that are closed after the test that started them. */
 export function useReceivers(): (respond?: Respond) => Promise<Receiver> {
-  const receivers: Receiver[] = [];
-  afterEach(async () => {
-    await Promise.all(receivers.splice(0).map((receiver) => receiver.close()));
-  });
-  return async (respond) => {
-    const receiver = await startReceiver(respond);
-    receivers.push(receiver);
+  const serve = useScriptedServers();
+  return async (respond = responses.accept) => {
+    const server = await serve(({ headers, body }, response) => {
+      const webhook = { headers, body, event: JSON.parse(body || 'null') };
+      receiver.received.push(webhook);
+      receiver.respond(response, webhook);
+    });
+    const receiver = Object.assign(server, { url: `${server.url}/hook`, received: [], respond }) as Receiver;
     return receiver;
   };
 }
