@@ -12,7 +12,6 @@ export type {
   Organization,
   Payment,
   ProcessorAccount,
-  ProcessorEvent,
   ReconciliationFinding,
   ReconciliationRun,
   Refund,
