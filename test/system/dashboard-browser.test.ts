@@ -335,17 +335,6 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     expect(complaints).toEqual([]);
   });
 
-  releaseTest('sees an error at its field, and keeps what was entered', async () => {
-    const page = await pageOf(operator, '/refunds/new');
-    await page.getByLabel('Transaction').fill(await newPayment(service));
-    await page.getByLabel('Amount').fill('1000');
-    await page.getByLabel('Reason').selectOption('Other');
-    await press(page, 'Review');
-    await page.getByText('At most 100.00 USD can still be refunded.').waitFor();
-    expect(await page.getByLabel('Amount').inputValue()).toBe('1000');
-    expect(await page.getByLabel('Amount').evaluate((input) => input === document.activeElement)).toBe(true);
-  });
-
   releaseTest('opens, searches and approves refunds with the keyboard', async () => {
     const refund = await refundAskedByAgent();
     const page = await browser.open();

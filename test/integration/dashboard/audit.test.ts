@@ -80,40 +80,30 @@ describe('the audit log records', () => {
   });
 });
 
-describe('a promotion on the queue board is neither executed nor audited', () => {
-  async function expectNotPromoted(send: (person: DashboardMember) => Promise<{ statusCode: number }>) {
-    const { person } = await operatorEverywhere();
+test.each<[string, (userId: string) => Promise<unknown>]>([
+  [
+    'the role is lost in one organization',
+    (userId) =>
+      service.deps.db.membership.updateMany({
+        where: { userId, organizationId: service.organization.id },
+        data: { role: 'viewer' },
+      }),
+  ],
+  ['the user is removed', (userId) => service.deps.db.membership.deleteMany({ where: { userId } })],
+  ['the session ends', (userId) => service.deps.db.session.deleteMany({ where: { userId } })],
+])(
+  'a promotion on the queue board is neither executed nor audited when %s while the request is delayed',
+  async (_, takeAway) => {
+    const { visitor, userId } = (await operatorEverywhere()).person;
     const promoted = vi.spyOn(BullMQAdapter.prototype, 'promoteAll');
     onTestFinished(() => promoted.mockRestore());
-    expect((await send(person)).statusCode).toBe(403);
+    const request = { method: 'PUT', url: promoteUrl } as const;
+    expect((await sendHeld(service, visitor, request, () => takeAway(userId))).statusCode).toBe(403);
     expect(promoted).not.toHaveBeenCalled();
-    const where = { actor: `user:${person.userId}`, action: { startsWith: 'queue.' } };
+    const where = { actor: `user:${userId}`, action: { startsWith: 'queue.' } };
     expect(await service.deps.db.auditLog.count({ where })).toBe(0);
-  }
-
-  test('when its origin is unknown', async () => {
-    await expectNotPromoted(({ visitor: { cookie } }) =>
-      service.app.inject({ method: 'PUT', url: promoteUrl, headers: { cookie } }),
-    );
-  });
-
-  test.each<[string, (userId: string) => Promise<unknown>]>([
-    [
-      'the role is lost in one organization',
-      (userId) =>
-        service.deps.db.membership.updateMany({
-          where: { userId, organizationId: service.organization.id },
-          data: { role: 'viewer' },
-        }),
-    ],
-    ['the user is removed', (userId) => service.deps.db.membership.deleteMany({ where: { userId } })],
-    ['the session ends', (userId) => service.deps.db.session.deleteMany({ where: { userId } })],
-  ])('when %s while the request is delayed', async (_, takeAway) => {
-    await expectNotPromoted(({ visitor, userId }) =>
-      sendHeld(service, visitor, { method: 'PUT', url: promoteUrl }, () => takeAway(userId)),
-    );
-  });
-});
+  },
+);
 
 test('logs a refused sign-in with its request id and without the address', async () => {
   const person = await signInMember(service, 'viewer');

@@ -29,8 +29,8 @@ function rowOf(page: string, text: string): string {
   return page.split(/<tr>|<\/tr>/).find((row) => row.includes(text)) ?? '';
 }
 
-async function invite(by: DashboardMember, email: string, role: string, headers = {}) {
-  const page = await by.visitor.post(`${members}/invitations`, { email, role }, { headers });
+async function invite(by: DashboardMember, email: string, role: string) {
+  const page = await by.visitor.post(`${members}/invitations`, { email, role });
   const [, link = ''] = /data-copy="([^"]*\/dashboard\/invitation\/[^"]+)"/.exec(page.text) ?? [];
   return { page, path: link === '' ? '' : new URL(link).pathname };
 }
@@ -56,14 +56,10 @@ describe('members', () => {
     const answer = await admin.visitor.post(`${members}/${userId}/role`, { role: 'admin' });
     expect(answer).toMatchObject({ status: 303, headers: { location: `${members}?done=role-changed` } });
     expect((await visitor.get(members)).text).toContain('Invite member');
+    const refused = await admin.visitor.post(`${members}/${userId}/role`, { role: 'emperor' });
+    expect(refused).toMatchObject({ status: 400, text: expect.stringContaining('Select a role.') });
     const entry = { action: 'member.role_changed', actor: `user:${admin.userId}` };
     expect(await lastEntryOf(userId)).toMatchObject(entry);
-  });
-
-  test('cannot get an unknown role', async () => {
-    const answer = await admin.visitor.post(`${members}/${viewer.userId}/role`, { role: 'emperor' });
-    expect(answer.status).toBe(400);
-    expect(answer.text).toContain('Select a role.');
   });
 
   test('who are removed lose access at once and keep their name in the audit log', async () => {
@@ -137,12 +133,6 @@ describe('invitations', () => {
     for (const text of [admin.email, 'operator']) expect(rowOf(later, email)).toContain(text);
     const created = { action: 'invitation.created', actor: `user:${admin.userId}` };
     expect(await auditOf(service, (await invitationOf(email)).id)).toMatchObject([created]);
-  });
-
-  test('replace a part of the page with scripts', async () => {
-    const { page, path } = await invite(admin, newEmail(), 'viewer', { 'hx-request': 'true' });
-    expect(page.text).toMatch(/^<div id="members"/);
-    expect(path).not.toBe('');
   });
 
   test('stop working when they are revoked', async () => {
