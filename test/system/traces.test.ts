@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { useDeployment } from '../support/faults/use-deployment.ts';
 import { startProcess } from '../support/processes/child-process.ts';
+import { compiledIn } from '../support/processes/compiled-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { untilStatus } from '../support/refunds/refund-records.ts';
@@ -99,14 +100,14 @@ describe('traces of an API and a worker', () => {
 
   test('load nothing of OpenTelemetry in a worker without an endpoint', async () => {
     const { DATABASE_URL, ENCRYPTION_KEY, DATA_DIR } = processes.service.settings;
-    const worker = startProcess('worker/main.ts', {
+    const worker = startProcess(compiledIn(inject('compiledFolder')).entry('worker/main.js'), {
       env: { DATABASE_URL, ENCRYPTION_KEY, DATA_DIR, REDIS_URL: '' },
-      preload: 'test/support/processes/loaded-packages.ts',
+      preload: 'test/support/processes/loaded-packages.js',
     });
     await worker.waitForOutput(/"working"/);
     await worker.stop();
     const [, list = ''] = /^loaded when it exits: (.*)$/m.exec(worker.output()) ?? [];
-    expect(list.split(' ')).toEqual(expect.arrayContaining(['bullmq', 'pg', 'shared/platform/telemetry.ts']));
+    expect(list.split(' ')).toEqual(expect.arrayContaining(['bullmq', 'pg', 'shared/platform/telemetry.js']));
     expect(list).not.toContain('@opentelemetry/');
   });
 });

@@ -1,18 +1,19 @@
 import Fastify from 'fastify';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { type App, buildApp } from '#api/app.ts';
 import { handOverUnknown } from '#api/hand-over.ts';
 import { answerErrors } from '#api/http/error-handler.ts';
 import type { Api } from '#api/http/route.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
+import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
 
 describe('the API', () => {
   test('listens before it loads what only pages, queues, processors and agents need', async () => {
-    const api = startProcess('api/main.ts', {
+    const api = startProcess(compiledIn(inject('compiledFolder')).entry('api/main.js'), {
       env: {
         // Nothing listens there: the process loads the same files without a database.
         DATABASE_URL: 'postgresql://postgres@127.0.0.1:1/refunds',
@@ -20,14 +21,14 @@ describe('the API', () => {
         REDIS_URL: '',
         PORT: '0',
       },
-      preload: 'test/support/processes/loaded-packages.ts',
+      preload: 'test/support/processes/loaded-packages.js',
     });
     onTestFinished(async () => {
       await api.kill9();
     });
     const [, list = ''] = await api.waitForOutput(/^loaded when it listens: (.*)$/m);
     const loaded = list.split(' ');
-    expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/operations/refunds.ts']));
+    expect(loaded).toEqual(expect.arrayContaining(['fastify', 'zod', 'pg', 'api/operations/refunds.js']));
     const late =
       /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|@modelcontextprotocol\/|@opentelemetry\/|api\/dashboard\/)/;
     expect(loaded.filter((name) => late.test(name))).toEqual([]);

@@ -4,7 +4,7 @@ import { writeSync } from 'node:fs';
 import { Session } from 'node:inspector';
 import { Server } from 'node:net';
 
-const loaded = new Set<string>();
+const loaded = new Set();
 const session = new Session();
 session.connect();
 session.on('Debugger.scriptParsed', ({ params: { url } }) => {
@@ -15,12 +15,12 @@ session.on('Debugger.scriptParsed', ({ params: { url } }) => {
 });
 session.post('Debugger.enable');
 
-const print = (when: string) => writeSync(1, `loaded when it ${when}: ${[...loaded].toSorted().join(' ')}\n`);
+const print = (when) => writeSync(1, `loaded when it ${when}: ${[...loaded].toSorted().join(' ')}\n`);
 
 process.on('exit', () => print('exits'));
 
 const { listen } = Server.prototype;
-Server.prototype.listen = function (this: Server, ...args: unknown[]) {
+Server.prototype.listen = function (...args) {
   print('listens');
   return Reflect.apply(listen, this, args);
-} as typeof listen;
+};
