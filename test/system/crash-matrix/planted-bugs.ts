@@ -52,6 +52,16 @@ export const plantedBugs: readonly PlantedBug[] = [
     symptom: /more than one movement/,
   },
   {
+    name: 'an attempt that is not on record before its call',
+    tampering: { sql: { lease_refunds: (text) => text.replaceAll("step = 'send'", 'false') } },
+    shows: ({ flow, processor, answer, point }) =>
+      flow === 'refund' &&
+      processor === 'braintree' &&
+      answer === 'ok' &&
+      /(during|after) create/.test(point),
+    symptom: /more than one movement|sends again/,
+  },
+  {
     name: 'an attempt that is repeated without a lookup',
     tampering: { sql: { next_refund_step: replaced('w.unknown_since IS NOT NULL OR', '') } },
     shows: ({ flow, processor, answer }) =>
