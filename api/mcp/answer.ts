@@ -118,10 +118,10 @@ async function runTool(
   return tool.resultOf?.(answer as object, call, isReplayed) ?? { [field]: answer };
 }
 
-/** Marks that show text in another order than it has. Agents and the people who watch them would read different things. */
-const directionMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** Marks that show text in another order than it has, or not at all. Agents and the people who watch them would read different things. */
+const hiddenMarks = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e01ef}]/gu;
 
 function resultOf(content: object) {
-  const text = JSON.stringify(content).replaceAll(directionMarks, '');
+  const text = JSON.stringify(content).replaceAll(hiddenMarks, '');
   return { content: [{ type: 'text' as const, text }], structuredContent: JSON.parse(text) };
 }

@@ -73,7 +73,7 @@ describe('requests outside of the protocol', () => {
 
   test('metadata is announced as data from outside, and shown in the order that it has', async () => {
     const agent = await agents.connect();
-    const metadata = { note: 'ref\u202eder\u2066und\u2069 \u05e9\u05dc\u05d5\u05dd' };
+    const metadata = { note: 'ref\u202eder\u2066und\u2069 \u05e9\u05dc\u05d5\u05dd\u200b\u{e0041}\u{e0164}' };
     const { id } = await newRefund(service, { metadata });
     const { content } = await agent.call('get_refund', { refundId: id });
     expect(content.refund.metadata).toEqual({ note: 'refderund \u05e9\u05dc\u05d5\u05dd' });

@@ -85,24 +85,27 @@ test('what becomes left while it is decided is decided about as well', async () 
   expect(await refunds(transactionId)).toMatchObject({ remaining: 10_000 });
 });
 
-test('two at once with three of an amount never exceed the payment, which is refunded in full', async () => {
-  await storePolicies(service, {});
-  for (let round = 0; round < 4; round += 1) {
-    const transactionId = await newPayment(service);
-    // Both a payment that is new and one that is on record.
-    if (round % 2 === 0) await create({ transactionId, amount: 1_000 });
-    const amounts = ['remaining', 2_000n, 'remaining', 2_000n, 2_000n] as const;
-    holdDecisions([service.deps, other.deps], amounts.length);
-    const outcomes = await Promise.all(
-      amounts.map((amount, index) =>
-        outcomeOf(index % 2 === 0 ? service : other, refundRequest(service, transactionId, { amount })),
-      ),
-    );
-    vi.restoreAllMocks();
-    const { amount, reserved, refunds: made } = await refunds(transactionId);
-    const sum = made.reduce((total: number, each: { amount: number }) => total + each.amount, 0);
-    // One takes all that is left, and nothing follows it.
-    expect([sum, reserved], JSON.stringify(outcomes)).toEqual([amount, amount]);
-    expect([outcomes[0], outcomes[2]].toSorted()).toEqual(['processing', 'refund_already_processed']);
-  }
-});
+test.each(['stripe', 'braintree'])(
+  'two at once with three of an amount never exceed the payment at %s, which is refunded in full',
+  async (processor) => {
+    await storePolicies(service, {});
+    for (let round = 0; round < 4; round += 1) {
+      const transactionId = await newPayment(service, { processor });
+      // Both a payment that is new and one that is on record.
+      if (round % 2 === 0) await create({ transactionId, amount: 1_000 });
+      const amounts = ['remaining', 2_000n, 'remaining', 2_000n, 2_000n] as const;
+      holdDecisions([service.deps, other.deps], amounts.length);
+      const outcomes = await Promise.all(
+        amounts.map((amount, index) =>
+          outcomeOf(index % 2 === 0 ? service : other, refundRequest(service, transactionId, { amount })),
+        ),
+      );
+      vi.restoreAllMocks();
+      const { amount, reserved, refunds: made } = await refunds(transactionId);
+      const sum = made.reduce((total: number, each: { amount: number }) => total + each.amount, 0);
+      // One takes all that is left, and nothing follows it.
+      expect([sum, reserved], JSON.stringify(outcomes)).toEqual([amount, amount]);
+      expect([outcomes[0], outcomes[2]].toSorted()).toEqual(['processing', 'refund_already_processed']);
+    }
+  },
+);
