@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { dashboardPath, pageNotFound } from './http/paths.ts';
+import { dashboardPath, originOf, pageNotFound } from './http/paths.ts';
 import { protectPage } from './http/render.ts';
 import { sendErrorPage } from './pages/error-pages.tsx';
 
@@ -29,11 +29,13 @@ function pageErrorOf(refusal: ServiceError): ServiceError {
 
 /**
  * Refuses addresses that reach a page only through percent-decoding or an absolute URL: the session library compares the
- * raw address and would find no session. Browsers send none.
+ * raw address and would find no session. Browsers send none. A malformed Host header is refused before anything is done, because pages
+ * make links with it.
  */
 export function refuseDisguisedAddresses(scope: FastifyInstance): void {
   scope.addHook('onRequest', async (request) => {
     if (!isOwnPath(pathOf(request.url))) throw pageNotFound();
+    originOf(request);
   });
 }
 

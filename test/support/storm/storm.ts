@@ -164,7 +164,9 @@ function demand(holds: boolean, complaint: string): void {
 /** Holds an answer that no document declares against the promise: it is no fault of the service. */
 export function checkUndeclared({ method }: StormRequest, { status, headers, text }: StormAnswer): string {
   demand(/^req_[a-z0-9]{26}$/.test(headers['x-request-id'] ?? ''), 'The answer has no request id.');
-  demand(status < 500, 'A fault of the service.');
+  // Where large bodies are taken, few are at once.
+  const isFull = status === 503 && text.includes('Too many concurrent requests');
+  demand(status < 500 || isFull, 'A fault of the service.');
   demand(method !== 'HEAD' || text === '', 'HEAD is answered with a body.');
   // A redirect to sign in is a refusal.
   const isSignIn = String(headers.location ?? headers['hx-redirect']).startsWith('/dashboard/sign-in');
@@ -207,9 +209,7 @@ export function checkDeclared(served: ServedDocument): StormTarget['check'] {
     const code = status < 400 ? null : errorShape.parse(body).error.code;
     if (code !== null) demand(errorCatalogue[code].status === status, `${code} does not have this status.`);
     const outcome = code === null ? String(status) : `${status} ${code}`;
-    // Operations with large bodies take few at once; that answer is declared, too.
-    const isFull = status === 503 && body.error.message.startsWith('Too many concurrent requests');
-    if (outcome !== '502 processor_error' && !isFull) checkUndeclared(request, answer);
+    if (outcome !== '502 processor_error') checkUndeclared(request, answer);
     if (beforeRouting.has(outcome)) return outcome;
     // A target may name the server as well, and a parameter may be empty; routes are chosen by the path.
     const [target = ''] = request.target.replace(/^https?:\/\/[^/]*/, '').split(/[?#]/);

@@ -300,6 +300,7 @@ test('lets an owner set up, test and disable the provider, and shows no secret',
   expect(shown.text).not.toContain(clientSecret);
   expect((await visitor.post(`${page}/test`)).headers.location).toContain('connection-works');
   expect((await visitor.get(page, { host: '[::1' })).status).toBe(400);
+  expect((await visitor.post(`${page}/test`, {}, { headers: { host: '[::1' } })).status).toBe(400);
   const refused = await visitor.post(`${page}/rule`, { rule: 'required' });
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('First an owner')]);
   expect((await signIn(newVisitor(), id)).status).toBe(303);
