@@ -7,7 +7,7 @@ import type { Choices } from '../words/words.ts';
 import { ButtonLink, Submit } from './button.tsx';
 
 /** The CSRF token of a form; before sign-in there is none. */
-export function CsrfField(_: { token?: string }) {
+export function CsrfField() {
   const { visitor } = useRequest();
   return visitor ? <input type="hidden" name="_csrf" value={visitor.csrfToken} /> : null;
 }
@@ -26,7 +26,6 @@ export function postedTo(action: string, id?: string) {
 }
 
 interface FormProps {
-  csrfToken?: string | null;
   /** Where it is posted: an address, or a path below the environment. */
   to: string;
   /** The label of its button. */
