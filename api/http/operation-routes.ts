@@ -123,9 +123,10 @@ const headersSchema = z.object({
         'a repeated creation returns its refund as it is now.',
       pattern: idempotencyKeyPattern.source,
     }),
-  prefer: z.string().optional().meta({
-    description: '`wait=N` waits up to N seconds for the outcome, `respond-async` does not wait (RFC 7240).',
-  }),
+  prefer: z
+    .string()
+    .optional()
+    .describe('`wait=N` waits up to N seconds for the outcome, `respond-async` does not wait (RFC 7240).'),
 });
 
 function headersOf({ isIdempotent, waits }: Operation): z.ZodType | undefined {

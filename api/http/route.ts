@@ -71,8 +71,8 @@ const tableOfCodes = [
 export const errorSchema = z
   .object({
     error: z.object({
-      message: z.string().meta({ description: 'For people: what is wrong and what to do.' }),
-      code: z.enum(errorCodes).meta({ description: 'For programs.' }),
+      message: z.string().describe('For people: what is wrong and what to do.'),
+      code: z.enum(errorCodes).describe('For programs.'),
     }),
   })
   .meta({

@@ -24,8 +24,8 @@ export function outputSchemaOf({ outputs }: Tool): JsonSchema {
 }
 
 const errorOutput = z.object({
-  code: z.string().meta({ description: 'For programs; only in errors.' }),
-  message: z.string().meta({ description: 'What is wrong and what to do; only in errors.' }),
+  code: z.string().describe('For programs; only in errors.'),
+  message: z.string().describe('What is wrong and what to do; only in errors.'),
 });
 
 /** Without `$schema`: clients that know only older drafts would refuse it, and every draft reads the rest the same way. */

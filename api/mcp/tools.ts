@@ -46,7 +46,7 @@ function tool<Input extends z.ZodType>(definition: Tool<Input>): Tool {
 const refundIdInput = jsonObject({
   refundId: z
     .string({ error: required('must be a string') })
-    .meta({ description: "The refund's id, which begins with ref_." }),
+    .describe("The refund's id, which begins with ref_."),
 });
 
 const refundOutput = z.object({ refund: refundSchema });
@@ -93,21 +93,18 @@ export const tools: readonly Tool[] = [
         .string({ error: 'must be a string' })
         .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })
         .optional()
-        .meta({
-          description:
-            'Names this refund: 1 to 255 visible ASCII characters. A call with the same key and arguments is the same refund, ' +
+        .describe(
+          'Names this refund: 1 to 255 visible ASCII characters. A call with the same key and arguments is the same refund, ' +
             'however late. Without it, a call is the same refund as an equal one of the last 24 hours.',
-        }),
+        ),
     }),
     outputs: [
       z.object({
         refund: refundSchema,
-        idempotencyKey: z
-          .string()
-          .meta({ description: 'The key given, or the one derived from the arguments.' }),
+        idempotencyKey: z.string().describe('The key given, or the one derived from the arguments.'),
         replayed: z
           .boolean()
-          .meta({ description: 'True when an earlier call created the refund: nothing new has happened.' }),
+          .describe('True when an earlier call created the refund: nothing new has happened.'),
       }),
       dryRunSchema,
     ],

@@ -72,16 +72,16 @@ type AmountField = 'maxPerRefund' | 'maxPerPayment' | 'maxPerDay' | 'approvalAbo
 
 /** An amount as it is in JSON. */
 const amount = (field: AmountField, description: string) =>
-  shape[field].unwrap().in.optional().meta({ description });
+  shape[field].unwrap().in.optional().describe(description);
 
 /** The limits of a key as they are in JSON; `agentLimitsSchema` decodes them. */
 const limitsSchema = agentLimitsSchema
   .extend({
-    currency: shape.currency.meta({ description: 'ISO 4217. Refunds in another currency are refused.' }),
+    currency: shape.currency.describe('ISO 4217. Refunds in another currency are refused.'),
     maxPerRefund: amount('maxPerRefund', 'The most of one refund.'),
     maxPerPayment: amount('maxPerPayment', 'The most of all refunds of one payment together.'),
     maxPerDay: amount('maxPerDay', 'The most that this key may request in 24 hours.'),
-    reasons: shape.reasons.meta({ description: 'The reasons that are allowed; any unless given.' }),
+    reasons: shape.reasons.describe('The reasons that are allowed; any unless given.'),
     approvalAbove: amount(
       'approvalAbove',
       'A refund awaits approval if all refunds of its payment come to more than this.',
@@ -95,16 +95,16 @@ const limitsSchema = agentLimitsSchema
 
 const agentKeySchema = z
   .object({
-    id: z.string().meta({ description: 'Opaque, prefixed with key_.' }),
-    name: z.string().meta({ description: 'As it was given.' }),
-    environment: z.enum(environments).meta({ description: 'That of the key which created it.' }),
-    lastFour: z.string().meta({ description: 'The last four characters of the key.' }),
-    scopes: z.array(z.enum(agentScopes)).meta({ description: 'What the key may do.' }),
+    id: z.string().describe('Opaque, prefixed with key_.'),
+    name: z.string().describe('As it was given.'),
+    environment: z.enum(environments).describe('That of the key which created it.'),
+    lastFour: z.string().describe('The last four characters of the key.'),
+    scopes: z.array(z.enum(agentScopes)).describe('What the key may do.'),
     limits: limitsSchema,
     status: z
       .enum(['active', 'stopped', 'expired'])
-      .meta({ description: 'A stopped key gets a 403 response, an expired one a 401.' }),
-    createdBy: z.string().meta({ description: '`key:<id>` for a key that was created through the API.' }),
+      .describe('A stopped key gets a 403 response, an expired one a 401.'),
+    createdBy: z.string().describe('`key:<id>` for a key that was created through the API.'),
     createdAt: timeOutput(),
     lastUsedAt: nullableTimeOutput('To the minute.'),
     expiresAt: nullableTimeOutput('When the key stops working; null for never.'),
@@ -139,7 +139,7 @@ const changeAgentKeySchema = jsonObject({
   limits: limitsSchema.optional(),
   status: oneOf(['active', 'stopped'])
     .optional()
-    .meta({ description: '`stopped` refuses all requests with the key until it is `active` again.' }),
+    .describe('`stopped` refuses all requests with the key until it is `active` again.'),
 }).meta({ examples: [{ status: 'stopped' }] });
 
 const createAgentKeySchema = (clock: Clock) =>
@@ -150,12 +150,12 @@ const createAgentKeySchema = (clock: Clock) =>
       .array(oneOf(agentScopes))
       .min(1, { error: 'must contain at least one scope' })
       .optional()
-      .meta({ description: 'What the key may do; all of these by default.' }),
+      .describe('What the key may do; all of these by default.'),
     expiresAt: expiresAtSchema(clock),
   }).meta({ examples: [{ name: exampleAgentKey.name, limits: exampleAgentKey.limits }] });
 
 const createdSchema = agentKeySchema
-  .extend({ key: z.string().meta({ description: 'The API key itself. It is shown only here.' }) })
+  .extend({ key: z.string().describe('The API key itself. It is shown only here.') })
   .meta({
     id: 'CreatedAgentKey',
     examples: [{ ...exampleAgentKey, key: 'svc_test_Zk3vB8nQ1rT6yW0cE5gJ9mP2sX4ax7Qa' }],

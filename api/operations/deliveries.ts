@@ -47,33 +47,29 @@ const exampleDelivery = {
 
 const attemptSchema = z.object({
   startedAt: timeOutput(),
-  durationMs: z
-    .int()
-    .nullable()
-    .meta({ description: 'Null while it is under way, and when its worker was stopped.' }),
-  responseStatus: z.int().nullable().meta({ description: 'The HTTP status; null without a response.' }),
+  durationMs: z.int().nullable().describe('Null while it is under way, and when its worker was stopped.'),
+  responseStatus: z.int().nullable().describe('The HTTP status; null without a response.'),
   error: z
     .string()
     .nullable()
-    .meta({ description: `Why it failed; null when it did not. More codes may follow. ${errorList}` }),
-  responseBody: z.string().nullable().meta({ description: 'The beginning of the response.' }),
+    .describe(`Why it failed; null when it did not. More codes may follow. ${errorList}`),
+  responseBody: z.string().nullable().describe('The beginning of the response.'),
 });
 
 const deliverySchema = z
   .object({
-    id: z.string().meta({ description: 'Opaque, prefixed with del_.' }),
-    eventId: z.string().meta({ description: 'The event that is sent; the `webhook-id` of every attempt.' }),
-    type: z
-      .enum([...publicEventTypes, rootEventType, testEventType])
-      .meta({ description: 'The type of the event.' }),
-    status: z.enum(deliveryStatuses).meta({
-      description:
+    id: z.string().describe('Opaque, prefixed with del_.'),
+    eventId: z.string().describe('The event that is sent; the `webhook-id` of every attempt.'),
+    type: z.enum([...publicEventTypes, rootEventType, testEventType]).describe('The type of the event.'),
+    status: z
+      .enum(deliveryStatuses)
+      .describe(
         '`pending`: an attempt is under way or follows. `succeeded`: the endpoint replied 2xx. `failed`: no attempt follows.',
-    }),
+      ),
     nextAttemptAt: nullableTimeOutput(
       'When the next attempt is due. During an attempt: when it is repeated if its worker stops. Null if none follows.',
     ),
-    attempts: z.array(attemptSchema).meta({ description: 'The last 20, the oldest first.' }),
+    attempts: z.array(attemptSchema).describe('The last 20, the oldest first.'),
   })
   .meta({
     id: 'WebhookDelivery',
@@ -90,7 +86,7 @@ const deliveryParamsSchema = endpointParamsSchema.extend({
 const deliveryStatusSchema = oneOf(deliveryStatuses);
 
 const listDeliveriesQuerySchema = z.object({
-  status: deliveryStatusSchema.optional().meta({ description: 'Only deliveries with this status.' }),
+  status: deliveryStatusSchema.optional().describe('Only deliveries with this status.'),
   limit: wholeNumber('The maximum number of deliveries to return.', 1, 100, 25),
   offset: offsetNumber('The number of deliveries to skip.', 'filter by status to read fewer'),
 });
@@ -103,11 +99,11 @@ const sinceInput = (description: string) =>
   z.iso
     .datetime({ offset: true, error: required(timeError) })
     .refine((text) => yearOf(text) >= 1970 && yearOf(text) <= 9999, { error: timeError })
-    .meta({ description });
+    .describe(description);
 
 const replaySchema = jsonObject({
   since: sinceInput('Deliveries created at this time or later.'),
-  status: deliveryStatusSchema.default('failed').meta({ description: 'Only deliveries with this status.' }),
+  status: deliveryStatusSchema.default('failed').describe('Only deliveries with this status.'),
 }).meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
 
 const replayMissingSchema = jsonObject({
@@ -115,7 +111,7 @@ const replayMissingSchema = jsonObject({
 }).meta({ examples: [{ since: '2026-11-20T09:30:00.000Z' }] });
 
 const replayedSchema = z
-  .object({ count: z.int().min(0).meta({ description: 'How many deliveries are due now.' }) })
+  .object({ count: z.int().min(0).describe('How many deliveries are due now.') })
   .meta({ id: 'ReplayedWebhooks', examples: [{ count: 12 }] });
 
 /** What is sent to an endpoint. */

@@ -22,29 +22,28 @@ export const include = someOf(
 
 export const detailedRefundSchema = refundSchema
   .extend({
-    failure: failureSchema.nullable().optional().meta({
-      description: 'With `include=failure`: why the refund failed; null for any other status.',
-    }),
+    failure: failureSchema
+      .nullable()
+      .optional()
+      .describe('With `include=failure`: why the refund failed; null for any other status.'),
     cancellable: z
       .boolean()
       .optional()
-      .meta({ description: 'With `include=cancellable`: whether a cancellation sent now can succeed.' }),
+      .describe('With `include=cancellable`: whether a cancellation sent now can succeed.'),
     arrival: arrivalSchema
       .nullable()
       .optional()
-      .meta({
-        description:
-          "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
+      .describe(
+        "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
           'processor has accepted the refund, and when it failed or was cancelled.',
-      }),
+      ),
     policy: policyDecisionSchema
       .nullable()
       .optional()
-      .meta({
-        description:
-          'With `include=policy`: the policy that decided when the refund was created; null when none matched, when the ' +
+      .describe(
+        'With `include=policy`: the policy that decided when the refund was created; null when none matched, when the ' +
           'payment was not known yet, and for refunds that were created before decisions were kept.',
-      }),
+      ),
     heldUntil: nullableTimeOutput(
       'With `include=heldUntil`: until when a policy holds the refund before it is sent. A cancellation before then succeeds. Null ' +
         'for a refund that is not held, also while it awaits approval: the hold begins with the approval.',

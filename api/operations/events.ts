@@ -67,23 +67,19 @@ const exampleEvent = examplesOfEvents['refund.completed'];
 
 export const eventSchema = z
   .object({
-    id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
-    type: z.enum(publicEventTypes).meta({ description: 'What happened.' }),
+    id: z.string().describe('Opaque, prefixed with evt_.'),
+    type: z.enum(publicEventTypes).describe('What happened.'),
     createdAt: timeOutput(),
-    refundId: z.string().meta({ description: 'The id of the refund.' }),
-    seq: z
-      .int()
-      .positive()
-      .meta({ description: 'Rises with every event of the refund; numbers may be left out.' }),
-    previousStatus: z.enum(refundStatuses).nullable().meta({
-      description: 'The status before; null for `refund.created` and where the status did not change.',
-    }),
-    failure: failureSchema
+    refundId: z.string().describe('The id of the refund.'),
+    seq: z.int().positive().describe('Rises with every event of the refund; numbers may be left out.'),
+    previousStatus: z
+      .enum(refundStatuses)
       .nullable()
-      .meta({ description: 'Why the refund failed; null for every other type.' }),
+      .describe('The status before; null for `refund.created` and where the status did not change.'),
+    failure: failureSchema.nullable().describe('Why the refund failed; null for every other type.'),
     data: z
       .object({ refund: refundSchema })
-      .meta({ description: 'The refund as it was right after the event, with its metadata as it is now.' }),
+      .describe('The refund as it was right after the event, with its metadata as it is now.'),
   })
   .meta({ id: 'Event', description: 'A change of a refund.', examples: [exampleEvent] });
 
@@ -91,18 +87,18 @@ export const exampleTestEvent = toTestEvent('evt_01kahw6q0hfn3t5v7x9z1b3d5f', ne
 
 /** The fields of an event that is about no refund. */
 const aboutNoRefund = (type: string) => ({
-  id: z.string().meta({ description: 'Opaque, prefixed with evt_.' }),
-  type: z.literal(type).meta({ description: `Always ${type}.` }),
+  id: z.string().describe('Opaque, prefixed with evt_.'),
+  type: z.literal(type).describe(`Always ${type}.`),
   createdAt: timeOutput(),
-  refundId: z.null().meta({ description: 'The event is about no refund.' }),
-  seq: z.null().meta({ description: 'Always null.' }),
-  previousStatus: z.null().meta({ description: 'Always null.' }),
-  failure: z.null().meta({ description: 'Always null.' }),
+  refundId: z.null().describe('The event is about no refund.'),
+  seq: z.null().describe('Always null.'),
+  previousStatus: z.null().describe('Always null.'),
+  failure: z.null().describe('Always null.'),
 });
 
 /** What an endpoint gets when a test event is requested. */
 export const testEventSchema = z
-  .object({ ...aboutNoRefund(testEventType), data: z.object({}).meta({ description: 'Empty.' }) })
+  .object({ ...aboutNoRefund(testEventType), data: z.object({}).describe('Empty.') })
   .meta({
     id: 'TestEvent',
     description: 'Shows that a webhook endpoint works.',
@@ -127,16 +123,16 @@ export const rootEventSchema = z
     ...aboutNoRefund(rootEventType),
     data: z
       .object({
-        organizationId: z.string().meta({ description: 'The organization.' }),
-        environment: z.enum(environments).meta({ description: 'The environment.' }),
-        day: z.iso.date().meta({ description: 'The day, in UTC.' }),
+        organizationId: z.string().describe('The organization.'),
+        environment: z.enum(environments).describe('The environment.'),
+        day: z.iso.date().describe('The day, in UTC.'),
         eventCount: z
           .int()
           .positive()
-          .meta({ description: 'The entries of all timelines on that day, also internal ones.' }),
-        root: z.string().meta({ description: 'A SHA-256 in hexadecimal. Keep it.' }),
+          .describe('The entries of all timelines on that day, also internal ones.'),
+        root: z.string().describe('A SHA-256 in hexadecimal. Keep it.'),
       })
-      .meta({ description: 'The root of the day.' }),
+      .describe('The root of the day.'),
   })
   .meta({
     id: 'RootEvent',
@@ -154,7 +150,7 @@ const listEventsQuerySchema = z.object({
       examples: [exampleEvent.id],
     }),
   limit: wholeNumber('The maximum number of events to return.', 1, 100, 25),
-  type: oneOf(publicEventTypes).optional().meta({ description: 'Only events of this type.' }),
+  type: oneOf(publicEventTypes).optional().describe('Only events of this type.'),
 });
 
 const eventPageSchema = listOutput(eventSchema).extend({

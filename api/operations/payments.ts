@@ -5,18 +5,19 @@ import { nullableTimeOutput, oneOf, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
 import { exampleRefund, failureSchema, refundSchema, transactionIdSchema } from './refund-schemas.ts';
 
-const minorUnits = (description: string) => z.int().nonnegative().meta({ description });
+const minorUnits = (description: string) => z.int().nonnegative().describe(description);
 
 const paymentSchema = z
   .object({
-    processor: z.string().meta({ description: 'The payment processor that holds the payment.' }),
-    transactionId: z.string().meta({ description: 'The id as it was asked for.' }),
-    ids: z.array(z.string()).meta({
-      description:
+    processor: z.string().describe('The payment processor that holds the payment.'),
+    transactionId: z.string().describe('The id as it was asked for.'),
+    ids: z
+      .array(z.string())
+      .describe(
         'Every id by which the processor knows the payment, as of a charge and of its payment intent.',
-    }),
-    amount: z.int().positive().meta({ description: 'In the smallest unit of the currency.' }),
-    currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
+      ),
+    amount: z.int().positive().describe('In the smallest unit of the currency.'),
+    currency: z.string().describe('ISO 4217, lowercase.'),
     chargedAt: timeOutput('When the payment was made.'),
     refundedOutside: minorUnits(
       'What was refunded without this service, for example in the dashboard of the processor.',
@@ -28,20 +29,23 @@ const paymentSchema = z
     remaining: minorUnits(
       'What can still be refunded: `amount` without `refundedOutside` and `reserved`; policies and the limits of an agent key may allow less.',
     ),
-    unrefundable: failureSchema.nullable().meta({
-      description:
+    unrefundable: failureSchema
+      .nullable()
+      .describe(
         'Why the processor cannot refund the payment at all, for example a chargeback; null when it can.',
-    }),
+      ),
     fetchedAt: nullableTimeOutput(
       'When the payment was read from the processor, whose refunds made elsewhere count up to then. Null when it is read again ' +
         'before the next refund.',
     ),
-    refunds: z.array(refundSchema).meta({
-      description: `The refunds of this service, whichever id of the payment they name: the newest ${refundsOfView}, newest first.`,
-    }),
-    hasMore: z.boolean().meta({
-      description: 'Whether there are older refunds; list them with each of `ids` as `transactionId`.',
-    }),
+    refunds: z
+      .array(refundSchema)
+      .describe(
+        `The refunds of this service, whichever id of the payment they name: the newest ${refundsOfView}, newest first.`,
+      ),
+    hasMore: z
+      .boolean()
+      .describe('Whether there are older refunds; list them with each of `ids` as `transactionId`.'),
   })
   .meta({
     id: 'Payment',

@@ -21,22 +21,17 @@ export const checkPolicySchema = jsonObject({
 
 const policyCheckSchema = z
   .object({
-    eligible: z
-      .boolean()
-      .meta({ description: 'Whether the payment, or the requested amount, may be refunded.' }),
-    reason: z.string().meta({ description: 'Why, for people.' }),
+    eligible: z.boolean().describe('Whether the payment, or the requested amount, may be refunded.'),
+    reason: z.string().describe('Why, for people.'),
     maxAmount: z
       .int()
       .nullable()
-      .meta({
-        description:
-          'The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be ' +
+      .describe(
+        'The most that can be refunded now, in the smallest unit; 0 when nothing is left, null when no amount can be ' +
           'refunded, for example because the window has closed.',
-      }),
+      ),
     deadline: nullableTimeOutput('The deadline for requesting a refund; null when there is none.'),
-    conditions: z
-      .array(z.string())
-      .meta({ description: 'The conditions that apply to this payment, for people.' }),
+    conditions: z.array(z.string()).describe('The conditions that apply to this payment, for people.'),
   })
   .meta({
     id: 'PolicyCheck',
@@ -81,16 +76,17 @@ export const checkPolicy = operation({
   },
 });
 
-const outcomeSchema = z.enum(policyOutcomes).meta({
-  description:
+const outcomeSchema = z
+  .enum(policyOutcomes)
+  .describe(
     '`blocked`: no refund is created. `approval_required`: it awaits approval. `not_blocked`: the policy denies it, but does not ' +
-    'block refunds that are requested this way.',
-});
+      'block refunds that are requested this way.',
+  );
 
 const outcomeCounts = (description: string) =>
   z
     .object({ allowed: z.int(), not_blocked: z.int(), approval_required: z.int(), blocked: z.int() })
-    .meta({ description: `How many refunds come to each outcome ${description}.` });
+    .describe(`How many refunds come to each outcome ${description}.`);
 
 const exampleOutcomes = { allowed: 355, not_blocked: 0, approval_required: 0, blocked: 0 };
 
@@ -98,41 +94,35 @@ const replaySchema = z
   .object({
     from: timeOutput('The refunds that were created since then are evaluated.'),
     to: timeOutput('When the replay began.'),
-    refundCount: z.int().meta({ description: 'How many refunds were evaluated.' }),
-    skippedCount: z.int().meta({
-      description: 'How many were left out, because their payment was never read from the processor.',
-    }),
-    isCutOff: z.boolean().meta({
-      description: `True when there are more than ${maxReplayed}, so that older ones were left out.`,
-    }),
+    refundCount: z.int().describe('How many refunds were evaluated.'),
+    skippedCount: z
+      .int()
+      .describe('How many were left out, because their payment was never read from the processor.'),
+    isCutOff: z
+      .boolean()
+      .describe(`True when there are more than ${maxReplayed}, so that older ones were left out.`),
     current: outcomeCounts('by the policies of today'),
     proposed: outcomeCounts('by the given policies'),
-    changedCount: z
-      .int()
-      .meta({ description: 'How many come to another outcome than by the policies of today.' }),
+    changedCount: z.int().describe('How many come to another outcome than by the policies of today.'),
     refunds: z
       .array(
         z.object({
-          id: z.string().meta({ description: 'The id of the refund, ref_...' }),
-          transactionId: z.string().meta({ description: 'The id of the charge or payment.' }),
-          amount: z.int().meta({ description: 'In the smallest unit of the currency.' }),
-          currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
-          status: z.enum(refundStatuses).meta({ description: 'The status of today.' }),
+          id: z.string().describe('The id of the refund, ref_...'),
+          transactionId: z.string().describe('The id of the charge or payment.'),
+          amount: z.int().describe('In the smallest unit of the currency.'),
+          currency: z.string().describe('ISO 4217, lowercase.'),
+          status: z.enum(refundStatuses).describe('The status of today.'),
           createdAt: timeOutput(),
           current: outcomeSchema,
           proposed: outcomeSchema,
-          policy: z
-            .string()
-            .nullable()
-            .meta({ description: 'The given policy that decides; null when none matches.' }),
-          reason: z.string().meta({ description: 'Its decision, for people.' }),
+          policy: z.string().nullable().describe('The given policy that decides; null when none matches.'),
+          reason: z.string().describe('Its decision, for people.'),
         }),
       )
-      .meta({
-        description:
-          'The refunds that change, then others that are blocked, each the newest first; up to 100 of them.',
-      }),
-    unknown: z.array(z.string()).meta({ description: 'What a replay cannot know, for people.' }),
+      .describe(
+        'The refunds that change, then others that are blocked, each the newest first; up to 100 of them.',
+      ),
+    unknown: z.array(z.string()).describe('What a replay cannot know, for people.'),
   })
   .meta({
     id: 'PolicyReplay',

@@ -45,11 +45,10 @@ const rowSchema = withAmount(
       .string({ error: 'must be a string' })
       .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })
       .optional()
-      .meta({
-        description:
-          'The Idempotency-Key of this refund, as of a creation of its own. By default it follows from the Idempotency-Key of the ' +
+      .describe(
+        'The Idempotency-Key of this refund, as of a creation of its own. By default it follows from the Idempotency-Key of the ' +
           'batch and the number of the row.',
-      }),
+      ),
   }),
 );
 
@@ -87,7 +86,7 @@ const createBatchSchema = jsonObject({
     .array(z.unknown().meta(rowJsonSchema), { error: required('must be a list') })
     .min(1, { error: 'must not be empty' })
     .max(maxRows, { error: `must have at most ${maxRows} rows` })
-    .meta({ description: 'The requests for refunds.' }),
+    .describe('The requests for refunds.'),
 }).meta({
   examples: [
     {
@@ -116,23 +115,25 @@ const exampleBatch = {
 
 const batchSchema = z
   .object({
-    id: z.string().meta({ description: 'Opaque, prefixed with bat_.' }),
-    status: z.enum(batchStatuses).meta({
-      description: '`completed`: no row waits. Refunds that were created may still be on their way.',
-    }),
-    pauseReason: z.enum(pauseReasons).nullable().meta({
-      description:
+    id: z.string().describe('Opaque, prefixed with bat_.'),
+    status: z
+      .enum(batchStatuses)
+      .describe('`completed`: no row waits. Refunds that were created may still be on their way.'),
+    pauseReason: z
+      .enum(pauseReasons)
+      .nullable()
+      .describe(
         'Why it is paused; null when it is not. `requester_ended`: the API key or the user that created it may not create refunds any more.',
-    }),
-    mode: z.enum(batchModes).meta({ description: 'How invalid rows were handled.' }),
+      ),
+    mode: z.enum(batchModes).describe('How invalid rows were handled.'),
     rows: z
       .object({
-        total: z.int().meta({ description: 'All rows.' }),
-        waiting: z.int().meta({ description: 'Rows whose refund is not created yet.' }),
-        created: z.int().meta({ description: 'Rows that have a refund, in any status.' }),
-        rejected: z.int().meta({ description: 'Rows that were invalid, or whose refund was refused.' }),
+        total: z.int().describe('All rows.'),
+        waiting: z.int().describe('Rows whose refund is not created yet.'),
+        created: z.int().describe('Rows that have a refund, in any status.'),
+        rejected: z.int().describe('Rows that were invalid, or whose refund was refused.'),
       })
-      .meta({ description: 'Rows by state.' }),
+      .describe('Rows by state.'),
     createdAt: timeOutput(),
     completedAt: nullableTimeOutput('When the last row was done; null before.'),
   })
@@ -145,7 +146,7 @@ const countsSchema = z
       z.ZodInt
     >,
   )
-  .meta({ description: 'The refunds of the batch by their status now.' });
+  .describe('The refunds of the batch by their status now.');
 
 const detailedBatchSchema = batchSchema.extend({ refunds: countsSchema }).meta({
   id: 'DetailedRefundBatch',
@@ -157,20 +158,18 @@ const detailedBatchSchema = batchSchema.extend({ refunds: countsSchema }).meta({
 
 const resultSchema = z
   .object({
-    row: z
-      .int()
-      .meta({ description: 'The number of the row, from 1. The header of a CSV file is not counted.' }),
-    state: z.enum(rowStates).meta({ description: 'What came of the row.' }),
-    transactionId: z.string().nullable().meta({ description: 'Null for a row that was invalid.' }),
-    refundId: z.string().nullable().meta({ description: 'Null without a refund.' }),
-    amount: z.int().nullable().meta({ description: 'Of the refund, in the smallest unit of the currency.' }),
-    currency: z.string().nullable().meta({ description: 'ISO 4217, lowercase.' }),
-    refundStatus: z.enum(refundStatuses).nullable().meta({ description: 'Of the refund, now.' }),
-    errorCode: z.string().nullable().meta({
-      description:
-        'Why the row was rejected, why it still waits after it was tried, or why its refund failed.',
-    }),
-    errorMessage: z.string().nullable().meta({ description: 'The same for people.' }),
+    row: z.int().describe('The number of the row, from 1. The header of a CSV file is not counted.'),
+    state: z.enum(rowStates).describe('What came of the row.'),
+    transactionId: z.string().nullable().describe('Null for a row that was invalid.'),
+    refundId: z.string().nullable().describe('Null without a refund.'),
+    amount: z.int().nullable().describe('Of the refund, in the smallest unit of the currency.'),
+    currency: z.string().nullable().describe('ISO 4217, lowercase.'),
+    refundStatus: z.enum(refundStatuses).nullable().describe('Of the refund, now.'),
+    errorCode: z
+      .string()
+      .nullable()
+      .describe('Why the row was rejected, why it still waits after it was tried, or why its refund failed.'),
+    errorMessage: z.string().nullable().describe('The same for people.'),
   })
   .meta({
     id: 'RefundBatchResult',
@@ -198,7 +197,7 @@ const batchParamsSchema = z.object({
 });
 
 const resultsQuerySchema = z.object({
-  state: oneOf(rowStates).optional().meta({ description: 'Only rows in this state.' }),
+  state: oneOf(rowStates).optional().describe('Only rows in this state.'),
   after: wholeNumber('The number of the row after which the page begins.', 0, maxRows, 0),
   limit: wholeNumber('The maximum number of rows to return.', 1, 1_000, 100),
 });
@@ -238,10 +237,11 @@ export const batchOperations = [
     bodyLimitBytes: batchLimitBytes,
     readCsv: async (text) => ({ rows: await readCsvRows(text) }),
     query: z.object({
-      mode: oneOf(batchModes).default('strict').meta({
-        description:
+      mode: oneOf(batchModes)
+        .default('strict')
+        .describe(
           '`strict`: an invalid row refuses the whole batch. `partial`: it is rejected, and the others go on.',
-      }),
+        ),
     }),
     body: createBatchSchema,
     answer: 'The batch. Its rows wait.',

@@ -14,14 +14,13 @@ export const creationShape = {
   remaining: z
     .literal(true, { error: 'must be true, or left out' })
     .optional()
-    .meta({
-      description:
-        'True in place of `amount` to refund all that is left of the payment. It is decided when the refund is created, so that ' +
+    .describe(
+      'True in place of `amount` to refund all that is left of the payment. It is decided when the refund is created, so that ' +
         'concurrent refunds never exceed the payment; a payment with nothing left gets `refund_already_processed`.',
-    }),
+    ),
   reason: z
     .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
-    .meta({ description: 'Why the payment is refunded.' }),
+    .describe('Why the payment is refunded.'),
   currency: z
     .string({ error: 'must be a string' })
     .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
@@ -47,9 +46,10 @@ export const creationShape = {
 export const createRefundSchema = withAmount(
   jsonObject({
     ...creationShape,
-    dryRun: z.boolean({ error: 'must be true or false' }).optional().meta({
-      description: 'True to learn what the creation would come to. Nothing is reserved, sent or stored.',
-    }),
+    dryRun: z
+      .boolean({ error: 'must be true or false' })
+      .optional()
+      .describe('True to learn what the creation would come to. Nothing is reserved, sent or stored.'),
   }),
 ).meta({
   examples: [

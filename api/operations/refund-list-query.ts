@@ -44,7 +44,7 @@ export const scalarMeta = { type: ['string', 'number', 'boolean'] };
 const greatestAmount = Number.MAX_SAFE_INTEGER;
 
 export const listRefundsQuerySchema = z.object({
-  status: oneOf(refundStatuses).optional().meta({ description: 'Only refunds with this status.' }),
+  status: oneOf(refundStatuses).optional().describe('Only refunds with this status.'),
   processor: visibleText(50).meta({
     description: 'Only refunds at this processor.',
     examples: ['stripe'],
@@ -53,8 +53,8 @@ export const listRefundsQuerySchema = z.object({
     description: 'Only refunds of this charge or payment.',
     examples: [exampleRefund.transactionId],
   }),
-  reason: oneOf(refundReasons).optional().meta({ description: 'Only refunds for this reason.' }),
-  initiatedBy: oneOf(initiators).optional().meta({ description: 'Only refunds that were requested there.' }),
+  reason: oneOf(refundReasons).optional().describe('Only refunds for this reason.'),
+  initiatedBy: oneOf(initiators).optional().describe('Only refunds that were requested there.'),
   currency: z
     .string({ error: onlyOnce })
     .toLowerCase()

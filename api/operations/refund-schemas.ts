@@ -24,32 +24,25 @@ export const exampleRefund: PublicRefund = {
 
 export const refundSchema = z
   .object({
-    id: z.string().meta({ description: 'Opaque, prefixed with ref_.' }),
-    organizationId: z
-      .string()
-      .meta({ description: 'The organization that owns the refund; prefixed with org_.' }),
-    externalRefundId: z
-      .string()
-      .nullable()
-      .meta({ description: "The processor's id; null until it has one." }),
-    transactionId: z.string().meta({ description: 'The id of the charge or payment at the processor.' }),
-    amount: z
-      .int()
-      .positive()
-      .meta({ description: 'In the smallest unit of the currency, for example cents.' }),
-    currency: z.string().meta({ description: 'ISO 4217, lowercase.' }),
-    reason: z.enum(refundReasons).meta({ description: 'Why the payment is refunded.' }),
-    status: z.enum(refundStatuses).meta({
-      description:
+    id: z.string().describe('Opaque, prefixed with ref_.'),
+    organizationId: z.string().describe('The organization that owns the refund; prefixed with org_.'),
+    externalRefundId: z.string().nullable().describe("The processor's id; null until it has one."),
+    transactionId: z.string().describe('The id of the charge or payment at the processor.'),
+    amount: z.int().positive().describe('In the smallest unit of the currency, for example cents.'),
+    currency: z.string().describe('ISO 4217, lowercase.'),
+    reason: z.enum(refundReasons).describe('Why the payment is refunded.'),
+    status: z
+      .enum(refundStatuses)
+      .describe(
         '`pending` is awaiting approval, `processing` is at or on its way to the processor. `completed`, `failed` and ' +
-        '`cancelled` are final, except that a `completed` refund becomes `failed` when the processor returns the money.',
-    }),
-    processor: z.string().meta({ description: 'The payment processor that holds the payment.' }),
+          '`cancelled` are final, except that a `completed` refund becomes `failed` when the processor returns the money.',
+      ),
+    processor: z.string().describe('The payment processor that holds the payment.'),
     metadata: z
       .record(z.string(), z.unknown())
       .nullable()
-      .meta({ description: 'As given at creation or changed since; null when none.' }),
-    initiatedBy: z.enum(initiators).meta({ description: 'Where the refund was requested.' }),
+      .describe('As given at creation or changed since; null when none.'),
+    initiatedBy: z.enum(initiators).describe('Where the refund was requested.'),
     createdAt: timeOutput(),
     updatedAt: timeOutput('The last change of the refund, here or at the processor; `createdAt` before any.'),
   })
@@ -57,8 +50,8 @@ export const refundSchema = z
 
 /** Why a refund failed. */
 export const failureSchema = z.object({
-  code: z.string().meta({ description: 'For programs, for example card_declined.' }),
-  message: z.string().meta({ description: 'For people.' }),
+  code: z.string().describe('For programs, for example card_declined.'),
+  message: z.string().describe('For people.'),
 });
 
 export const arrivalSchema = z.object({
@@ -67,21 +60,24 @@ export const arrivalSchema = z.object({
     description:
       'An estimate: the last day on which the money usually arrives, 10 business days after it was sent to the bank.',
   }),
-  reference: z.string().nullable().meta({
-    description: "What the customer's bank finds the refund by; null until the processor knows it.",
-  }),
-  referenceType: z.string().nullable().meta({
-    description: 'What the processor calls the reference, for example acquirer_reference_number.',
-  }),
+  reference: z
+    .string()
+    .nullable()
+    .describe("What the customer's bank finds the refund by; null until the processor knows it."),
+  referenceType: z
+    .string()
+    .nullable()
+    .describe('What the processor calls the reference, for example acquirer_reference_number.'),
 });
 
 /** What a policy said of a refund that was created. */
 export const policyDecisionSchema = z.object({
-  name: z.string().meta({ description: 'The name of the policy at that time.' }),
-  decision: z.enum(policyDecisions).meta({
-    description:
+  name: z.string().describe('The name of the policy at that time.'),
+  decision: z
+    .enum(policyDecisions)
+    .describe(
       '`not_blocked`: the policy denies the refund, but does not block refunds that are requested this way.',
-  }),
+    ),
 });
 
 /** No processor's ids contain whitespace, control characters or non-ASCII characters. */
@@ -142,38 +138,39 @@ export const exampleRefusedDryRun = {
 
 export const dryRunSchema = z
   .object({
-    wouldCreate: z.boolean().meta({
-      description:
+    wouldCreate: z
+      .boolean()
+      .describe(
         'Whether the same request without `dryRun` would create a refund now. False without an error when its ' +
-        'Idempotency-Key already has a refund.',
-    }),
+          'Idempotency-Key already has a refund.',
+      ),
     status: z
       .enum(initialStatuses)
       .nullable()
-      .meta({ description: 'The status in which the refund would start; null when none would be created.' }),
+      .describe('The status in which the refund would start; null when none would be created.'),
     error: z
       .object({
-        code: z.enum(errorCodes).meta({ description: 'For programs.' }),
-        message: z.string().meta({ description: 'For people: what is wrong and what to do.' }),
+        code: z.enum(errorCodes).describe('For programs.'),
+        message: z.string().describe('For people: what is wrong and what to do.'),
       })
       .nullable()
-      .meta({ description: 'The error that the creation would get; null when there is none.' }),
+      .describe('The error that the creation would get; null when there is none.'),
     policy: z
       .object({
-        name: z.string().meta({ description: 'The name of the policy.' }),
-        eligible: z.boolean().meta({
-          description: 'Whether the policy allows the refund. A policy that is not enforced only advises.',
-        }),
-        trace: z.array(z.string()).meta({ description: 'How it was decided, step by step, for people.' }),
+        name: z.string().describe('The name of the policy.'),
+        eligible: z
+          .boolean()
+          .describe('Whether the policy allows the refund. A policy that is not enforced only advises.'),
+        trace: z.array(z.string()).describe('How it was decided, step by step, for people.'),
       })
       .nullable()
-      .meta({
-        description: 'The policy that decides; null when none matches, or the payment is not known.',
-      }),
-    maxAmount: z.int().nonnegative().meta({
-      description:
+      .describe('The policy that decides; null when none matches, or the payment is not known.'),
+    maxAmount: z
+      .int()
+      .nonnegative()
+      .describe(
         'The most that can be refunded now, in the smallest unit of the currency; 0 when nothing is left.',
-    }),
+      ),
   })
   .meta({
     id: 'RefundDryRun',

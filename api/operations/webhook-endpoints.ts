@@ -32,30 +32,31 @@ const exampleEndpoint: PublicEndpoint = {
   updatedAt: '2026-11-20T09:00:00.000Z',
 };
 
-const events = z.array(z.enum(endpointEvents)).meta({
-  description: 'The types of events that are sent, or `["*"]` for all, also those that are added later.',
-});
+const events = z
+  .array(z.enum(endpointEvents))
+  .describe('The types of events that are sent, or `["*"]` for all, also those that are added later.');
 
-const description = z.string().nullable().meta({ description: 'A note for you; null when none.' });
+const description = z.string().nullable().describe('A note for you; null when none.');
 
 const endpointFields = z.object({
-  id: z.string().meta({ description: 'Opaque, prefixed with we_.' }),
-  url: z.string().meta({ description: 'Where events are sent, by POST.' }),
+  id: z.string().describe('Opaque, prefixed with we_.'),
+  url: z.string().describe('Where events are sent, by POST.'),
   events,
   description,
-  status: z.enum(['enabled', 'disabled']).meta({ description: 'A disabled endpoint is sent nothing.' }),
+  status: z.enum(['enabled', 'disabled']).describe('A disabled endpoint is sent nothing.'),
   disabledReason: z
     .enum(disabledReasons)
     .nullable()
-    .meta({
-      description:
-        'Null while enabled. `requested`: disabled by a request. `gone`: the endpoint replied 410 Gone. ' +
+    .describe(
+      'Null while enabled. `requested`: disabled by a request. `gone`: the endpoint replied 410 Gone. ' +
         '`failing`: every attempt failed for five days.',
-    }),
-  createdBy: z.string().nullable().meta({
-    description:
+    ),
+  createdBy: z
+    .string()
+    .nullable()
+    .describe(
       '`key:<id>` or `user:<id>` of who created it, or changed its URL since; null for an endpoint that an earlier version created.',
-  }),
+    ),
   createdAt: timeOutput(),
   updatedAt: timeOutput('The last change of the endpoint.'),
 });
@@ -68,9 +69,7 @@ const endpointSchema = endpointFields.meta({
 
 const endpointWithSecretSchema = endpointFields
   .extend({
-    secret: z.string().meta({
-      description: 'Verifies the signatures (Standard Webhooks). Shown only here; store it.',
-    }),
+    secret: z.string().describe('Verifies the signatures (Standard Webhooks). Shown only here; store it.'),
   })
   .meta({
     id: 'WebhookEndpointWithSecret',
@@ -80,8 +79,8 @@ const endpointWithSecretSchema = endpointFields
 
 const deletedEndpointSchema = z
   .object({
-    id: z.string().meta({ description: 'The id of the endpoint.' }),
-    deleted: z.literal(true).meta({ description: 'Always true.' }),
+    id: z.string().describe('The id of the endpoint.'),
+    deleted: z.literal(true).describe('Always true.'),
   })
   .meta({ id: 'DeletedWebhookEndpoint', examples: [{ id: exampleEndpoint.id, deleted: true }] });
 
@@ -135,9 +134,7 @@ function changeEndpointSchema(isProduction: boolean) {
     url: urlInput(isProduction).optional(),
     events: eventsInput.optional(),
     description: descriptionInput.optional(),
-    status: oneOf(['enabled', 'disabled'])
-      .optional()
-      .meta({ description: 'Disabling ends the pending deliveries.' }),
+    status: oneOf(['enabled', 'disabled']).optional().describe('Disabling ends the pending deliveries.'),
   }).meta({ examples: [{ events: ['*'], status: 'enabled' }] });
 }
 
@@ -156,7 +153,7 @@ const rotateSecretSchema = jsonObject({
     .min(0, { error: overlapMessage })
     .max(weekSeconds, { error: overlapMessage })
     .default(daySeconds)
-    .meta({ description: 'How long the earlier secrets sign as well; 0 ends them at once.' }),
+    .describe('How long the earlier secrets sign as well; 0 ends them at once.'),
 }).meta({ examples: [{ overlapSeconds: 3600 }] });
 
 /** The endpoint that a call names, with the owner and the actor of its key. */

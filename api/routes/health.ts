@@ -12,10 +12,11 @@ const ready = z.object({
   status: z.enum(['ok', 'degraded']),
   database: store,
   queue: store,
-  workers: z.enum(['up', 'down', 'held']).meta({
-    description:
+  workers: z
+    .enum(['up', 'down', 'held'])
+    .describe(
       '`down`: no worker was seen in the last 20 seconds. `held`: the database was restored, and nothing is sent until a recovery.',
-  }),
+    ),
   processors: z
     .array(
       z.object({
@@ -24,7 +25,7 @@ const ready = z.object({
         trouble: z.enum(['unanswered', 'credentials_refused']),
       }),
     )
-    .meta({ description: 'Processors with an account in trouble.' }),
+    .describe('Processors with an account in trouble.'),
 });
 const allUp = { database: 'up', queue: 'up', workers: 'up' } as const;
 const readyExamples = {
