@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { EventFeed } from '#shared/events/feed.ts';
 import { newRequestId } from '#shared/platform/ids.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
@@ -7,7 +8,7 @@ import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
 import { compression } from './http/compression.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import { createHttpApp, requestChecks } from './http/http-app.ts';
+import { checkRequests, createHttpApp } from './http/http-app.ts';
 import { operationRoutes } from './http/operation-routes.ts';
 import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
 import { limitKeys } from './http/rate-limit.ts';
@@ -62,23 +63,19 @@ export async function buildApp(
     const { buildBrowserApp } = await import('./browser-app.ts');
     return await buildBrowserApp(deps, { requestIdOf, described, people, refuseEarlierWhileDelayed });
   });
-  await app.register(jsonSecurityHeaders);
-  await app.register(requestChecks);
+  jsonSecurityHeaders(app);
+  checkRequests(app);
   const throwRefusal = (_request: unknown, _reply: unknown, refusal: Error) => {
     throw refusal;
   };
   await withOtherMethodsRefused(app, throwRefusal, async () => {
-    await app.register(healthRoutes, {
-      isOverloaded: () => delay.exceeds(maxDelayMs) || clients.work.isFull,
-    });
+    healthRoutes(app, () => delay.exceeds(maxDelayMs) || clients.work.isFull);
     await app.register(async (scope: Api) => {
       const senders = new VerifiedSenders();
       refuseWhileDelayed(scope, delay, (request) => (senders.has(request) ? verifiedMs : unverifiedMs));
-      await scope.register(limitInProgress, {
-        classOf: (request) => (senders.has(request) ? processors : unverified),
-        ownerOf: (request) => senders.ownerOf(request),
-      });
-      await scope.register(processorWebhookRoutes, { senders });
+      const classOf = (request: FastifyRequest) => (senders.has(request) ? processors : unverified);
+      limitInProgress(scope, classOf, (request) => senders.ownerOf(request));
+      await processorWebhookRoutes(scope, senders);
     });
     await app.register(async (scope: Api) => {
       refuseWhileDelayed(scope, delay, () => maxDelayMs);
@@ -90,18 +87,16 @@ export async function buildApp(
 
 /** The routes for API keys. */
 async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
-  await app.register(compression);
-  await app.register(traceRequests);
-  await app.register(authenticate);
-  await app.register(limitKeys);
-  await app.register(limitInProgress, {
-    classOf: () => clients,
-    ownerOf: ({ apiKey }) => `${apiKey.organizationId}/${apiKey.environment}`,
-  });
+  compression(app);
+  traceRequests(app);
+  await authenticate(app);
+  await limitKeys(app);
+  const ownerOf = ({ apiKey }: FastifyRequest) => `${apiKey.organizationId}/${apiKey.environment}`;
+  limitInProgress(app, () => clients, ownerOf);
   // Its tools check the scopes themselves, and answer as the protocol demands.
-  await app.register(mcpRoute);
+  mcpRoute(app);
   await app.register(async (scope: Api) => {
-    await scope.register(apiVersion);
-    await scope.register(operationRoutes, { operations });
+    apiVersion(scope);
+    await operationRoutes(scope, operations);
   });
 }

@@ -1,7 +1,7 @@
 import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
-import { createHttpApp, type HttpAppOptions, requestChecks } from './http/http-app.ts';
+import { checkRequests, createHttpApp, type HttpAppOptions } from './http/http-app.ts';
 import { HandedOverLog } from './http/request-log.ts';
 import { type ClassOfCallers, limitInProgress } from './http/room.ts';
 import type { Api, DescribedRoute } from './http/route.ts';
@@ -28,17 +28,17 @@ export async function buildBrowserApp(
   await import('./dashboard/queues/queue-board.ts');
   const { dashboard } = await import('./dashboard/dashboard.tsx');
   const app = createHttpApp(deps, { requestIdOf, logController: new HandedOverLog() });
-  await app.register(pageSecurityHeaders);
+  await pageSecurityHeaders(app);
   refuseEarlierWhileDelayed(app);
-  await app.register(requestChecks);
+  checkRequests(app);
   redirectTrailingSlashes(app);
   refuseUnknownRoutes(app, refuseAddress);
   await withOtherMethodsRefused(app, refuseAddress, async () => {
     // Whoever opens the address of the service in a browser looks for the dashboard.
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
-    await app.register(openApi, { routes: described });
+    await openApi(app, described);
     await app.register(async (scope: Api) => {
-      await scope.register(limitInProgress, { classOf: () => people });
+      limitInProgress(scope, () => people);
       await dashboard(scope, { ...deps, db: deps.dashboardDb });
     });
   });

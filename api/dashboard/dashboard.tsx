@@ -59,7 +59,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
     renderPages(scope);
     refuseDisguisedAddresses(scope);
     refuseOtherSites(scope);
-    await scope.register(formBody);
+    formBody(scope);
     await enableSessions(scope, deps);
     await enableCsrfTokens(scope);
     await scope.register(async (open: Api) => {
@@ -70,7 +70,7 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       await passwordResetPages(open, deps);
     });
     await scope.register(async (inside: Api) => {
-      await inside.register(traceRequests);
+      traceRequests(inside);
       requireVisitor(inside, deps);
       await limitUsers(inside, deps);
       await inside.register(async (board: Api) => {

@@ -1,6 +1,5 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
 import {
   findApiKey,
   hashApiKey,
@@ -26,39 +25,36 @@ declare module 'fastify' {
 const maxLookups = 1_000;
 
 /** Requires a valid API key on every route of this instance. */
-export const authenticate = fp(
-  async (app) => {
-    const { clock, db } = app.deps;
-    const findKey = await limitFailedKeys(app);
-    const lookups = new Room(maxLookups);
-    const lookUp = async (request: FastifyRequest, presented: string) => {
-      const network = networkOf(request.ip);
-      if (!lookups.admits(network)) throw new OverloadError('too many API keys are looked up');
-      lookups.enter(network);
-      try {
-        return await findKey(request, presented);
-      } finally {
-        lookups.leave(network);
-      }
-    };
-    app.decorateRequest('apiKey');
-    app.addHook('onRequest', async (request) => {
-      const presented = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-      const key = presented === undefined ? null : await lookUp(request, presented);
-      if (key === null) {
-        throw new ServiceError(
-          'invalid_api_key',
-          'Send a valid API key as "Authorization: Bearer svc_test_..." or "svc_live_...".',
-        );
-      }
-      request.apiKey = key;
-      noteApiKeyUse(db, key, clock.now()).catch((error: unknown) => {
-        request.log.debug({ err: error }, 'the last use of a key was not recorded');
-      });
+export async function authenticate(app: FastifyInstance): Promise<void> {
+  const { clock, db } = app.deps;
+  const findKey = await limitFailedKeys(app);
+  const lookups = new Room(maxLookups);
+  const lookUp = async (request: FastifyRequest, presented: string) => {
+    const network = networkOf(request.ip);
+    if (!lookups.admits(network)) throw new OverloadError('too many API keys are looked up');
+    lookups.enter(network);
+    try {
+      return await findKey(request, presented);
+    } finally {
+      lookups.leave(network);
+    }
+  };
+  app.decorateRequest('apiKey');
+  app.addHook('onRequest', async (request) => {
+    const presented = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
+    const key = presented === undefined ? null : await lookUp(request, presented);
+    if (key === null) {
+      throw new ServiceError(
+        'invalid_api_key',
+        'Send a valid API key as "Authorization: Bearer svc_test_..." or "svc_live_...".',
+      );
+    }
+    request.apiKey = key;
+    noteApiKeyUse(db, key, clock.now()).catch((error: unknown) => {
+      request.log.debug({ err: error }, 'the last use of a key was not recorded');
     });
-  },
-  { name: 'authenticate', decorators: { fastify: ['deps'] } },
-);
+  });
+}
 
 /** Finds the key that a request presents; null for an unknown, revoked or expired one. */
 type FindKey = (request: FastifyRequest, presented: string) => Promise<ApiKey | null>;

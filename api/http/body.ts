@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import { parse as parseForm } from 'node:querystring';
 import type { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
 import { getUnsafeNumberReason, parse } from 'lossless-json';
 import { ServiceError } from '#shared/platform/errors.ts';
 
@@ -68,19 +67,15 @@ function tooManyChunks(): ServiceError {
  * Parses request bodies as strict JSON, because money depends on them. An empty body counts as none. Bodies of any other
  * media type are refused.
  */
-export const jsonBody = fp(
-  async (app) => {
-    app.removeAllContentTypeParsers();
-    parseBodies(app, 'application/json', parseJson);
-  },
-  { name: 'json-body' },
-);
+export function jsonBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  parseBodies(app, 'application/json', parseJson);
+}
 
 /** Also accepts CSV, which `read` turns into what JSON would have been. */
-export const csvBody = fp<{ read: (text: string) => Promise<unknown> }>(
-  async (app, { read }) => parseBodies(app, 'text/csv', (body, request) => read(textOf(body, request))),
-  { name: 'csv-body' },
-);
+export function csvBody(app: FastifyInstance, read: (text: string) => Promise<unknown>): void {
+  parseBodies(app, 'text/csv', (body, request) => read(textOf(body, request)));
+}
 
 /** @throws ServiceError for bytes that are no plain UTF-8. */
 function textOf(body: Buffer, { headers }: FastifyRequest): string {
@@ -167,76 +162,62 @@ function holdsPrototypeKey(value: unknown): boolean {
 }
 
 /** Ignores request bodies of any media type, because common HTTP clients send an empty form with every POST. */
-export const ignoredBody = fp(
-  async (app) => {
-    app.removeAllContentTypeParsers();
-    parseBodies(app, '*', () => undefined);
-    // Fastify refuses a malformed media type before it looks for a parser.
-    app.addHook('onRequest', ({ headers }, _reply, done) => {
-      delete headers['content-type'];
-      done();
-    });
-  },
-  { name: 'ignored-body' },
-);
+export function ignoredBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  parseBodies(app, '*', () => undefined);
+  // Fastify refuses a malformed media type before it looks for a parser.
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    delete headers['content-type'];
+    done();
+  });
+}
 
 /** Parses JSON as `jsonBody` does, and also counts an empty body of any other media type as none. */
-export const optionalJsonBody = fp(
-  async (app) => {
-    parseBodies(app, '*', (body) => {
-      if (body.toString().trim() === '') return;
-      throw new ServiceError('unsupported_media_type', 'Send the body as application/json.');
-    });
-    // Fastify refuses a malformed media type before it looks for a parser.
-    app.addHook('onRequest', ({ headers }, _reply, done) => {
-      const isEmpty = headers['transfer-encoding'] === undefined && !Number(headers['content-length'] ?? 0);
-      if (isEmpty) delete headers['content-type'];
-      done();
-    });
-  },
-  { name: 'optional-json-body' },
-);
+export function optionalJsonBody(app: FastifyInstance): void {
+  parseBodies(app, '*', (body) => {
+    if (body.toString().trim() === '') return;
+    throw new ServiceError('unsupported_media_type', 'Send the body as application/json.');
+  });
+  // Fastify refuses a malformed media type before it looks for a parser.
+  app.addHook('onRequest', ({ headers }, _reply, done) => {
+    const isEmpty = headers['transfer-encoding'] === undefined && !Number(headers['content-length'] ?? 0);
+    if (isEmpty) delete headers['content-type'];
+    done();
+  });
+}
 
 /** Parses the forms of pages. Bodies of any other media type are refused. */
-export const formBody = fp(
-  async (app) => {
-    app.removeAllContentTypeParsers();
-    parseBodies(app, 'application/x-www-form-urlencoded', (body) => ({ ...parseForm(body.toString()) }));
-  },
-  { name: 'form-body' },
-);
+export function formBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  parseBodies(app, 'application/x-www-form-urlencoded', (body) => ({ ...parseForm(body.toString()) }));
+}
 
 /** Also parses forms with files; a file is its text. */
-export const uploadBody = fp(
-  async (app) =>
-    parseBodies(app, 'multipart/form-data', async (body, { headers }) => {
-      if (!isUtf8(body))
-        throw new ServiceError('validation_error', 'The file is not in UTF-8. Save it as CSV UTF-8.');
-      const contentType = headers['content-type'] ?? '';
-      const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
-        .formData()
-        .catch((cause) => {
-          throw new ServiceError('validation_error', 'body: not valid multipart/form-data.', { cause });
-        });
-      const texts = [...form].map(async ([name, value]) => [
-        name,
-        typeof value === 'string' ? value : await value.text(),
-      ]);
-      return Object.fromEntries(await Promise.all(texts));
-    }),
-  { name: 'upload-body' },
-);
+export function uploadBody(app: FastifyInstance): void {
+  parseBodies(app, 'multipart/form-data', async (body, { headers }) => {
+    if (!isUtf8(body))
+      throw new ServiceError('validation_error', 'The file is not in UTF-8. Save it as CSV UTF-8.');
+    const contentType = headers['content-type'] ?? '';
+    const form = await new Response(new Uint8Array(body), { headers: { 'content-type': contentType } })
+      .formData()
+      .catch((cause) => {
+        throw new ServiceError('validation_error', 'body: not valid multipart/form-data.', { cause });
+      });
+    const texts = [...form].map(async ([name, value]) => [
+      name,
+      typeof value === 'string' ? value : await value.text(),
+    ]);
+    return Object.fromEntries(await Promise.all(texts));
+  });
+}
 
 /** Accepts bodies of one media type as raw bytes, because a signature covers those. */
-export const rawBody = fp<{ mediaType: string }>(
-  async (app, { mediaType }) => {
-    app.removeAllContentTypeParsers();
-    parseBodies(app, mediaType, (body) => body);
-    // Errors thrown here go to the error handler of the surrounding instance.
-    app.setErrorHandler<FastifyError>((cause) => {
-      if (cause.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw cause;
-      throw new ServiceError('unsupported_media_type', `Send the body as ${mediaType}.`, { cause });
-    });
-  },
-  { name: 'raw-body' },
-);
+export function rawBody(app: FastifyInstance, mediaType: string): void {
+  app.removeAllContentTypeParsers();
+  parseBodies(app, mediaType, (body) => body);
+  // Errors thrown here go to the error handler of the surrounding instance.
+  app.setErrorHandler<FastifyError>((cause) => {
+    if (cause.code !== 'FST_ERR_CTP_INVALID_MEDIA_TYPE') throw cause;
+    throw new ServiceError('unsupported_media_type', `Send the body as ${mediaType}.`, { cause });
+  });
+}

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import fp from 'fastify-plugin';
+import type { FastifyInstance } from 'fastify';
 
 const compress = promisify(gzip);
 
@@ -11,18 +11,15 @@ const leastBytes = 4 * 1024;
  * Compresses large responses for clients that accept gzip. Only for the API: a browser sends no API key by itself, so nobody can
  * have it ask for chosen text beside a secret and learn the secret from the size (BREACH). Pages with sessions stay as they are.
  */
-export const compression = fp(
-  async (app) => {
-    app.addHook('onSend', async ({ headers }, reply, payload) => {
-      if (typeof payload !== 'string' || Buffer.byteLength(payload) < leastBytes) return payload;
-      reply.header('vary', 'accept-encoding');
-      if (!acceptsGzip(String(headers['accept-encoding'] ?? ''))) return payload;
-      reply.header('content-encoding', 'gzip');
-      return await compress(payload);
-    });
-  },
-  { name: 'compression' },
-);
+export function compression(app: FastifyInstance): void {
+  app.addHook('onSend', async ({ headers }, reply, payload) => {
+    if (typeof payload !== 'string' || Buffer.byteLength(payload) < leastBytes) return payload;
+    reply.header('vary', 'accept-encoding');
+    if (!acceptsGzip(String(headers['accept-encoding'] ?? ''))) return payload;
+    reply.header('content-encoding', 'gzip');
+    return await compress(payload);
+  });
+}
 
 /** Whether an Accept-Encoding header lists gzip, and not with the weight 0. */
 function acceptsGzip(header: string): boolean {

@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type LogController } from 'fastify';
-import fp from 'fastify-plugin';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { holdsStorableTexts, isStorable, unstorableMessage } from '#shared/platform/json.ts';
@@ -37,7 +36,7 @@ export function createHttpApp(
   { requestIdOf, ignoreTrailingSlash = false, ...options }: HttpAppOptions,
 ): Api {
   const { MAX_WAIT_MS, TRUSTED_PROXIES } = deps.settings;
-  const app: Api = Fastify({
+  const app: FastifyInstance = Fastify({
     ...options,
     loggerInstance: deps.log as FastifyBaseLogger,
     bodyLimit: bodyLimitBytes,
@@ -81,24 +80,22 @@ export function createHttpApp(
 const onceOnly = new Set(['host', 'authorization', 'content-type', 'content-encoding']);
 
 /**
- * Refuses requests that another server could read differently, and text in a query or body that PostgreSQL cannot store.
- * Ids in a path are looked up like any other, and unknown.
+ * Refuses requests that another server could read differently, bodies other than JSON, and text in a query or body that PostgreSQL
+ * cannot store. Ids in a path are looked up like any other, and unknown.
  */
-const malformedRequests = fp(
-  async (app) => {
-    app.addHook('onRequest', ({ raw }, _reply, done) => {
-      const problem = headerProblem(raw.rawHeaders, raw.httpVersion);
-      done(problem === null ? undefined : new ServiceError('validation_error', problem));
-    });
-    app.addHook('preValidation', ({ body, query }, _reply, done) => {
-      const problem = textProblem('body', body) ?? textProblem('query', query);
-      done(problem === null ? undefined : new ServiceError('validation_error', problem));
-    });
-    // Without a listener Node answers an unknown Expect header itself, in another shape. HTTP allows ignoring it.
-    app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
-  },
-  { name: 'malformed-requests' },
-);
+export function checkRequests(app: FastifyInstance): void {
+  jsonBody(app);
+  app.addHook('onRequest', ({ raw }, _reply, done) => {
+    const problem = headerProblem(raw.rawHeaders, raw.httpVersion);
+    done(problem === null ? undefined : new ServiceError('validation_error', problem));
+  });
+  app.addHook('preValidation', ({ body, query }, _reply, done) => {
+    const problem = textProblem('body', body) ?? textProblem('query', query);
+    done(problem === null ? undefined : new ServiceError('validation_error', problem));
+  });
+  // Without a listener Node answers an unknown Expect header itself, in another shape. HTTP allows ignoring it.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
+}
 
 function headerProblem(rawHeaders: readonly string[], httpVersion: string): string | null {
   const seen = new Set<string>();
@@ -118,12 +115,3 @@ function textProblem(place: string, content: unknown): string | null {
   const [field] = Array.isArray(content) ? [] : Object.entries(content ?? {}).filter(isField);
   return `${field?.[0].slice(0, 40) ?? place}: ${unstorableMessage}.`;
 }
-
-/** Checks every request for malformed content and an unsupported body, in this order. */
-export const requestChecks = fp(
-  async (app) => {
-    await app.register(malformedRequests);
-    await app.register(jsonBody);
-  },
-  { name: 'request-checks' },
-);

@@ -9,19 +9,16 @@ import { idempotencyKeyPattern } from '../operations/fields.ts';
 import type { Call, Operation } from '../operations/operation.ts';
 import { csvBody, ignoredBody, optionalJsonBody } from './body.ts';
 import { fewAtOnce } from './room.ts';
-import { type Api, jsonResponse, responsesOf, routePlugin } from './route.ts';
+import { type Api, jsonResponse, responsesOf } from './route.ts';
 
 /** A route for each operation. */
-export const operationRoutes = routePlugin<{ operations: readonly Operation[] }>(
-  { name: 'operations', dependencies: ['authenticate', 'limit-keys'] },
-  async (app, { operations }) => {
-    app.addHook('preValidation', ({ query }, _reply, done) => {
-      renameLists(query as Record<string, unknown>);
-      done();
-    });
-    for (const one of operations) await app.register(async (scope: Api) => await addRoute(scope, one));
-  },
-);
+export async function operationRoutes(app: Api, operations: readonly Operation[]): Promise<void> {
+  app.addHook('preValidation', ({ query }, _reply, done) => {
+    renameLists(query as Record<string, unknown>);
+    done();
+  });
+  for (const one of operations) await app.register(async (scope: Api) => addRoute(scope, one));
+}
 
 /** Some programs write the name of a parameter that they repeat with brackets: `include[]=a`. */
 function renameLists(query: Record<string, unknown>): void {
@@ -34,21 +31,19 @@ function renameLists(query: Record<string, unknown>): void {
 }
 
 /** @param app for this route alone, because the scope and the parsers of bodies apply to all its routes. */
-async function addRoute(app: Api, operation: Operation): Promise<void> {
+function addRoute(app: Api, operation: Operation): void {
   const { id, method, path, tag, params, query, summary, description, bodyLimitBytes, readCsv, csv } =
     operation;
   const body = typeof operation.body === 'function' ? operation.body(app.deps) : operation.body;
   const headers = headersOf(operation);
   const scopes = scopesOf(operation);
   for (const scope of scopes) checkScope(app, scope);
-  if (body === undefined && method !== 'GET') await app.register(ignoredBody);
-  if (body?.isOptional()) await app.register(optionalJsonBody);
-  if (readCsv !== undefined) await app.register(csvBody, { read: readCsv });
+  if (body === undefined && method !== 'GET') ignoredBody(app);
+  if (body?.isOptional()) optionalJsonBody(app);
+  if (readCsv !== undefined) csvBody(app, readCsv);
   if (bodyLimitBytes !== undefined || csv !== undefined) {
-    await app.register(fewAtOnce, {
-      ownerOf: ({ apiKey }) => apiKey.organizationId,
-      isLarge: (request) => bodyLimitBytes !== undefined || acceptsCsv(request),
-    });
+    const isLarge = (request: FastifyRequest) => bodyLimitBytes !== undefined || acceptsCsv(request);
+    fewAtOnce(app, ({ apiKey }) => apiKey.organizationId, isLarge);
   }
   app.route({
     method,

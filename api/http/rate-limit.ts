@@ -1,6 +1,5 @@
 import rateLimit from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { failFast, openRedis } from '#shared/platform/queues.ts';
@@ -62,20 +61,17 @@ const noHeaders = {
  * Limits the requests of each API key, and those of all keys of an organization, which can make any number of keys. Requests
  * that the key's limit refuses do not count for the organization, so that one key cannot use up the limit of the others.
  */
-export const limitKeys = fp(
-  async (app) => {
-    const { RATE_LIMIT_PER_SECOND, ORGANIZATION_RATE_LIMIT_PER_SECOND } = app.deps.settings;
-    await limitRate(app, app.deps, {
-      max: RATE_LIMIT_PER_SECOND,
-      subjectOf: (request) => request.apiKey.id,
-    });
-    await limitRate(app, app.deps, {
-      max: ORGANIZATION_RATE_LIMIT_PER_SECOND,
-      messagePrefix: 'Too many requests of your organization',
-      // Those of the key's own limit are in the response.
-      hasHeaders: false,
-      subjectOf: (request) => request.apiKey.organizationId,
-    });
-  },
-  { name: 'limit-keys', dependencies: ['authenticate'] },
-);
+export async function limitKeys(app: FastifyInstance): Promise<void> {
+  const { RATE_LIMIT_PER_SECOND, ORGANIZATION_RATE_LIMIT_PER_SECOND } = app.deps.settings;
+  await limitRate(app, app.deps, {
+    max: RATE_LIMIT_PER_SECOND,
+    subjectOf: (request) => request.apiKey.id,
+  });
+  await limitRate(app, app.deps, {
+    max: ORGANIZATION_RATE_LIMIT_PER_SECOND,
+    messagePrefix: 'Too many requests of your organization',
+    // Those of the key's own limit are in the response.
+    hasHeaders: false,
+    subjectOf: (request) => request.apiKey.organizationId,
+  });
+}

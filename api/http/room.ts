@@ -1,5 +1,4 @@
-import type { FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import { networkOf } from '#shared/platform/network.ts';
 import type { ApiDependencies } from './dependencies.ts';
@@ -129,58 +128,55 @@ declare module 'fastify' {
   }
 }
 
-export interface LimitOptions {
-  classOf: (request: FastifyRequest) => ClassOfCallers;
-  /** Whose share of the places a request takes; by default, its network's. */
-  ownerOf?: (request: FastifyRequest) => string;
+/** Lets few large requests of this instance be handled at once, because each takes much memory. Call it within `limitInProgress`. */
+export function fewAtOnce(
+  app: FastifyInstance,
+  ownerOf: (request: FastifyRequest) => string,
+  isLarge: (request: FastifyRequest) => boolean = () => true,
+): void {
+  const room = new Room(mostLarge);
+  const owners = new WeakMap<FastifyRequest, string>();
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    if (!isLarge(request)) return done(null, payload);
+    const owner = ownerOf(request);
+    if (!room.admits(owner)) return done(tooMany(), payload);
+    room.enter(owner);
+    owners.set(request, owner);
+    done(null, payload);
+  });
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    const owner = owners.get(request);
+    if (owner !== undefined) room.leave(owner);
+    owners.delete(request);
+    done(null, payload);
+  });
 }
-
-/** Lets few large requests of this instance be handled at once, because each takes much memory. Register it within `limitInProgress`. */
-export const fewAtOnce = fp<
-  Pick<Required<LimitOptions>, 'ownerOf'> & { isLarge?: (request: FastifyRequest) => boolean }
->(
-  async (app, { ownerOf, isLarge = () => true }) => {
-    const room = new Room(mostLarge);
-    const owners = new WeakMap<FastifyRequest, string>();
-    app.addHook('preParsing', (request, _reply, payload, done) => {
-      if (!isLarge(request)) return done(null, payload);
-      const owner = ownerOf(request);
-      if (!room.admits(owner)) return done(tooMany(), payload);
-      room.enter(owner);
-      owners.set(request, owner);
-      done(null, payload);
-    });
-    app.addHook('onSend', (request, _reply, payload, done) => {
-      const owner = owners.get(request);
-      if (owner !== undefined) room.leave(owner);
-      owners.delete(request);
-      done(null, payload);
-    });
-  },
-  { name: 'few-at-once', dependencies: ['limit-in-progress'] },
-);
 
 const mostLarge = 4;
 
-/** Gives each request of this instance a place while its body is read, and one while it is worked on, or refuses it. */
-export const limitInProgress = fp<LimitOptions>(
-  async (app, { classOf, ownerOf = ({ ip }) => networkOf(ip) }) => {
-    app.decorateRequest('place', null);
-    app.decorateRequest('deps');
-    app.addHook('preParsing', (request, _reply, payload, done) => {
-      const place = new Place(ownerOf(request), classOf(request));
-      request.place = place;
-      request.deps = { ...app.deps, whileWaiting: place.whileWaiting };
-      done(place.upload() ? null : tooMany(), payload);
-    });
-    app.addHook('preValidation', ({ place }, _reply, done) => {
-      done(place?.work() === false ? tooMany() : undefined);
-    });
-    // onSend rather than onResponse, which does not wait for the work of a client that has disconnected.
-    app.addHook('onSend', ({ place }, _reply, payload, done) => {
-      place?.end();
-      done(null, payload);
-    });
-  },
-  { name: 'limit-in-progress', decorators: { fastify: ['deps'] } },
-);
+/**
+ * Gives each request of this instance a place while its body is read, and one while it is worked on, or refuses it.
+ * @param ownerOf whose share of the places a request takes; by default, its network's.
+ */
+export function limitInProgress(
+  app: FastifyInstance,
+  classOf: (request: FastifyRequest) => ClassOfCallers,
+  ownerOf: (request: FastifyRequest) => string = ({ ip }) => networkOf(ip),
+): void {
+  app.decorateRequest('place', null);
+  app.decorateRequest('deps');
+  app.addHook('preParsing', (request, _reply, payload, done) => {
+    const place = new Place(ownerOf(request), classOf(request));
+    request.place = place;
+    request.deps = { ...app.deps, whileWaiting: place.whileWaiting };
+    done(place.upload() ? null : tooMany(), payload);
+  });
+  app.addHook('preValidation', ({ place }, _reply, done) => {
+    done(place?.work() === false ? tooMany() : undefined);
+  });
+  // onSend rather than onResponse, which does not wait for the work of a client that has disconnected.
+  app.addHook('onSend', ({ place }, _reply, payload, done) => {
+    place?.end();
+    done(null, payload);
+  });
+}

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault, RouteOptions } from 'fastify';
-import fp from 'fastify-plugin';
-import type { FastifyPluginAsyncZod, ZodTypeProvider } from 'fastify-type-provider-zod';
+import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 import { errorCodes } from '../operations/fields.ts';
@@ -14,15 +13,6 @@ export type Api = FastifyInstance<
   FastifyBaseLogger,
   ZodTypeProvider
 >;
-
-/** Declares a plugin of routes with zod schemas. Its hooks and parsers apply to these routes alone. */
-export function routePlugin<Options extends object = Record<never, never>>(
-  metadata: { name: string; dependencies?: string[] },
-  plugin: FastifyPluginAsyncZod<Options>,
-): FastifyPluginAsyncZod<Options> {
-  const declared = { ...metadata, decorators: { fastify: ['deps'] }, encapsulate: true };
-  return fp(plugin as never, declared) as FastifyPluginAsyncZod<Options>;
-}
 
 /** What the OpenAPI document is made from. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;

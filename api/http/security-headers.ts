@@ -1,5 +1,5 @@
 import helmet from '@fastify/helmet';
-import fp from 'fastify-plugin';
+import type { FastifyInstance } from 'fastify';
 
 /** The security headers of responses in JSON: a browser that opens one must neither render nor guess nor keep anything. */
 export const jsonHeaders = {
@@ -12,29 +12,23 @@ export const jsonHeaders = {
   'x-frame-options': 'DENY',
 };
 
-/** The security headers of responses in JSON. Register it before the checks, so that refusals have them as well. */
-export const jsonSecurityHeaders = fp(
-  async (app) => {
-    app.addHook('onRequest', (_request, reply, done) => {
-      reply.headers(jsonHeaders);
-      done();
-    });
-  },
-  { name: 'json-security-headers' },
-);
+/** The security headers of responses in JSON. Call it before the checks, so that refusals have them as well. */
+export function jsonSecurityHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.headers(jsonHeaders);
+    done();
+  });
+}
 
-/** The security headers of pages. Register it before the checks, so that refusals have them as well. */
-export const pageSecurityHeaders = fp(
-  async (app) => {
-    await app.register(helmet, {
-      contentSecurityPolicy: {
-        directives: {
-          'upgrade-insecure-requests': null,
-          'font-src': ["'self'", 'data:'],
-          'style-src': ["'self'", "'unsafe-inline'"],
-        },
+/** The security headers of pages. Call it before the checks, so that refusals have them as well. */
+export async function pageSecurityHeaders(app: FastifyInstance): Promise<void> {
+  await app.register(helmet, {
+    contentSecurityPolicy: {
+      directives: {
+        'upgrade-insecure-requests': null,
+        'font-src': ["'self'", 'data:'],
+        'style-src': ["'self'", "'unsafe-inline'"],
       },
-    });
-  },
-  { name: 'page-security-headers' },
-);
+    },
+  });
+}

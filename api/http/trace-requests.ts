@@ -1,5 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
-import fp from 'fastify-plugin';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { TracedRequest } from '#shared/platform/telemetry.ts';
 
 declare module 'fastify' {
@@ -10,37 +9,34 @@ declare module 'fastify' {
 }
 
 /** Records every request with a valid API key, and any that created a refund, as a span. Nothing is recorded for others. */
-export const traceRequests = fp(
-  async (app) => {
-    const { telemetry } = app.deps;
-    app.decorateRequest('created', null);
-    // Also runs when the client has gone meanwhile, unlike onResponse.
-    app.addHook('onSend', (request, reply, payload, done) => {
-      const refund = refundOf(request, reply);
-      const { method, headers, routeOptions, apiKey } = request;
-      if (refund !== null || apiKey !== undefined) {
-        const { statusCode, elapsedTime } = reply;
-        const route = routeOptions.url ?? null;
-        telemetry.recordRequest({
-          name: `${method} ${route ?? ''}`.trimEnd(),
-          attributes: {
-            'http.request.method': method,
-            'http.route': route,
-            'http.response.status_code': statusCode,
-            'request.id': request.id,
-            'refund.id': refund?.id ?? null,
-          },
-          lastedMs: elapsedTime,
-          hasFailed: statusCode >= 500,
-          traceparent: headers.traceparent,
-          refund,
-        });
-      }
-      done(null, payload);
-    });
-  },
-  { name: 'trace-requests', decorators: { fastify: ['deps'] } },
-);
+export function traceRequests(app: FastifyInstance): void {
+  const { telemetry } = app.deps;
+  app.decorateRequest('created', null);
+  // Also runs when the client has gone meanwhile, unlike onResponse.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const refund = refundOf(request, reply);
+    const { method, headers, routeOptions, apiKey } = request;
+    if (refund !== null || apiKey !== undefined) {
+      const { statusCode, elapsedTime } = reply;
+      const route = routeOptions.url ?? null;
+      telemetry.recordRequest({
+        name: `${method} ${route ?? ''}`.trimEnd(),
+        attributes: {
+          'http.request.method': method,
+          'http.route': route,
+          'http.response.status_code': statusCode,
+          'request.id': request.id,
+          'refund.id': refund?.id ?? null,
+        },
+        lastedMs: elapsedTime,
+        hasFailed: statusCode >= 500,
+        traceparent: headers.traceparent,
+        refund,
+      });
+    }
+    done(null, payload);
+  });
+}
 
 /** The refund that a request created or changed. Reads are left out: a client that polls would fill the trace with them. */
 function refundOf({ created, method, params, routeOptions }: FastifyRequest, reply: FastifyReply) {

@@ -1,39 +1,36 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { routePlugin } from '../http/route.ts';
+import type { Api } from '../http/route.ts';
 
 /**
  * `POST /mcp`: the tools for agents, by the Model Context Protocol over Streamable HTTP. Each tool checks the scopes of the
  * key itself. A web page of another site is refused by its Origin header, as the protocol requires. The Host header is not checked: every
  * request needs an API key, so DNS rebinding gives a web page no access.
  */
-export const mcpRoute = routePlugin(
-  { name: 'mcp', dependencies: ['authenticate', 'limit-keys'] },
-  async (app) => {
-    app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
-      const { deps, apiKey: key, body, log } = request;
-      checkOrigin(request);
-      // The limits of a key count requests, so a request is one call.
-      if (Array.isArray(body)) {
-        throw new ServiceError(
-          'validation_error',
-          'body: must be one JSON-RPC message. Send a request for each.',
-        );
-      }
-      // Loaded with the first request, so that the API listens without it.
-      const { answerMcp } = await import('./answer.ts');
-      const headers = new Headers(request.headers as Record<string, string>);
-      const onCreated = (created: NonNullable<typeof request.created>) => {
-        request.created = created;
-      };
-      const answer = await answerMcp(deps, { key, log, onCreated }, { headers, body });
-      return reply
-        .code(answer.status)
-        .headers(Object.fromEntries(answer.headers))
-        .send(await answer.text());
-    });
-  },
-);
+export function mcpRoute(app: Api): void {
+  app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
+    const { deps, apiKey: key, body, log } = request;
+    checkOrigin(request);
+    // The limits of a key count requests, so a request is one call.
+    if (Array.isArray(body)) {
+      throw new ServiceError(
+        'validation_error',
+        'body: must be one JSON-RPC message. Send a request for each.',
+      );
+    }
+    // Loaded with the first request, so that the API listens without it.
+    const { answerMcp } = await import('./answer.ts');
+    const headers = new Headers(request.headers as Record<string, string>);
+    const onCreated = (created: NonNullable<typeof request.created>) => {
+      request.created = created;
+    };
+    const answer = await answerMcp(deps, { key, log, onCreated }, { headers, body });
+    return reply
+      .code(answer.status)
+      .headers(Object.fromEntries(answer.headers))
+      .send(await answer.text());
+  });
+}
 
 /** @throws ServiceError insufficient_scope for a request that a browser sends for a page of another site. */
 function checkOrigin({ headers: { origin }, host }: Pick<FastifyRequest, 'headers' | 'host'>): void {

@@ -1,6 +1,5 @@
 import swagger from '@fastify/swagger';
-import Fastify, { type FastifySchema } from 'fastify';
-import fp from 'fastify-plugin';
+import Fastify, { type FastifyInstance, type FastifySchema } from 'fastify';
 import {
   jsonSchemaTransform,
   jsonSchemaTransformObject,
@@ -42,19 +41,16 @@ interface Operation {
 }
 
 /** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
-export const openApi = fp<{ routes: readonly DescribedRoute[] }>(
-  async (app, { routes }) => {
-    const document = await documentOf(routes);
-    await app.register(referencePage);
-    app.get('/openapi.json', async (_request, reply) =>
-      reply
-        .type('application/json')
-        .serializer(JSON.stringify)
-        .send(document as never),
-    );
-  },
-  { name: 'openapi' },
-);
+export async function openApi(app: FastifyInstance, routes: readonly DescribedRoute[]): Promise<void> {
+  const document = await documentOf(routes);
+  referencePage(app);
+  app.get('/openapi.json', async (_request, reply) =>
+    reply
+      .type('application/json')
+      .serializer(JSON.stringify)
+      .send(document as never),
+  );
+}
 
 /** The generator reads the routes of the application that it is registered on, so it gets one of its own. */
 async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDocument> {

@@ -47,7 +47,7 @@ const contentPolicy = [
 ].join('; ');
 
 /** Serves `/docs`, the reference for people, which shows `/openapi.json`. */
-export async function referencePage(app: FastifyInstance): Promise<void> {
+export function referencePage(app: FastifyInstance): void {
   app.get('/docs', async (_request, reply) =>
     reply.header('content-security-policy', contentPolicy).type('text/html; charset=utf-8').send(page),
   );

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type ProcessorPlace, readHealthInTime, type ServiceHealth } from '#shared/health/read-health.ts';
 import { isUnanswered } from '#shared/health/trouble.ts';
 import { environments } from '#shared/platform/environment.ts';
-import { jsonResponse, responsesOf, routePlugin } from '../http/route.ts';
+import { type Api, jsonResponse, responsesOf } from '../http/route.ts';
 
 const readyTimeoutMs = 2_000;
 
@@ -48,68 +48,65 @@ const notReady = z.union([
  * it still can: refunds are processed once these are back, and taking the API out as well would refuse them. An overloaded process
  * checks nothing.
  */
-export const healthRoutes = routePlugin<{ isOverloaded: () => boolean }>(
-  { name: 'health' },
-  async (app, { isOverloaded }) => {
-    const { db, queues, health } = app.deps;
-    app.get(
-      '/healthz',
-      {
-        schema: {
-          operationId: 'health',
-          summary: 'Liveness',
-          description: 'Responds while the process runs, whether or not its dependencies are available.',
-          tags: ['Health'],
-          security: [],
-          response: { 200: jsonResponse('The process runs.', status), ...responsesOf(['validation_error']) },
+export function healthRoutes(app: Api, isOverloaded: () => boolean): void {
+  const { db, queues, health } = app.deps;
+  app.get(
+    '/healthz',
+    {
+      schema: {
+        operationId: 'health',
+        summary: 'Liveness',
+        description: 'Responds while the process runs, whether or not its dependencies are available.',
+        tags: ['Health'],
+        security: [],
+        response: { 200: jsonResponse('The process runs.', status), ...responsesOf(['validation_error']) },
+      },
+    },
+    async () => ({ status: 'ok' as const }),
+  );
+  app.get(
+    '/readyz',
+    {
+      schema: {
+        operationId: 'readiness',
+        summary: 'Readiness',
+        description:
+          '`degraded`: the queue is down, no worker runs or may send, or a processor answers nothing; refunds are accepted and ' +
+          'processed later. Refused credentials are named and degrade nothing: they concern one account. ' +
+          '`overloaded`: the process has too many requests.',
+        tags: ['Health'],
+        security: [],
+        response: {
+          200: jsonResponse('Refunds are accepted.', ready, readyExamples),
+          ...responsesOf(['validation_error']),
+          503: jsonResponse('The database is unavailable, or the process is overloaded.', notReady),
         },
       },
-      async () => ({ status: 'ok' as const }),
-    );
-    app.get(
-      '/readyz',
-      {
-        schema: {
-          operationId: 'readiness',
-          summary: 'Readiness',
-          description:
-            '`degraded`: the queue is down, no worker runs or may send, or a processor answers nothing; refunds are accepted and ' +
-            'processed later. Refused credentials are named and degrade nothing: they concern one account. ' +
-            '`overloaded`: the process has too many requests.',
-          tags: ['Health'],
-          security: [],
-          response: {
-            200: jsonResponse('Refunds are accepted.', ready, readyExamples),
-            ...responsesOf(['validation_error']),
-            503: jsonResponse('The database is unavailable, or the process is overloaded.', notReady),
-          },
-        },
-      },
-      async (_request, reply) => {
-        if (isOverloaded()) return reply.code(503).header('retry-after', 2).send({ status: 'overloaded' });
-        const [database, queue, state] = await Promise.all([
-          isUp(db.$queryRaw`SELECT FROM refund LIMIT 1`),
-          isUp(queues.ping()),
-          readHealthInTime(health),
-        ]);
-        if (database === 'down') {
-          return reply.code(503).header('retry-after', 2).send({ status: 'unavailable', database, queue });
-        }
-        const workers = workersOf(state);
-        const processors = state === null ? [] : troublesOf(state);
-        const isDegraded =
-          queue === 'down' || workers !== 'up' || processors.some(({ trouble }) => trouble === 'unanswered');
-        return {
-          status: isDegraded ? ('degraded' as const) : ('ok' as const),
-          database,
-          queue,
-          workers,
-          processors,
-        };
-      },
-    );
-  },
-);
+    },
+    async (_request, reply) => {
+      if (isOverloaded()) return reply.code(503).header('retry-after', 2).send({ status: 'overloaded' });
+      const [database, queue, state] = await Promise.all([
+        isUp(db.$queryRaw`SELECT FROM refund LIMIT 1`),
+        isUp(queues.ping()),
+        readHealthInTime(health),
+      ]);
+      if (database === 'down') {
+        return reply.code(503).header('retry-after', 2).send({ status: 'unavailable', database, queue });
+      }
+      const workers = workersOf(state);
+      const processors = state === null ? [] : troublesOf(state);
+      const isDegraded =
+        queue === 'down' || workers !== 'up' || processors.some(({ trouble }) => trouble === 'unanswered');
+      return {
+        status: isDegraded ? ('degraded' as const) : ('ok' as const),
+        database,
+        queue,
+        workers,
+        processors,
+      };
+    },
+  );
+}
 
 function workersOf(state: ServiceHealth | null): 'up' | 'down' | 'held' {
   if (state?.workers.heldSince != null) return 'held';

@@ -5,64 +5,44 @@ import { networkOf } from '#shared/platform/network.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { answerChallenge, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
 import { rawBody } from '../http/body.ts';
-import { routePlugin } from '../http/route.ts';
+import type { Api } from '../http/route.ts';
 
 /** Processors send a few KiB. */
 const bodyLimit = 256 * 1024;
 
 const schema = { hide: true, params: z.object({ accountId: z.string() }) };
 
-interface ProcessorOption {
-  processor: string;
-}
-
-interface SendersOption {
-  senders: VerifiedSenders;
-}
-
 /** `/webhooks/<processor>/:accountId`, for each processor. */
-export const processorWebhookRoutes = routePlugin<SendersOption>(
-  { name: 'processor-webhooks' },
-  async (app, { senders }) => {
-    for (const processor of processorNames) {
-      const { challengeParameter, mediaType } = processorKind(processor).webhooks;
-      await app.register(receiveRoute, { processor, mediaType, senders });
-      if (challengeParameter !== null) {
-        await app.register(challengeRoute, { processor, parameter: challengeParameter });
-      }
-    }
-  },
-);
+export async function processorWebhookRoutes(app: Api, senders: VerifiedSenders): Promise<void> {
+  for (const processor of processorNames) {
+    const { challengeParameter } = processorKind(processor).webhooks;
+    await app.register(async (scope: Api) => receiveRoute(scope, processor, senders));
+    if (challengeParameter !== null) challengeRoute(app, processor, challengeParameter);
+  }
+}
 
 /** `POST`: takes an event. The signature takes the place of an API key. */
-const receiveRoute = routePlugin<ProcessorOption & SendersOption & { mediaType: string }>(
-  { name: 'receive-webhook' },
-  async (app, { processor, mediaType, senders }) => {
-    await app.register(rawBody, { mediaType });
-    app.post(`/webhooks/${processor}/:accountId`, { schema, bodyLimit }, async (request) => {
-      const { deps, params, headers, log } = request;
-      const receipt = await receiveWebhook(
-        deps,
-        { processor, ...params },
-        { body: bodyOf(request), headers },
+function receiveRoute(app: Api, processor: string, senders: VerifiedSenders): void {
+  rawBody(app, processorKind(processor).webhooks.mediaType);
+  app.post(`/webhooks/${processor}/:accountId`, { schema, bodyLimit }, async (request) => {
+    const { deps, params, headers, log } = request;
+    const receipt = await receiveWebhook(deps, { processor, ...params }, { body: bodyOf(request), headers });
+    if (receipt.outcome === 'not-verified') {
+      log.warn({ ...params, reason: receipt.reason }, 'a webhook was not verified');
+      throw new ServiceError(
+        'invalid_signature',
+        "The webhook signature does not match this account or is too old. Check the account's signing secret or keys.",
       );
-      if (receipt.outcome === 'not-verified') {
-        log.warn({ ...params, reason: receipt.reason }, 'a webhook was not verified');
-        throw new ServiceError(
-          'invalid_signature',
-          "The webhook signature does not match this account or is too old. Check the account's signing secret or keys.",
-        );
-      }
-      senders.add(request);
-      const { outcome, event } = receipt;
-      const { externalEventId, type, occurredAt } = event;
-      const line = { ...params, externalEventId, type, occurredAt, outcome };
-      if (outcome === 'recorded') log.info(line, 'webhook');
-      else log.debug(line, 'webhook');
-      return { data: { received: true } };
-    });
-  },
-);
+    }
+    senders.add(request);
+    const { outcome, event } = receipt;
+    const { externalEventId, type, occurredAt } = event;
+    const line = { ...params, externalEventId, type, occurredAt, outcome };
+    if (outcome === 'recorded') log.info(line, 'webhook');
+    else log.debug(line, 'webhook');
+    return { data: { received: true } };
+  });
+}
 
 /** Without a body no parser runs. */
 function bodyOf({ body }: Pick<FastifyRequest, 'body'>): Buffer {
@@ -70,26 +50,23 @@ function bodyOf({ body }: Pick<FastifyRequest, 'body'>): Buffer {
 }
 
 /** `GET`: answers the challenge of a processor that verifies the address first. */
-const challengeRoute = routePlugin<ProcessorOption & { parameter: string }>(
-  { name: 'webhook-challenge' },
-  async (app, { processor, parameter }) => {
-    const { deps } = app;
-    app.get(`/webhooks/${processor}/:accountId`, { schema }, async (request, reply) => {
-      const challenge = (request.query as Record<string, unknown>)[parameter];
-      const answer =
-        typeof challenge === 'string'
-          ? await answerChallenge(deps, { processor, ...request.params }, challenge)
-          : null;
-      if (answer === null) {
-        throw new ServiceError(
-          'validation_error',
-          `${parameter}: send the ${processor} challenge exactly once.`,
-        );
-      }
-      return reply.type('text/plain').send(answer);
-    });
-  },
-);
+function challengeRoute(app: Api, processor: string, parameter: string): void {
+  const { deps } = app;
+  app.get(`/webhooks/${processor}/:accountId`, { schema }, async (request, reply) => {
+    const challenge = (request.query as Record<string, unknown>)[parameter];
+    const answer =
+      typeof challenge === 'string'
+        ? await answerChallenge(deps, { processor, ...request.params }, challenge)
+        : null;
+    if (answer === null) {
+      throw new ServiceError(
+        'validation_error',
+        `${parameter}: send the ${processor} challenge exactly once.`,
+      );
+    }
+    return reply.type('text/plain').send(answer);
+  });
+}
 
 const mostSenders = 10_000;
 

@@ -55,7 +55,7 @@ export async function startBoard(
   const open = workers ? [openWorker(settings, refundQueueName('stripe'), handle, log)] : [];
   const app = Fastify();
   answerErrors(app, log);
-  await app.register(jsonBody);
+  jsonBody(app);
   refuseUnknownRoutes(app, refuseAddress);
   await withOtherMethodsRefused(app, refuseAddress, async () => {
     await app.register(helmet);

@@ -27,8 +27,8 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
   scope.get('/batches', viewer, (request) => showBatches(deps, contextOf(request)));
 
   await scope.register(async (uploads: Api) => {
-    await uploads.register(fewAtOnce, { ownerOf: (request) => contextOf(request).organization.id });
-    await uploads.register(uploadBody);
+    fewAtOnce(uploads, (request) => contextOf(request).organization.id);
+    uploadBody(uploads);
     uploads.post('/batches', { ...operator, bodyLimit: batchLimitBytes }, async (request, reply) => {
       const context = contextOf(request);
       try {
