@@ -78,24 +78,12 @@ describe('creating an agent key', () => {
     ['a blank name', { name: ' ' }, 'name: must not be empty'],
     ['no limits', { limits: undefined }, 'limits: must be an object'],
     ['limits without a currency', { limits: { maxPerDay: 1 } }, 'limits.currency: must be an ISO 4217'],
-    [
-      'a fractional limit',
-      { limits: { ...limits, maxPerDay: 1.5 } },
-      'limits.maxPerDay: must be a whole number',
-    ],
     ['an unknown limit', { limits: { ...limits, maxPerWeek: 1 } }, 'limits.maxPerWeek: unknown field'],
-    [
-      'no reason at all',
-      { limits: { ...limits, reasons: [] } },
-      'limits.reasons: must contain at least one reason',
-    ],
-    ['no scope at all', { scopes: [] }, 'scopes: must contain at least one scope'],
     [
       'an expiry too far ahead',
       { expiresAt: '9999-12-31T23:59:59-12:00' },
       'expiresAt: must be at most 3650 days from now',
     ],
-    ['an expiry without a zone', { expiresAt: '2099-01-01T00:00:00' }, 'expiresAt: must be an ISO 8601 time'],
     ['an environment', { environment: 'live' }, 'environment: unknown field'],
     ...['refunds:approve', 'keys:manage'].map((scope): [string, object, string] => [
       `the scope ${scope}`,

@@ -126,20 +126,6 @@ test('a list has the same fields of each refund as the refund itself', async () 
   ]);
 });
 
-test('a request that waits gets the included fields as they are at its end', async () => {
-  const id = await accepted({ paymentMethod: 'customer_balance' });
-  const waiting = get(id, '?include=failure,cancellable', { prefer: 'wait=30' });
-  const { externalRefundId } = (await get(id)).body.data;
-  await service.sandbox.driveRefund(externalRefundId, { status: 'failed' });
-  const { headers, body } = await waiting;
-  expect(headers['preference-applied']).toBe('wait=30');
-  expect(body.data).toMatchObject({
-    status: 'failed',
-    failure: { code: expect.any(String) },
-    cancellable: false,
-  });
-});
-
 test.each(['', 'failure,', 'failure,events', 'Failure'])('include=%s is refused', async (include) => {
   const { status, body } = await get('ref_1', `?include=${encodeURIComponent(include)}`);
   expect([status, body.error.message]).toEqual([

@@ -32,18 +32,6 @@ describe('the client', () => {
     ]);
   });
 
-  test('reads a page of events and waits for the next one', async () => {
-    const { plaintext: apiKey } = (await service.addOrganization('Quiet')).keys.test;
-    const quiet = await connectClient(service, { apiKey });
-    expect(await quiet.events.list()).toEqual({ data: [], nextAfter: null, hasMore: false });
-    const waiting = quiet.events.list({ wait: 20 });
-    const { id } = await quiet.refunds.create(refundOf(await newPayment(service)));
-    const { data, nextAfter } = await waiting;
-    expect(data[0]).toMatchObject({ type: 'refund.created', refundId: id });
-    const later = await quiet.events.list({ after: nextAfter ?? '', type: 'refund.failed' });
-    expect(later.data).toEqual([]);
-  });
-
   test('filters by time, amount and metadata', async () => {
     const { id, createdAt } = await client.refunds.create({
       ...refundOf(await newPayment(service)),
@@ -55,21 +43,6 @@ describe('the client', () => {
       expect(await client.refunds.list({ ...filters, metadata })).toMatchObject([{ id }]);
     }
     expect(await client.refunds.list({ ...filters, metadata: { paid: 'false' } })).toEqual([]);
-  });
-
-  test('creates a batch, pauses and resumes it, and reads its rows', async () => {
-    const rows = [{ ...refundOf(await newPayment(service)), idempotencyKey: 'client-row-1' }];
-    const { id } = await client.refundBatches.create({ rows }, { mode: 'partial' });
-    await client.refundBatches.pause(id);
-    await client.refundBatches.resume(id);
-    const done = await waitFor('the batch to be completed', async () => {
-      const batch = await client.refundBatches.get(id);
-      return batch.status === 'completed' && batch;
-    });
-    expect(await client.refundBatches.list()).toMatchObject([{ id, rows: done.rows }]);
-    expect(await client.refundBatches.results(id, { state: 'created' })).toMatchObject([
-      { row: 1, amount: 1_000 },
-    ]);
   });
 
   test('tries a creation out without creating anything', async () => {

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { useAgents } from '../../support/agents/use-agents.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
@@ -37,6 +38,36 @@ describe('limits of a key', () => {
     const codes = (await Promise.all(calls)).map(({ content }) => content.code ?? content.refund.status);
     expect(codes.toSorted()).toEqual([...Array(3).fill('policy_denied'), ...Array(2).fill('processing')]);
     expect(await countRefunds()).toBe(2);
+  });
+});
+
+describe('an agent key', () => {
+  test('cancels nothing that another key requested, and any key what an agent key requested', async () => {
+    const limited = { agentLimits: { currency: 'usd' } };
+    const [agent, other] = [await agents.connect(limited), await agents.connect(limited)];
+    const error = {
+      code: 'insufficient_scope',
+      message:
+        'An agent key may cancel only refunds that it requested. Cancel this one with another key or in the dashboard.',
+    };
+    const cancel = (id: string, key: string) => service.call('POST', `/v1/refunds/${id}/cancel`, { key });
+    const { plaintext: backend } = service.organization.keys.test;
+    for (const key of [backend, other.plaintext]) {
+      const { id } = await newRefund(service, {}, { key });
+      expect(await agent.call('cancel_refund', { refundId: id })).toEqual({ isError: true, content: error });
+      const byApi = await cancel(id, agent.plaintext);
+      expect([byApi.status, byApi.body]).toEqual([403, { error }]);
+      expect((await cancel(id, backend)).body.data.status).toBe('cancelled');
+    }
+  });
+
+  test('cancels what it requested', async () => {
+    const agent = await agents.connect({ agentLimits: { currency: 'usd' } });
+    const { id } = await newRefund(service, {}, { key: agent.plaintext });
+    expect(await agent.call('cancel_refund', { refundId: id })).toMatchObject({
+      isError: false,
+      content: { refund: { id, status: 'cancelled' } },
+    });
   });
 });
 

@@ -22,19 +22,7 @@ export const hostileText = fc.oneof(
 const hostileNumber = fc.oneof(
   fc.integer(),
   fc.double(),
-  fc.constantFrom(
-    0,
-    -0,
-    -1,
-    0.1,
-    5e-324,
-    1e21,
-    2 ** 31,
-    2 ** 53,
-    2 ** 63,
-    Number.MAX_SAFE_INTEGER,
-    Number.MAX_VALUE,
-  ),
+  fc.constantFrom(-0, -1, 0.1, 5e-324, 1e21, 2 ** 31, 2 ** 53, 2 ** 63, Number.MAX_VALUE),
 );
 
 /** Any JSON value, also with names and texts that hurt. */
@@ -48,48 +36,6 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
     fc.dictionary(hostileText, tie('value'), { maxKeys: 4 }),
   ),
 })).value;
-
-const literals = [
-  '1e400',
-  '-1e400',
-  '1e-400',
-  '9007199254740993',
-  '0x10',
-  '01',
-  '+1',
-  '1_000',
-  'NaN',
-  '-',
-  '1.',
-];
-
-/** JSON texts that no program writes: values at war with their own syntax. */
-export const hostileJson = fc.oneof(
-  fc.constantFrom(
-    '',
-    ' \r\n',
-    '{',
-    '}',
-    '[1,2',
-    '{"a":}',
-    '{"a":1,}',
-    '// x\n{}',
-    '\ufeff{}',
-    '"\n"',
-    'undefined',
-  ),
-  fc.constantFrom(...literals).map((literal) => `{"amount":${literal}}`),
-  fc
-    .tuple(fc.constantFrom('[', '{"a":', '[{"a":'), fc.constantFrom(11, 500, 9_000))
-    .map(([opening, depth]) => opening.repeat(depth)),
-  fc
-    .constantFrom(11, 100, 5_000)
-    .map((depth) => `{"metadata":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`),
-  fc
-    .tuple(fc.constantFrom('amount', 'transactionId', 'metadata', '\\u0061mount'), hostileValue)
-    .map(([name, value]) => `{"${name}":1,"amount":1,"${name}":${JSON.stringify(value)}}`),
-  fc.constantFrom(65_000, 66_000).map((length) => `{"transactionId":"${'a'.repeat(length)}"}`),
-);
 
 /** Bytes of which some were overwritten, doubled or cut off. */
 export function mutilated(bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {

@@ -24,13 +24,6 @@ async function withRequest() {
   return { transport, closed };
 }
 
-test('the end of stdin is passed on once every request is answered', async () => {
-  const { transport, closed } = await withRequest();
-  expect(closed).not.toHaveBeenCalled();
-  await transport.send({ jsonrpc: '2.0', id: 1, result: {} });
-  await vi.waitFor(() => expect(closed).toHaveBeenCalledOnce());
-});
-
 test('the end of stdin is passed on after the longest wait', async () => {
   const { closed } = await withRequest();
   vi.advanceTimersByTime(longestWaitMs - 1);

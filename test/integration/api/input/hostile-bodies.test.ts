@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { useExposedService } from '#test/support/http/exposed-service.ts';
 import { rawRequest } from '#test/support/http/raw-http.ts';
 import { expectRefusal } from '#test/support/http/refusal.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 
 const exposed = useExposedService();
 
@@ -271,5 +272,39 @@ describe('an unusual but valid body is accepted', () => {
       'Transfer-Encoding: chunked',
     );
     expect((await exposed.send(rawRequest(lines, chunks))).status).toBe(200);
+  });
+});
+
+describe('a cancellation', () => {
+  const created = async () => (await newRefund(exposed.service)).id;
+  const cancel = async (id: string, content: string | Uint8Array, ...headers: string[]) => {
+    const length = `Content-Length: ${Buffer.byteLength(content)}`;
+    const head = exposed.head(`POST /v1/refunds/${id}/cancel`, length, ...headers);
+    return await exposed.send(rawRequest(head, content));
+  };
+  const json = 'Content-Type: application/json';
+
+  test.each<[what: string, content: string | Uint8Array, ...headers: string[]]>([
+    ['nothing of no type', ''],
+    ['empty JSON', '', json],
+    ['JSON that ends early', '{"force":', json],
+    ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x00]), json],
+    ['compressed JSON', gzipSync('{}'), json, 'Content-Encoding: gzip'],
+    ['a form of several parts', '--a\r\n\r\n--a--', 'Content-Type: multipart/form-data; boundary=a'],
+    ['text of a type that is none', 'text', 'Content-Type: ;;;'],
+    ['text of the largest size', 'x'.repeat(64 * 1024), 'Content-Type: text/plain'],
+  ])('takes any body: %s', async (_what, content, ...headers) => {
+    const id = await created();
+    const { status, text } = await cancel(id, content, ...headers);
+    expect(status, text).toBe(200);
+    expect(JSON.parse(text).data).toMatchObject({ id, status: 'cancelled' });
+  });
+
+  test('with a body above 64 KiB cancels nothing', async () => {
+    const id = await created();
+    const answer = await cancel(id, 'x'.repeat(64 * 1024 + 1), 'Content-Type: text/plain');
+    expectRefusal(answer, { status: 413, code: 'payload_too_large' });
+    const { body: read } = await exposed.service.call('GET', `/v1/refunds/${id}`);
+    expect(read.data.status).toBe('processing');
   });
 });

@@ -87,46 +87,30 @@ const cancelWith = (name: string) => (value: string) =>
   post(`/v1/refunds/${unknownRefundId}/cancel`, '{}', { [name]: value });
 
 const inHeader: Input[] = [
-  ...each('the id', ['a', '../', 'ref_'], (id) => get(`/v1/refunds/${id}`)),
-  ...each('the path', ['/', '/..', '%2e/'], (path) => get(`/v1${path}x`)),
-  ...each('the query', ['&', '%41', 'a=1&', 'metadata[a]=1&', 'metadata[', ']'], (query) =>
-    get(`/v1/refunds?${query}`),
-  ),
+  ...each('the path', ['/..', '%2e/'], (path) => get(`/v1${path}x`)),
+  ...each('the query', ['&', 'metadata[a]=1&', 'metadata[', ']'], (query) => get(`/v1/refunds?${query}`)),
   ['many query parameters', (text) => get(`/v1/refunds?${numbered(text, (count) => `a${count}=1&`)}`)],
   [
     'many metadata parameters',
     (text) => get(`/v1/refunds?${numbered(text, (count) => `metadata[${count}]=1&`)}`),
   ],
-  ...['processor', 'transactionId', 'createdAfter', 'amountMin', 'after'].map(
-    (name): Input => [`a long ${name}`, (text) => get(`/v1/refunds?${name}=${text('1')}`)],
-  ),
   ['a time of many digits', (text) => get(`/v1/refunds?createdAfter=2026-11-20T09:30:00.${text('0')}Z`)],
-  ['a long event id', (text) => get(`/v1/events?after=${text('evt_')}`)],
-  ...each('the credentials', ['Bearer ', ' ', 'svc_test_'], (key) =>
+  ...each('the credentials', ['Bearer ', ' '], (key) =>
     get('/v1/refunds', { authorization: `Bearer ${key} a` }),
   ),
-  ...each('prefer', ['wait=1,', ',', ' ', '"', 'respond-async;'], cancelWith('prefer')),
-  ...each('idempotency-key', ['a', '\t'], cancelWith('idempotency-key')),
-  ...each('x-forwarded-for', ['1.1.1.1,', ',', '::', '[', '127.0.0.1, '], cancelWith('x-forwarded-for')),
-  ...each('content-type', [';a=b', ' ', '"', ';a="\\'], cancelWith('content-type')),
-  ...each('cookie', ['a=1; ', ';', '"', '%41', 'refunds_session='], (cookie) =>
-    page('/dashboard', { cookie }),
-  ),
-  ...each('accept of an agent', ['a/b,', ';q=1'], (accept) => post('/mcp', '{}', { accept })),
-  ...each('the way back', ['/', '\\', '%5c', 'http://', '..'], (way) =>
+  ...each('prefer', ['wait=1,', ' ', '"'], cancelWith('prefer')),
+  ...each('x-forwarded-for', ['1.1.1.1,', '::', '['], cancelWith('x-forwarded-for')),
+  ...each('content-type', [';a=b', ' ', ';a="\\'], cancelWith('content-type')),
+  ...each('cookie', ['a=1; ', '"', '%41', 'refunds_session='], (cookie) => page('/dashboard', { cookie })),
+  ...each('the way back', ['/', '\\', 'http://', '..'], (way) =>
     page(`/dashboard/sign-in?next=/dashboard${encodeURIComponent(way).slice(0, 15_000)}`),
   ),
-  [
-    'the page that htmx names',
-    (text) => page('/dashboard', { cookie: '', 'hx-request': 'true', 'hx-current-url': text('http://a/') }),
-  ],
-  ...['q', 'from', 'amountFrom', 'metadata'].map(
+  ...['from', 'amountFrom', 'metadata'].map(
     (name): Input => [
       `the filter ${name}`,
       (text) => page(`/dashboard/${service.organization.id}/test/refunds?${name}=${text('a.')}`),
     ],
   ),
-  ['an invitation token', (text) => page(`/dashboard/invitation/${text('invite_')}`)],
   [
     'a Stripe signature',
     (text) => ({
@@ -134,44 +118,36 @@ const inHeader: Input[] = [
       headers: { ...signStripe('{}').headers, 'stripe-signature': text('v1=a,t=1,') },
     }),
   ],
-  ['a challenge', (text) => get(`/webhooks/braintree/${accounts.braintree}?bt_challenge=${text('a')}`)],
 ];
 
 const creation = (more: string) => `{"transactionId":"ch_missing","amount":1,"reason":"other",${more}}`;
 
-/** JSON of one kind, within a longer text and as a text of its own. */
-const jsonParts: [what: string, make: (text: (unit: string) => string) => string][] = [
-  ['open brackets', (text) => text('[')],
-  ['nested lists', (text) => `${text('[')}${text(']')}`.slice(0, 60_000)],
-  ['open objects', (text) => text('{"a":')],
-  ['many keys', (text) => `{${numbered(text, (count) => `"k${count}":1,`)}"last":1}`],
-  ['one key many times', (text) => `{${text('"a":[1],')}"a":[1]}`],
-  ['many list items', (text) => `[${text('1,')}1]`],
-  ['many escapes', (text) => `"${text('\\u0041')}"`],
-  ['many backslashes', (text) => `"${text('\\\\')}"`],
-  ['a number of many digits', (text) => text('9')],
-  ['a fraction of many zeros', (text) => `0.${text('0')}1`],
-  ['white space', (text) => `${text(' \n')}1`],
-];
-
 const inBody: Input[] = [
-  ...jsonParts.flatMap(([what, make]): Input[] => [
-    [`${what} as a body`, (text) => post('/v1/refunds', make(text))],
-    [`${what} as metadata`, (text) => post('/v1/refunds', creation(`"metadata":${make(text)}`))],
-    [`${what} as a message for agents`, (text) => post('/mcp', make(text))],
-  ]),
+  ...(
+    [
+      ['open objects', (text) => text('{"a":')],
+      ['nested lists', (text) => `${text('[')}${text(']')}`.slice(0, 60_000)],
+      ['many keys', (text) => `{${numbered(text, (count) => `"k${count}":1,`)}"last":1}`],
+      ['one key many times', (text) => `{${text('"a":[1],')}"a":[1]}`],
+      ['many list items', (text) => `[${text('1,')}1]`],
+      ['many escapes', (text) => `"${text('\\u0041')}"`],
+      ['a number of many digits', (text) => text('9')],
+      ['a fraction of many zeros', (text) => `0.${text('0')}1`],
+      ['white space', (text) => `${text(' \n')}1`],
+    ] as [what: string, make: (text: (unit: string) => string) => string][]
+  ).map(([what, make]): Input => {
+    return [`${what} as metadata`, (text) => post('/v1/refunds', creation(`"metadata":${make(text)}`))];
+  }),
   ...each('the transaction id', ['ab-'], (id) => post('/v1/refunds', creation(`"transactionId":"${id}"`))),
-  ...each('the address of an endpoint', ['https://a', '@', '.', '%41', '/../'], (address) =>
+  ...each('the address of an endpoint', ['https://a', '@', '.', '/../'], (address) =>
     post('/v1/webhook-endpoints', `{"url":"https://${address}"}`),
   ),
-  ...each('the email', ['a@', '.', 'a.', ' ', '+'], (email) =>
+  ...each('the email', ['a@', 'a.', ' '], (email) =>
     form('/dashboard/sign-in', new URLSearchParams({ email: `${email}a`, password: 'a' }).toString(), {
       'x-forwarded-for': `10.${Math.floor(Math.random() * 250)}.1.${Math.floor(Math.random() * 250)}`,
     }),
   ),
-  ...each('the form', ['&', '%', 'a=1&', '_csrf=a&', 'a[b]=1&'], (fields) =>
-    form('/dashboard/sign-out', fields),
-  ),
+  ...each('the form', ['&', '%', '_csrf=a&', 'a[b]=1&'], (fields) => form('/dashboard/sign-out', fields)),
 ];
 
 const webhook = (processor: string, { body, headers }: SignedWebhook): InjectOptions => ({
@@ -200,18 +176,15 @@ const notification = (more: string) =>
   `<notification><kind>check</kind><timestamp type="datetime">2026-11-20T09:30:00Z</timestamp>${more}</notification>`;
 
 const inWebhook: Input[] = [
-  ...jsonParts.map(
-    ([what, make]): Input => [`${what} as an event`, (text) => webhook('stripe', signStripe(make(text)))],
-  ),
-  ...each('the notification', ['bt_payload=a&', '&', '%41', 'a'], (payload) =>
+  ...each('the notification', ['bt_payload=a&', '&', '%41'], (payload) =>
     braintreePost(`bt_signature=a%7Cb&bt_payload=${payload}`),
   ),
-  ...each('the signature', ['public|a&', '|', 'test_public|'], (signature) =>
+  ...each('the signature', ['public|a&', '|'], (signature) =>
     braintreePost(
       new URLSearchParams({ bt_signature: signature.slice(0, 16_000), bt_payload: 'YQ==' }).toString(),
     ),
   ),
-  ...each('the payload', ['A', 'A\n', '='], (payload) =>
+  ...each('the payload', ['A\n', '='], (payload) =>
     webhook('braintree', braintreeForm(payload.slice(0, 180_000))),
   ),
   ...xmlParts.map(([what, make]): Input => {
