@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { CommanderError } from 'commander';
 import { ConfigError } from '#shared/platform/config.ts';
 import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
@@ -18,7 +18,7 @@ import { addSecretsCommands } from './commands/secrets.ts';
 import { addSsoCommands } from './commands/sso.ts';
 import { addTimelineCommand } from './commands/timeline.ts';
 import { addUserCommands } from './commands/user.ts';
-import { examples } from './console/options.ts';
+import { AdminCommand } from './console/admin-command.ts';
 import { explain } from './console/output.ts';
 import { CommandError } from './console/session.ts';
 
@@ -26,13 +26,13 @@ import { CommandError } from './console/session.ts';
 export const failure = 1;
 const misuse = 2;
 
-function buildProgram(): Command {
-  const program = new Command('npm run -s admin --')
+function buildProgram(): AdminCommand {
+  const program = new AdminCommand('npm run -s admin --')
     .description(
       'Administers the refund service, directly on its database. Data goes to stdout, explanations to stderr.\n' +
         'Needs DATABASE_URL and ENCRYPTION_KEY as the service has them.',
     )
-    .addHelpText('after', examples("organization create --name 'Acme Inc'", 'key create --help'))
+    .examples("organization create --name 'Acme Inc'", 'key create --help')
     // Commands inherit this when they are added, so it comes first.
     .exitOverride()
     // Commander repeats unknown arguments, which may be secrets in the wrong place.

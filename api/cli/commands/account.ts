@@ -1,12 +1,11 @@
-import type { Command } from 'commander';
 import type { Environment } from '#shared/platform/environment.ts';
 import { listProcessorAccounts, setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import {
   environmentOption,
-  examples,
   jsonOption,
   type Owner,
   organizationOption,
@@ -14,7 +13,7 @@ import {
   type Shown,
 } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';
-import { readJson, type Session, withSession } from '../console/session.ts';
+import { readJson, type Session } from '../console/session.ts';
 
 const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
@@ -40,7 +39,7 @@ function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): st
 }
 
 /** `account`: the processor accounts of organizations. */
-export function addAccountCommands(program: Command): void {
+export function addAccountCommands(program: AdminCommand): void {
   const account = program.command('account').description('set up and list processor accounts');
   account
     .command('set')
@@ -49,15 +48,12 @@ export function addAccountCommands(program: Command): void {
     .addOption(environmentOption)
     .addOption(processorOption)
     .option('--credentials-file <file>', 'file with the credentials (default: stdin)')
-    .addHelpText('after', setHelp)
-    .addHelpText(
-      'after',
-      examples(
-        'account set --organization org_... --environment test --processor stripe --credentials-file stripe.json',
-        'account set --organization org_... --environment live --processor braintree < braintree.json',
-      ),
+    .explanation(setHelp)
+    .examples(
+      'account set --organization org_... --environment test --processor stripe --credentials-file stripe.json',
+      'account set --organization org_... --environment live --processor braintree < braintree.json',
     )
-    .action(withSession(setAccount));
+    .run(setAccount);
   account
     .command('send-metadata')
     .description(
@@ -67,20 +63,17 @@ export function addAccountCommands(program: Command): void {
     .addOption(environmentOption)
     .addOption(processorOption)
     .option('--key <key...>', `a key to send, up to ${maxSentKeys}; none to send no metadata`, [])
-    .addHelpText(
-      'after',
-      examples(
-        'account send-metadata --organization org_... --environment live --processor stripe --key order_id --key ticket',
-      ),
+    .examples(
+      'account send-metadata --organization org_... --environment live --processor stripe --key order_id --key ticket',
     )
-    .action(withSession(sendMetadata));
+    .run(sendMetadata);
   account
     .command('list')
     .description('list the processor accounts of an organization, without their credentials')
     .addOption(organizationOption)
     .addOption(jsonOption)
-    .addHelpText('after', examples('account list --organization org_...'))
-    .action(withSession(listAccounts));
+    .examples('account list --organization org_...')
+    .run(listAccounts);
 }
 
 interface AccountOptions extends Owner {

@@ -1,9 +1,9 @@
-import type { Command } from 'commander';
 import { auditBatches } from '#shared/platform/audit-log.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
-import { examples, type Owner, organizationOption, timeOption } from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
+import { type Owner, organizationOption, timeOption } from '../console/options.ts';
 import { explain, writeLine } from '../console/output.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 
 const exportHelp = `
 Each line is an object with id, createdAt, actor, action, target and detail. docs/security.md explains them. Times are ISO 8601; a
@@ -11,7 +11,7 @@ day alone begins at midnight UTC.
 `;
 
 /** `audit`: the audit log of an organization. */
-export function addAuditCommands(program: Command): void {
+export function addAuditCommands(program: AdminCommand): void {
   const audit = program.command('audit').description('export the audit log');
   audit
     .command('export')
@@ -19,15 +19,12 @@ export function addAuditCommands(program: Command): void {
     .addOption(organizationOption)
     .addOption(timeOption('--since <time>', 'entries made at or after this time'))
     .addOption(timeOption('--until <time>', 'entries made before this time; default: a minute ago'))
-    .addHelpText('after', exportHelp)
-    .addHelpText(
-      'after',
-      examples(
-        'audit export --organization org_... > audit.jsonl',
-        'audit export --organization org_... --since 2026-10-01 --until 2026-11-01',
-      ),
+    .explanation(exportHelp)
+    .examples(
+      'audit export --organization org_... > audit.jsonl',
+      'audit export --organization org_... --since 2026-10-01 --until 2026-11-01',
     )
-    .action(withSession(exportAuditLog));
+    .run(exportAuditLog);
 }
 
 /** Entries appear when their transaction commits: an export up to now would miss those of open ones. */

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { readRows } from '#api/operations/refund-batches.ts';
 import { type BatchMode, batchModes, countRefundsOf, toPublicBatch } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
@@ -8,12 +8,12 @@ import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { sha256 } from '#shared/platform/secrets.ts';
 import { ownedKey } from '#shared/refunds/requests/key-requests.ts';
-import { examples } from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import { explain, printData, printJson } from '../console/output.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 
 /** `batch`: many refunds from one CSV file. */
-export function addBatchCommands(program: Command): void {
+export function addBatchCommands(program: AdminCommand): void {
   const batch = program
     .command('batch')
     .description('create refunds from a CSV file, and follow them (see docs/batches.md)');
@@ -30,18 +30,16 @@ export function addBatchCommands(program: Command): void {
         .choices(batchModes)
         .default('strict'),
     )
-    .addHelpText('after', examples('batch create --key key_... --file refunds.csv'))
-    .action(withSession(create));
+    .examples('batch create --key key_... --file refunds.csv')
+    .run(create);
   batch
     .command('status')
     .description('show the progress of a batch as JSON')
     .argument('<id>', 'ID of the batch')
-    .action(
-      withSession(async ({ db }: Session, id: string) => {
-        const found = await findById(db, id);
-        printJson({ ...toPublicBatch(found), refunds: await countRefundsOf(db, id) });
-      }),
-    );
+    .run(async ({ db }: Session, id: string) => {
+      const found = await findById(db, id);
+      printJson({ ...toPublicBatch(found), refunds: await countRefundsOf(db, id) });
+    });
   const changes = [
     ['pause', 'begin no further row', pauseBatch],
     ['resume', 'go on with the rows that wait', resumeBatch],
@@ -51,23 +49,19 @@ export function addBatchCommands(program: Command): void {
       .command(verb)
       .description(description)
       .argument('<id>', 'ID of the batch')
-      .action(
-        withSession(async (session: Session, id: string) => {
-          const owner = await findById(session.db, id);
-          const { status } = await change(session, { owner, batchId: id, actor: session.actor });
-          explain(`The batch is ${status}.`);
-        }),
-      );
+      .run(async (session: Session, id: string) => {
+        const owner = await findById(session.db, id);
+        const { status } = await change(session, { owner, batchId: id, actor: session.actor });
+        explain(`The batch is ${status}.`);
+      });
   }
   batch
     .command('results')
     .description('write what came of each row as CSV')
     .argument('<id>', 'ID of the batch')
-    .action(
-      withSession(async ({ db }: Session, id: string) => {
-        printData((await resultsInCsv(db, (await findById(db, id)).id)).trimEnd());
-      }),
-    );
+    .run(async ({ db }: Session, id: string) => {
+      printData((await resultsInCsv(db, (await findById(db, id)).id)).trimEnd());
+    });
 }
 
 async function create(

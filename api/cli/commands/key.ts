@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 import type { z } from 'zod';
 import {
   type ApiKeyScope,
@@ -15,9 +15,9 @@ import { listApiKeys } from '#shared/organizations/list-api-keys.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import {
   environmentOption,
-  examples,
   jsonOption,
   type Owner,
   organizationOption,
@@ -31,10 +31,10 @@ import {
   explainRemainingEndpoints,
   explainRemainingKeys,
 } from '../console/remaining-keys.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 
 /** `key`: the API keys of backends and agents. */
-export function addKeyCommands(program: Command): void {
+export function addKeyCommands(program: AdminCommand): void {
   const key = program.command('key').description('create, list, limit, stop and revoke API keys');
   addCreateCommand(key);
   key
@@ -42,8 +42,8 @@ export function addKeyCommands(program: Command): void {
     .description('list the API keys of an organization')
     .addOption(organizationOption)
     .addOption(jsonOption)
-    .addHelpText('after', examples('key list --organization org_...'))
-    .action(withSession(listKeys));
+    .examples('key list --organization org_...')
+    .run(listKeys);
   addLimitCommand(key);
   addSwitchCommand(key, 'stop', 'refuse an API key, effective immediately, until it is resumed');
   addSwitchCommand(key, 'resume', 'accept a stopped API key again');
@@ -56,11 +56,11 @@ export function addKeyCommands(program: Command): void {
       'revoke the API keys that were created with it, too, and disable the webhook endpoints that it or they created; ' +
         'backends and agents that use these keys fail at once',
     )
-    .addHelpText('after', examples('key revoke key_...', 'key revoke key_... --with-created'))
-    .action(withSession(revokeKey));
+    .examples('key revoke key_...', 'key revoke key_... --with-created')
+    .run(revokeKey);
 }
 
-function addCreateCommand(key: Command): void {
+function addCreateCommand(key: AdminCommand): void {
   const create = key
     .command('create')
     .description('create an API key and print it once, alone on stdout; only its hash is stored')
@@ -78,44 +78,36 @@ function addCreateCommand(key: Command): void {
       ),
     );
   addAgentLimitOptions(create)
-    .addHelpText(
-      'after',
-      examples(
-        'key create --organization org_... --environment test',
-        "key create --organization org_... --environment live --name 'Shop backend' > key.txt",
-        'key create --organization org_... --environment live --scope refunds:read --scope refunds:approve',
-        "key create --organization org_... --environment live --name 'Support agent' --agent-currency usd --max-per-refund 5000",
-      ),
+    .examples(
+      'key create --organization org_... --environment test',
+      "key create --organization org_... --environment live --name 'Shop backend' > key.txt",
+      'key create --organization org_... --environment live --scope refunds:read --scope refunds:approve',
+      "key create --organization org_... --environment live --name 'Support agent' --agent-currency usd --max-per-refund 5000",
     )
-    .action(withSession(createKey));
+    .run(createKey);
 }
 
-function addLimitCommand(key: Command): void {
+function addLimitCommand(key: AdminCommand): void {
   const limit = key
     .command('limit')
     .description('replace all limits of an API key that was made for agents')
     .argument('<keyId>', 'as shown by `key list`');
   addAgentLimitOptions(limit)
-    .addHelpText(
-      'after',
-      examples('key limit key_... --agent-currency usd --max-per-refund 5000 --max-per-day 50000'),
-    )
-    .action(withSession(limitKey));
+    .examples('key limit key_... --agent-currency usd --max-per-refund 5000 --max-per-day 50000')
+    .run(limitKey);
 }
 
-function addSwitchCommand(key: Command, name: 'stop' | 'resume', description: string): void {
+function addSwitchCommand(key: AdminCommand, name: 'stop' | 'resume', description: string): void {
   const isStopped = name === 'stop';
   key
     .command(name)
     .description(description)
     .argument('<keyId>', 'as shown by `key list`')
-    .addHelpText('after', examples(`key ${name} key_...`))
-    .action(
-      withSession(async (session, keyId: string) => {
-        await changeApiKey(session, { keyId, actor: session.actor, change: { isStopped } });
-        explain(`${isStopped ? 'Stopped' : 'Resumed'} ${keyId}.`);
-      }),
-    );
+    .examples(`key ${name} key_...`)
+    .run(async (session, keyId: string) => {
+      await changeApiKey(session, { keyId, actor: session.actor, change: { isStopped } });
+      explain(`${isStopped ? 'Stopped' : 'Resumed'} ${keyId}.`);
+    });
 }
 
 type CreateOptions = Owner &
@@ -193,7 +185,7 @@ interface AgentLimitOptions extends Omit<AgentLimits, 'currency' | 'reasons'> {
 const { shape } = agentLimitsSchema;
 
 /** Adds the limits of an agent key to a command. Amounts are in minor units. */
-function addAgentLimitOptions(command: Command): Command {
+function addAgentLimitOptions(command: AdminCommand): AdminCommand {
   const addAmount = (flag: string, schema: z.ZodType, about: string) =>
     command.option(`${flag} <amount>`, `for agents: ${about}`, (text) => checked(schema, amountOf(text)));
   command.option(

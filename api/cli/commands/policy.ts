@@ -1,22 +1,21 @@
-import type { Command } from 'commander';
 import { formatAmount } from '#shared/money/money.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { policyFileSchema, readPolicyFile } from '#shared/policies/policy-file.ts';
 import { replayInWords, replayPolicies, toPublicReplay } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import {
   environmentOption,
-  examples,
   jsonOption,
   type Owner,
   organizationOption,
   type Shown,
 } from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
-import { readJson, type Session, withSession } from '../console/session.ts';
+import { readJson, type Session } from '../console/session.ts';
 
 /** `policy`: what may be refunded, and when a refund requires approval. */
-export function addPolicyCommands(program: Command): void {
+export function addPolicyCommands(program: AdminCommand): void {
   const policy = program
     .command('policy')
     .alias('policies')
@@ -26,21 +25,15 @@ export function addPolicyCommands(program: Command): void {
     .description('replace all policies of an organization with those of a file (see docs/policies.md)')
     .addOption(organizationOption)
     .requiredOption('--file <file>', 'the policies as JSON; - for stdin')
-    .addHelpText('after', examples('policy set --organization org_... --file policy.json'))
-    .action(withSession(setPolicyFile));
+    .examples('policy set --organization org_... --file policy.json')
+    .run(setPolicyFile);
   policy
     .command('show')
     .description('show the policies of an organization in the order in which they are checked')
     .addOption(organizationOption)
     .addOption(jsonOption)
-    .addHelpText(
-      'after',
-      examples(
-        'policy show --organization org_...',
-        'policy show --organization org_... --json > policy.json',
-      ),
-    )
-    .action(withSession(showPolicies));
+    .examples('policy show --organization org_...', 'policy show --organization org_... --json > policy.json')
+    .run(showPolicies);
   policy
     .command('replay')
     .description('show what the policies of a file would have decided about the refunds of the last 90 days')
@@ -48,11 +41,8 @@ export function addPolicyCommands(program: Command): void {
     .addOption(environmentOption)
     .requiredOption('--file <file>', 'the policies as JSON; - for stdin')
     .addOption(jsonOption)
-    .addHelpText(
-      'after',
-      examples('policy replay --organization org_... --environment live --file policy.json'),
-    )
-    .action(withSession(replayPolicyFile));
+    .examples('policy replay --organization org_... --environment live --file policy.json')
+    .run(replayPolicyFile);
 }
 
 async function setPolicyFile(session: Session, options: Owner & { file: string }): Promise<void> {

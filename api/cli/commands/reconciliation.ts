@@ -1,20 +1,14 @@
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import type { ProcessorAccount } from '#shared/platform/database.ts';
 import { type Environment, environments } from '#shared/platform/environment.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '#shared/reconciliation/runs.ts';
-import {
-  examples,
-  jsonOption,
-  type Owner,
-  organizationOption,
-  type Shown,
-  timeOption,
-} from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
+import { jsonOption, type Owner, organizationOption, type Shown, timeOption } from '../console/options.ts';
 import { explain, printJson } from '../console/output.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 import {
   listRuns,
   loadReport,
@@ -34,7 +28,7 @@ days, unless RECONCILIATION_LOOKBACK_MS says otherwise. docs/reconciliation.md e
 `;
 
 /** `reconciliation`: compare the processors' refunds with ours. */
-export function addReconciliationCommands(program: Command): void {
+export function addReconciliationCommands(program: AdminCommand): void {
   const reconciliation = program
     .command('reconciliation')
     .description("compare the processors' refunds with ours");
@@ -47,38 +41,30 @@ export function addReconciliationCommands(program: Command): void {
     .addOption(timeOption('--from <time>', 'refunds made at or after this time'))
     .addOption(timeOption('--to <time>', 'refunds made before this time; default: now'))
     .addOption(jsonOption)
-    .addHelpText('after', runHelp)
-    .addHelpText(
-      'after',
-      examples(
-        'reconciliation run --organization org_...',
-        'reconciliation run --organization org_... --environment live --processor stripe --from 2026-11-01 --to 2026-12-01',
-      ),
+    .explanation(runHelp)
+    .examples(
+      'reconciliation run --organization org_...',
+      'reconciliation run --organization org_... --environment live --processor stripe --from 2026-11-01 --to 2026-12-01',
     )
-    .action(withSession(run));
+    .run(run);
   reconciliation
     .command('list')
     .description('list the latest runs, newest first')
     .option('--organization <id>', 'only of this organization')
     .addOption(jsonOption)
-    .addHelpText(
-      'after',
-      examples('reconciliation list', 'reconciliation list --organization org_... --json'),
-    )
-    .action(withSession(listRuns));
+    .examples('reconciliation list', 'reconciliation list --organization org_... --json')
+    .run(listRuns);
   reconciliation
     .command('show')
     .description('show a run with its findings')
     .argument('<runId>')
     .addOption(jsonOption)
-    .addHelpText('after', examples('reconciliation show rec_...', 'reconciliation show rec_... --json'))
-    .action(
-      withSession(async ({ db }, runId: string, { json }: Shown) => {
-        const report = await loadReport(db, runId);
-        if (json) printJson(reportToJson(report));
-        else printReport(report);
-      }),
-    );
+    .examples('reconciliation show rec_...', 'reconciliation show rec_... --json')
+    .run(async ({ db }, runId: string, { json }: Shown) => {
+      const report = await loadReport(db, runId);
+      if (json) printJson(reportToJson(report));
+      else printReport(report);
+    });
 }
 
 interface RunOptions extends Owner, Shown {

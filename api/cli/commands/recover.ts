@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Command } from 'commander';
 import type { ProcessorAccount, ReconciliationRun } from '#shared/platform/database.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import { examples, timeOption } from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
+import { timeOption } from '../console/options.ts';
 import { explain } from '../console/output.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 import { loadReport, printReport, summaryOf } from '../reports/reconciliation-report.ts';
 import { needsAttentionCode } from './reconciliation.ts';
 
@@ -26,15 +26,15 @@ const busyTries = 30;
 const busyPauseMs = 2_000;
 
 /** `recover`: after a restore from a backup. */
-export function addRecoverCommand(program: Command): void {
+export function addRecoverCommand(program: AdminCommand): void {
   program
     .command('recover')
     .description('after a restore from a backup: put back what processors have and the database has not')
     .addOption(timeOption('--since <time>', 'when the backup was begun').makeOptionMandatory())
     .option('--without <accountId...>', 'leave out these processor accounts')
-    .addHelpText('after', help)
-    .addHelpText('after', examples('recover --since 2026-11-24T03:00:00Z'))
-    .action(withSession(recover));
+    .explanation(help)
+    .examples('recover --since 2026-11-24T03:00:00Z')
+    .run(recover);
 }
 
 async function recover(

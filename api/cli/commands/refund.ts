@@ -10,16 +10,16 @@ import {
   recheckRefund,
   resolveRefund,
 } from '#shared/refunds/decisions/resolve.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import {
   environmentOption,
-  examples,
   jsonOption,
   type Owner,
   organizationOption,
   timeOption,
 } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 import { listAttention } from '../reports/refund-attention.ts';
 import { loadRefund, showRefund } from '../reports/refund-report.ts';
 
@@ -38,7 +38,7 @@ idempotency keys and timelines stay. This can't be undone. Needs the DATABASE_UR
 `;
 
 /** `refund`: show refunds, and decide about those that need attention. */
-export function addRefundCommands(program: Command): void {
+export function addRefundCommands(program: AdminCommand): void {
   const refund = program
     .command('refund')
     .description('show refunds, and decide about those that need attention');
@@ -48,14 +48,14 @@ export function addRefundCommands(program: Command): void {
   addApprovalCommands(refund);
 }
 
-function addReadingCommands(refund: Command): void {
+function addReadingCommands(refund: AdminCommand): void {
   refund
     .command('show')
     .description('show a refund, its processing state and its timeline')
     .argument('<refundId>')
     .addOption(jsonOption)
-    .addHelpText('after', examples('refund show ref_...', 'refund show ref_... --json'))
-    .action(withSession(showRefund));
+    .examples('refund show ref_...', 'refund show ref_... --json')
+    .run(showRefund);
   refund
     .command('attention')
     .description(
@@ -63,11 +63,11 @@ function addReadingCommands(refund: Command): void {
     )
     .option('--organization <id>', 'of this organization only')
     .addOption(jsonOption)
-    .addHelpText('after', examples('refund attention', 'refund attention --organization org_... --json'))
-    .action(withSession(listAttention));
+    .examples('refund attention', 'refund attention --organization org_... --json')
+    .run(listAttention);
 }
 
-function addResolutionCommands(refund: Command): void {
+function addResolutionCommands(refund: AdminCommand): void {
   refund
     .command('resolve')
     .description('resolve a flagged refund, or dismiss its flag')
@@ -79,32 +79,29 @@ function addResolutionCommands(refund: Command): void {
     .requiredOption('--reason <text>', 'for its timeline and the audit log')
     .option('--processor-refund <id>', "the processor's id of the refund that completed")
     .option('--force', 'also if the processor contradicts it or cannot be read')
-    .addHelpText('after', resolveHelp)
-    .addHelpText(
-      'after',
-      examples(
-        "refund resolve ref_... --as completed --processor-refund re_... --reason 'Seen in the dashboard'",
-        "refund resolve ref_... --as failed --reason 'The processor confirms that it never had it'",
-        "refund resolve ref_... --dismiss --reason 'The customer keeps the money'",
-      ),
+    .explanation(resolveHelp)
+    .examples(
+      "refund resolve ref_... --as completed --processor-refund re_... --reason 'Seen in the dashboard'",
+      "refund resolve ref_... --as failed --reason 'The processor confirms that it never had it'",
+      "refund resolve ref_... --dismiss --reason 'The customer keeps the money'",
     )
-    .action(withSession(resolve));
+    .run(resolve);
   refund
     .command('recheck')
     .description('read a refund again from its processor')
     .argument('<refundId>')
-    .addHelpText('after', examples('refund recheck ref_...'))
-    .action(withSession(recheck));
+    .examples('refund recheck ref_...')
+    .run(recheck);
 }
 
-function addErasureCommands(refund: Command): void {
+function addErasureCommands(refund: AdminCommand): void {
   refund
     .command('erase')
     .description('erase the personal data of refunds')
     .argument('<refundId...>')
-    .addHelpText('after', eraseHelp)
-    .addHelpText('after', examples('refund erase ref_...'))
-    .action(withSession(erase));
+    .explanation(eraseHelp)
+    .examples('refund erase ref_...')
+    .run(erase);
   refund
     .command('erase-matching')
     .description('list the refunds of a customer or of a time, and erase their personal data with --confirm')
@@ -117,43 +114,36 @@ function addErasureCommands(refund: Command): void {
     )
     .addOption(timeOption('--created-before <time>', 'a day or a time'))
     .option('--confirm', 'erase instead of listing')
-    .addHelpText('after', eraseHelp)
-    .addHelpText(
-      'after',
-      examples(
-        'refund erase-matching --organization org_... --environment live --metadata customer=ada@example.com',
-        'refund erase-matching --organization org_... --environment live --created-before 2024-01-01 --confirm',
-      ),
+    .explanation(eraseHelp)
+    .examples(
+      'refund erase-matching --organization org_... --environment live --metadata customer=ada@example.com',
+      'refund erase-matching --organization org_... --environment live --created-before 2024-01-01 --confirm',
     )
-    .action(withSession(eraseMatching));
+    .run(eraseMatching);
 }
 
-function addApprovalCommands(refund: Command): void {
+function addApprovalCommands(refund: AdminCommand): void {
   refund
     .command('approve')
     .description('approve a refund that awaits approval; it is then sent')
     .argument('<refundId>')
-    .addHelpText('after', examples('refund approve ref_...'))
-    .action(
-      withSession(async (session, refundId: string) => {
-        const refund = await loadRefund(session.db, refundId);
-        const outcome = await approveRefund(session, refund, session.actor);
-        reportDecision(outcome, 'Approved', 'it is sent now');
-      }),
-    );
+    .examples('refund approve ref_...')
+    .run(async (session, refundId: string) => {
+      const refund = await loadRefund(session.db, refundId);
+      const outcome = await approveRefund(session, refund, session.actor);
+      reportDecision(outcome, 'Approved', 'it is sent now');
+    });
   refund
     .command('reject')
     .description('reject a refund that awaits approval; it is never sent')
     .argument('<refundId>')
     .requiredOption('--reason <text>', 'for its timeline and the audit log')
-    .addHelpText('after', examples("refund reject ref_... --reason 'Bought by mistake, wants an exchange'"))
-    .action(
-      withSession(async (session, refundId: string, { reason }: { reason: string }) => {
-        const refund = await loadRefund(session.db, refundId);
-        const outcome = await rejectRefund(session, refund, session.actor, reason);
-        reportDecision(outcome, 'Rejected', 'it is cancelled and was never sent');
-      }),
-    );
+    .examples("refund reject ref_... --reason 'Bought by mistake, wants an exchange'")
+    .run(async (session, refundId: string, { reason }: { reason: string }) => {
+      const refund = await loadRefund(session.db, refundId);
+      const outcome = await rejectRefund(session, refund, session.actor, reason);
+      reportDecision(outcome, 'Rejected', 'it is cancelled and was never sent');
+    });
 }
 
 function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {

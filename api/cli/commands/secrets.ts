@@ -1,13 +1,12 @@
-import type { Command } from 'commander';
 import { channelContext } from '#shared/notifications/channel.ts';
 import { clientSecretContext } from '#shared/people/company-sign-in/provider.ts';
 import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { reencrypt, type SealedTable } from '#shared/platform/reencrypt.ts';
 import { type AccountKey, credentialContext } from '#shared/processors/accounts/connections.ts';
 import { reencryptEndpointSecrets } from '#shared/webhooks/manage-endpoints.ts';
-import { examples } from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import { explain } from '../console/output.ts';
-import { type Session, withSession } from '../console/session.ts';
+import type { Session } from '../console/session.ts';
 
 const reencryptHelp = `
 Run it after every process was started with the new key as ENCRYPTION_KEY and the old one in ENCRYPTION_PREVIOUS_KEYS, and with
@@ -15,16 +14,16 @@ the same settings. The old key can then be removed.
 `;
 
 /** `secrets`: what is stored encrypted. */
-export function addSecretsCommands(program: Command): void {
+export function addSecretsCommands(program: AdminCommand): void {
   const secrets = program.command('secrets').description('manage the encryption of stored secrets');
   secrets
     .command('reencrypt')
     .description(
       'encrypt processor credentials, webhook secrets, second factors, client secrets of providers and notification channels with ENCRYPTION_KEY',
     )
-    .addHelpText('after', reencryptHelp)
-    .addHelpText('after', examples('secrets reencrypt'))
-    .action(withSession(reencryptAll));
+    .explanation(reencryptHelp)
+    .examples('secrets reencrypt')
+    .run(reencryptAll);
 }
 
 const accounts: SealedTable = {

@@ -1,8 +1,8 @@
-import type { Command } from 'commander';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
-import { examples, jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
+import { jsonOption, type Owner, organizationOption, type Shown } from '../console/options.ts';
 import { explain, printList } from '../console/output.ts';
-import { readJson, type Session, withSession } from '../console/session.ts';
+import { readJson, type Session } from '../console/session.ts';
 
 const setHelp = `
 The settings are JSON, from --settings-file or stdin, because they hold a secret:
@@ -14,7 +14,7 @@ Register <address of the service>/dashboard/sign-in/company/callback at the prov
 `;
 
 /** `sso`: sign-in with the OpenID Connect provider of an organization. */
-export function addSsoCommands(program: Command): void {
+export function addSsoCommands(program: AdminCommand): void {
   const sso = program
     .command('sso')
     .description("set up sign-in with an organization's OpenID Connect provider");
@@ -23,48 +23,44 @@ export function addSsoCommands(program: Command): void {
     .description('set or replace the provider, and stop requiring it')
     .addOption(organizationOption)
     .option('--settings-file <file>', 'file with the settings (default: stdin)')
-    .addHelpText('after', setHelp)
-    .addHelpText('after', examples('sso set --organization org_... --settings-file provider.json'))
-    .action(
-      withSession(async (session, options: Owner & { settingsFile?: string }) => {
-        const { organization: organizationId, settingsFile } = options;
-        const settings = await readJson(settingsFile, 'settings');
-        await setProvider(session, { organizationId, actor: session.actor, settings });
-        explain(`Members sign in at /dashboard/sign-in/company/${organizationId}.`);
-      }),
-    );
+    .explanation(setHelp)
+    .examples('sso set --organization org_... --settings-file provider.json')
+    .run(async (session, options: Owner & { settingsFile?: string }) => {
+      const { organization: organizationId, settingsFile } = options;
+      const settings = await readJson(settingsFile, 'settings');
+      await setProvider(session, { organizationId, actor: session.actor, settings });
+      explain(`Members sign in at /dashboard/sign-in/company/${organizationId}.`);
+    });
   sso
     .command('show')
     .description('show the provider, without its secret')
     .addOption(organizationOption)
     .addOption(jsonOption)
-    .addHelpText('after', examples('sso show --organization org_...'))
-    .action(withSession(show));
+    .examples('sso show --organization org_...')
+    .run(show);
   sso
     .command('require')
     .description(
       'admit members other than owners only with the provider; an owner must have signed in with it',
     )
     .addOption(organizationOption)
-    .addHelpText('after', examples('sso require --organization org_...'))
-    .action(withSession((session, options: Owner) => enforce(session, options, true)));
+    .examples('sso require --organization org_...')
+    .run((session, options: Owner) => enforce(session, options, true));
   sso
     .command('optional')
     .description('admit members with their passwords as well')
     .addOption(organizationOption)
-    .addHelpText('after', examples('sso optional --organization org_...'))
-    .action(withSession((session, options: Owner) => enforce(session, options, false)));
+    .examples('sso optional --organization org_...')
+    .run((session, options: Owner) => enforce(session, options, false));
   sso
     .command('disable')
     .description('disable the provider, so that members sign in with their passwords')
     .addOption(organizationOption)
-    .addHelpText('after', examples('sso disable --organization org_...'))
-    .action(
-      withSession(async (session, { organization: organizationId }: Owner) => {
-        await disableProvider(session, { organizationId, actor: session.actor });
-        explain(`Disabled. Members without a password need one: user set-password.`);
-      }),
-    );
+    .examples('sso disable --organization org_...')
+    .run(async (session, { organization: organizationId }: Owner) => {
+      await disableProvider(session, { organizationId, actor: session.actor });
+      explain(`Disabled. Members without a password need one: user set-password.`);
+    });
 }
 
 async function enforce(

@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Database } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { dayOf, rootsOf } from '#shared/timeline/read-days.ts';
@@ -8,9 +8,10 @@ import {
   type Verification,
   verifyTimelines,
 } from '#shared/timeline/verify.ts';
-import { examples, type Owner, timeOption } from '../console/options.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
+import { type Owner, timeOption } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
-import { CommandError, type Session, withSession } from '../console/session.ts';
+import { CommandError, type Session } from '../console/session.ts';
 
 const help = `
 Computes every hash and every daily root again. Each problem is a line with organization, environment, day, refund, seq and what is
@@ -21,7 +22,7 @@ Exit code: 0 when everything agrees, 1 when something does not.
 `;
 
 /** `timeline`: the proof that no event was changed or removed. */
-export function addTimelineCommand(program: Command): void {
+export function addTimelineCommand(program: AdminCommand): void {
   program
     .command('timeline')
     .description('prove the timelines of refunds')
@@ -30,15 +31,12 @@ export function addTimelineCommand(program: Command): void {
     .option('--organization <id>', 'only of this organization')
     .addOption(timeOption('--since <day>', 'events of this day, in UTC, or later; default: all'))
     .option('--root <day>=<root>', 'a root that was published; may be repeated', collectRoots, [])
-    .addHelpText('after', help)
-    .addHelpText(
-      'after',
-      examples(
-        'timeline verify',
-        'timeline verify --organization org_... --since 2026-11-01 --root 2026-11-23=9f86d081...',
-      ),
+    .explanation(help)
+    .examples(
+      'timeline verify',
+      'timeline verify --organization org_... --since 2026-11-01 --root 2026-11-23=9f86d081...',
     )
-    .action(withSession(verify));
+    .run(verify);
 }
 
 interface PublishedRoot {

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { type Deletion, deleteUser } from '#shared/people/members/delete-user.ts';
 import { disableUser, enableUser } from '#shared/people/members/disable-user.ts';
 import { needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
@@ -12,9 +12,9 @@ import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { resetSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import type { Database, Role } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
+import type { AdminCommand } from '../console/admin-command.ts';
 import {
   emailOption,
-  examples,
   jsonOption,
   type KeyRevocation,
   type Owner,
@@ -29,7 +29,7 @@ import {
   explainRemainingEndpoints,
   explainRemainingKeys,
 } from '../console/remaining-keys.ts';
-import { type Session, withSession } from '../console/session.ts';
+import type { Session } from '../console/session.ts';
 
 interface User {
   email: string;
@@ -70,15 +70,15 @@ const passwordOption = new Option(
 );
 
 /** `user`: the users of the dashboard. */
-export function addUserCommands(program: Command): void {
+export function addUserCommands(program: AdminCommand): void {
   const user = program.command('user').description('manage users of the dashboard');
   user
     .command('list')
     .description('list the members of an organization')
     .addOption(organizationOption)
     .addOption(jsonOption)
-    .addHelpText('after', examples('user list --organization org_...'))
-    .action(withSession(listUsers));
+    .examples('user list --organization org_...')
+    .run(listUsers);
   user
     .command('add')
     .description('create a user as a member of an organization; invites an existing user instead')
@@ -86,40 +86,37 @@ export function addUserCommands(program: Command): void {
     .addOption(emailOption)
     .addOption(roleOption)
     .addOption(passwordOption)
-    .addHelpText('after', passwordHelp)
-    .addHelpText('after', examples('user add --organization org_... --email ada@example.com --role owner'))
-    .action(withSession(addUser));
+    .explanation(passwordHelp)
+    .examples('user add --organization org_... --email ada@example.com --role owner')
+    .run(addUser);
   user
     .command('reset-password')
     .description('set a new password, end all sessions of the user and clear lockouts')
     .addOption(membershipOption)
     .addOption(emailOption)
     .addOption(passwordOption)
-    .addHelpText('after', passwordHelp)
-    .addHelpText('after', examples('user reset-password --email ada@example.com'))
-    .action(withSession(resetUser));
+    .explanation(passwordHelp)
+    .examples('user reset-password --email ada@example.com')
+    .run(resetUser);
   user
     .command('reset-second-factor')
     .description('remove the second factor of a user who lost their device, and end all their sessions')
     .addOption(membershipOption)
     .addOption(emailOption)
-    .addHelpText('after', secondFactorHelp)
-    .addHelpText('after', examples('user reset-second-factor --email ada@example.com'))
-    .action(withSession(resetUserSecondFactor));
+    .explanation(secondFactorHelp)
+    .examples('user reset-second-factor --email ada@example.com')
+    .run(resetUserSecondFactor);
   user
     .command('remove')
     .description('remove a member from an organization, except its last owner')
     .addOption(organizationOption)
     .addOption(emailOption)
     .addOption(revokeKeysOption)
-    .addHelpText(
-      'after',
-      examples(
-        'user remove --organization org_... --email ada@example.com',
-        'user remove --organization org_... --email ada@example.com --revoke-keys',
-      ),
+    .examples(
+      'user remove --organization org_... --email ada@example.com',
+      'user remove --organization org_... --email ada@example.com --revoke-keys',
     )
-    .action(withSession(removeUser));
+    .run(removeUser);
   user
     .command('disable')
     .description(
@@ -128,32 +125,31 @@ export function addUserCommands(program: Command): void {
     .addOption(membershipOption)
     .addOption(emailOption)
     .addOption(revokeKeysOption)
-    .addHelpText('after', examples('user disable --email ada@example.com --revoke-keys'))
-    .action(withSession(disable));
+    .examples('user disable --email ada@example.com --revoke-keys')
+    .run(disable);
   user
     .command('enable')
     .description('let a disabled user sign in again')
     .addOption(membershipOption)
     .addOption(emailOption)
-    .addHelpText('after', examples('user enable --email ada@example.com'))
-    .action(withSession(enable));
+    .examples('user enable --email ada@example.com')
+    .run(enable);
   user
     .command('delete')
     .description(
       'delete a user, revoke their API keys and the invitations that they made, disable the webhook endpoints of these keys, and erase the address; needs the owner of the database',
     )
     .addOption(emailOption)
-    .addHelpText(
-      'after',
+    .explanation(
       '\nThis can\'t be undone. Run `user disable` first to see the API keys. The user\'s ID stays in timelines and the audit log, shown as "Deleted user".\n',
     )
-    .addHelpText('after', examples('user delete --email ada@example.com'))
-    .action(withSession(deleteUserOf));
+    .examples('user delete --email ada@example.com')
+    .run(deleteUserOf);
   user
     .command('set-up-code')
     .description('print the code for creating the first owner at /dashboard/set-up')
-    .addHelpText('after', examples('user set-up-code'))
-    .action(withSession(printSetUpCode));
+    .examples('user set-up-code')
+    .run(printSetUpCode);
 }
 
 async function listUsers({ db }: Session, { organization, json }: Owner & Shown): Promise<void> {

@@ -65,8 +65,3 @@ export function wholeNumber(least: number, most: number, refusal: string): (text
     throw new InvalidArgumentError(refusal);
   };
 }
-
-/** Examples for the end of a command's help. */
-export function examples(...lines: string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ npm run -s admin -- ${line}`).join('\n')}\n`;
-}
