@@ -3,7 +3,7 @@ import { EventFeed } from '#shared/events/feed.ts';
 import { newRequestId } from '#shared/platform/ids.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
-import { handOverUnknown, type SecondApp } from './hand-over.ts';
+import { handOverUnknown } from './hand-over.ts';
 import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
 import { compression } from './http/compression.ts';
@@ -28,7 +28,7 @@ import { processorWebhookRoutes, VerifiedSenders } from './routes/processor-webh
 export interface App {
   /** Answers every request. Those outside the public API wait until the browser part is loaded. */
   app: Api;
-  browserApp: SecondApp;
+  loadBrowserApp: () => Promise<unknown>;
 }
 
 /** Builds the public API and prepares the browser part, which takes longer to load. */
@@ -59,7 +59,7 @@ export async function buildApp(
   const [unverifiedMs, verifiedMs] = [maxDelayMs / 4, maxDelayMs / 2];
   const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, () => unverifiedMs);
   const described = collectDescribedRoutes(app);
-  const browserApp = handOverUnknown(app, async (requestIdOf) => {
+  const loadBrowserApp = handOverUnknown(app, async (requestIdOf) => {
     const { buildBrowserApp } = await import('./browser-app.ts');
     return await buildBrowserApp(deps, { requestIdOf, described, people, refuseEarlierWhileDelayed });
   });
@@ -82,7 +82,7 @@ export async function buildApp(
       await publicApi(scope, clients);
     });
   });
-  return { app, browserApp };
+  return { app, loadBrowserApp };
 }
 
 /** The routes for API keys. */

@@ -9,21 +9,16 @@ declare module 'node:http' {
   }
 }
 
-/** An application that answers the requests another one has no route for. */
-export interface SecondApp {
-  /** Loads it unless that has been done. Requests that arrive earlier wait. */
-  load(): Promise<void>;
-}
-
 /**
  * Passes every request that `app` has no route for to a second application, which is built when the first of them arrives
- * at the latest. It closes once `app` has answered its last request.
+ * at the latest; those that arrive earlier wait. It closes once `app` has answered its last request.
  * @param build is given a function that returns the id which a request already has.
+ * @returns loads the second application unless that has been done.
  */
 export function handOverUnknown(
   app: Api,
   build: (requestIdOf: (request: IncomingMessage) => string) => Promise<Api>,
-): SecondApp {
+): () => Promise<unknown> {
   let building: Promise<Api> | null = null;
   const second = () => {
     building ??= build(({ handedOverId }) => handedOverId ?? newRequestId());
@@ -44,9 +39,5 @@ export function handOverUnknown(
     const built = await building?.catch(() => null);
     await built?.close();
   });
-  return {
-    async load() {
-      await second();
-    },
-  };
+  return second;
 }

@@ -11,7 +11,6 @@ import type { Logger } from '#shared/platform/log.ts';
 import { openTelemetry } from '#shared/platform/telemetry.ts';
 import { closeOnSignal } from '#shared/process.ts';
 import { buildApp } from './app.ts';
-import type { SecondApp } from './hand-over.ts';
 
 /** After a restart, clients reconnect at once. Their requests are answered before the dashboard is loaded. */
 const quietMs = 1_000;
@@ -24,7 +23,7 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
     poolSize: settings.DASHBOARD_POOL_SIZE,
     preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
   });
-  const { app, browserApp } = await buildApp({ ...deps, dashboardDb });
+  const { app, loadBrowserApp } = await buildApp({ ...deps, dashboardDb });
   await untilClockStarted(deps);
   let metrics: MetricsListener | null = null;
   closeOnSignal(log, settings.SHUTDOWN_TIMEOUT_MS, async () => {
@@ -34,16 +33,13 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
     await closeDependencies(deps);
   });
   await app.listen({ host: settings.HOST, port: settings.PORT });
-  setTimeout(() => loadBrowserApp(browserApp, log), quietMs).unref();
+  // If loading fails, the API continues without the dashboard.
+  const reportFailure = (error: unknown) => log.error({ err: error }, 'the dashboard could not be loaded');
+  setTimeout(() => loadBrowserApp().catch(reportFailure), quietMs).unref();
   // Loaded once the API listens, as everything that requests do not need.
   const { serveMetrics } = await import('#shared/metrics/serve-metrics.ts');
   metrics = await serveMetrics(deps, { main: deps.db, reads: deps.reads, dashboard: dashboardDb });
   await inviteFirstOwner(deps);
-}
-
-/** If loading fails, the API continues without the dashboard. */
-function loadBrowserApp(browserApp: SecondApp, log: Logger): void {
-  browserApp.load().catch((error: unknown) => log.error({ err: error }, 'the dashboard could not be loaded'));
 }
 
 /** Until the first owner exists, the operator who reads the log may create it; after that the code has no use. */

@@ -42,22 +42,11 @@ describe('what would break a client is found', () => {
       /\.amount.*became null/,
     ],
     [
-      'a field of another type',
-      (later) => (refund(later).properties.amount.type = 'string'),
-      /\.amount: integer became string/,
-    ],
-    [
       'a status that is gone',
       (later) => refund(later).properties.status.anyOf[0].enum.pop(),
       /\.status "cancelled": removed/,
     ],
-    [
-      'a field in an event that is gone',
-      (later) => delete later.components.schemas.RootEvent.properties.createdAt,
-      /^timeline\.root\.createdAt: removed/,
-    ],
     ['a webhook that is gone', (later) => delete later.webhooks['refund.failed'], /^refund\.failed: removed/],
-    ['an error that is gone', (later) => delete operation(later).responses[409], /409: removed/],
     [
       'an error code that is gone',
       (later) => delete operation(later).responses[403].content['application/json'].examples.policy_denied,
@@ -73,28 +62,12 @@ describe('what would break a client is found', () => {
       (later) => input(later).required.push('currency'),
       /body\.currency: now required/,
     ],
-    ['an input that is gone', (later) => delete input(later).properties.metadata, /body\.metadata: removed/],
     [
       'an input with fewer values',
       (later) => input(later).properties.reason.enum.pop(),
       /body\.reason "other": not accepted/,
     ],
-    [
-      'an input with a lower limit',
-      (later) => (input(later).properties.transactionId.maxLength = 100),
-      /transactionId maxLength: changed/,
-    ],
-    [
-      'a parameter that is gone',
-      (later) => operation(later, 'get').parameters.pop(),
-      /GET \/v1\/refunds query \w+: removed/,
-    ],
     ['a parameter that is required', (later) => (parameter(later, 'status').required = true), /now required/],
-    [
-      'a parameter of another type',
-      (later) => (parameter(later, 'limit').schema.type = 'string'),
-      /query limit: integer became string/,
-    ],
   ])('%s', (_change, edit, found) => {
     const later = structuredClone(document);
     edit(later);

@@ -148,13 +148,6 @@ describe('organizations and keys', () => {
     expect(refused.stderr).toMatch(message);
     expect(await service.deps.db.apiKey.count()).toBe(count);
   });
-
-  test('limits only keys that were made for agents', async () => {
-    const { id } = service.organization.keys.test;
-    const refused = await admin(['key', 'limit', id, '--agent-currency', 'usd']);
-    expect(refused.code).toBe(1);
-    expect(onlyLine(refused.stderr)).toContain('only a key made for agents has limits');
-  });
 });
 
 describe('policies', () => {

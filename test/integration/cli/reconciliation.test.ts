@@ -97,9 +97,4 @@ describe('reconciliation run', () => {
     expect(answer.code, answer.stderr).toBe(code);
     expect(answer.stdout).toBe('');
   });
-
-  test('rejects an unknown run', async () => {
-    const show = await admin(['reconciliation', 'show', 'rec_unknown']);
-    expect(show).toMatchObject({ code: 1, stderr: 'Run not found: rec_unknown\n' });
-  });
 });

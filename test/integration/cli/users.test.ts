@@ -131,9 +131,4 @@ describe('the user commands', () => {
       [service.organization.id, elsewhere].toSorted(),
     );
   });
-
-  test('reject an unknown role or option', async () => {
-    expect((await add(newEmail(), 'king')).code).toBe(2);
-    expect((await user('add', newEmail(), '--role', 'viewer', '--password', 'secret')).code).toBe(2);
-  });
 });

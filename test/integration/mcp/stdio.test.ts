@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
-import { changeApiKey } from '#shared/organizations/change-api-key.ts';
-import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
+import { expect, test } from 'vitest';
+import { stdioProgram } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -87,26 +86,6 @@ test('`npm run --silent mcp` prints nothing but messages of the protocol', async
       result: { serverInfo: { name: 'refund-service' }, protocolVersion: '2025-06-18' },
     },
   ]);
-});
-
-test('a stopped key and an expired one are refused while the program runs', async () => {
-  const agent = await agents.connect();
-  const { plaintext, keyId } = agent;
-  const overStdio = await connectOverStdio(agents.origin(), plaintext);
-  onTestFinished(() => overStdio.close());
-  await changeApiKey(service.deps, { keyId, actor: 'test', change: { isStopped: true } });
-  expect(await overStdio.call('list_refunds')).toEqual({
-    isError: true,
-    content: {
-      code: 'insufficient_scope',
-      message:
-        'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed in the dashboard or through the API.',
-    },
-  });
-  await service.deps.db.apiKey.update({ where: { id: keyId }, data: { expiresAt: new Date(0) } });
-  await expect(overStdio.call('list_refunds')).rejects.toThrow(
-    'The API refused REFUND_API_KEY: it is unknown, revoked or expired. Set a valid key.',
-  );
 });
 
 test('a call that is under way when stdin ends is still answered', async () => {
