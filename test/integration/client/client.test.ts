@@ -6,7 +6,6 @@ import { connectClient } from '../../support/http/connect-client.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService();
 let client: RefundClient;
