@@ -72,6 +72,7 @@ export const auditActions = {
   'organization.second_factor_required': 'Required second factor',
   'organization.second_factor_optional': 'Stopped requiring second factor',
   'organization.four_eyes_days_set': 'Set how long an invitation rules out approval',
+  'organization.refund_columns_set': 'Set columns of refunds',
 } as const;
 
 export type AuditAction = keyof typeof auditActions;

@@ -5,7 +5,7 @@ import { actorOf } from '#shared/people/actors.ts';
 import { findMembership, type Membership } from '#shared/people/members/members.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { loadSession, sessionEnded } from '#shared/people/sign-in/sessions.ts';
-import type { Role } from '#shared/platform/database.ts';
+import type { Organization, Role } from '#shared/platform/database.ts';
 import { type Environment, isEnvironment } from '#shared/platform/environment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
@@ -29,7 +29,7 @@ declare module 'fastify' {
 
 /** A member in one environment of one organization, as the page's address names them. */
 export interface Context extends Visitor {
-  organization: { id: string; name: string };
+  organization: Pick<Organization, 'id' | 'name' | 'refundColumns'>;
   role: Role;
   environment: Environment;
   /** The path prefix of all pages in it. */
@@ -84,9 +84,9 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     if (membership.needsCompanySignIn)
       return redirectTo(request, reply, `${companySignInPath}/${organizationId}`);
     if (membership.lacksSecondFactor) return redirectTo(request, reply, secondFactorSetUp);
-    const { role, organizationName } = membership;
+    const { role, organizationName: name, refundColumns } = membership;
     const base = `${dashboardPath}/${organizationId}/${environment}`;
-    const organization = { id: organizationId, name: organizationName };
+    const organization = { id: organizationId, name, refundColumns };
     const actor = actorOf({ userId: visitor.user.id });
     const owner = { organizationId, environment };
     const { query } = request;

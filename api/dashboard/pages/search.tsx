@@ -11,6 +11,7 @@ import { Frame } from '../layout/frame.tsx';
 import { SearchForm } from '../layout/search-dialog.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { processorWord } from '../words/words.ts';
+import { metadataText } from './refunds/metadata-columns.tsx';
 
 const hitsShown = { inDialog: 8, onPage: 50 };
 
@@ -36,7 +37,7 @@ export function searchPage(scope: Api, { db }: ApiDependencies): void {
 }
 
 function Hits({ text, hits }: { text: string; hits: readonly Hit[] }) {
-  const { environment } = useMember();
+  const { environment, organization } = useMember();
   if (text === '') return null;
   if (hits.length === 0) {
     return (
@@ -61,7 +62,9 @@ function Hits({ text, hits }: { text: string; hits: readonly Hit[] }) {
             <span class="small muted">
               <Moment at={refund.createdAt} />
             </span>
-            <span class="small muted hit-reason">{reasonOf(refund, as, text)}</span>
+            <span class="small muted hit-reason">
+              {wordsOf({ refund, as }, text, organization.refundColumns)}
+            </span>
           </Link>
         </li>
       ))}
@@ -72,6 +75,15 @@ function Hits({ text, hits }: { text: string; hits: readonly Hit[] }) {
 /** True for a text that may be the id of a payment without a refund. */
 function isPaymentId(text: string): boolean {
   return processorNames.some((name) => processorKind(name).couldBe(text));
+}
+
+/** What matched, and the metadata that the organization shows in lists. */
+function wordsOf({ refund, as }: Hit, text: string, columns: readonly string[]): string {
+  const shown = columns.flatMap((key) => {
+    const value = metadataText(refund.metadata, [key]);
+    return value === null ? [] : `${key}: ${value}`;
+  });
+  return [...new Set([reasonOf(refund, as, text), ...shown])].join(' · ');
 }
 
 /** What matched: "order_id: SO-1042", an id. */

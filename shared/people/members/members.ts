@@ -24,6 +24,8 @@ export interface Member {
 /** A user's membership of one organization. */
 export interface Membership {
   organizationName: string;
+  /** The metadata that its lists of refunds show; see `setRefundColumns`. */
+  refundColumns: string[];
   role: Role;
   /** Whether the organization requires a second factor and the user has none. */
   lacksSecondFactor: boolean;
@@ -57,7 +59,7 @@ export async function findMembership(
 ): Promise<Membership | null> {
   const { isVouchedFor, needsCompanySignIn, lacksSecondFactor } = standingSql(userId, companyOf);
   const [row] = await db.$queryRaw<Membership[]>`
-    SELECT organization.name AS "organizationName", membership.role::text AS role,
+    SELECT organization.name AS "organizationName", organization.refund_columns AS "refundColumns", membership.role::text AS role,
       ${needsCompanySignIn} AS "needsCompanySignIn", ${lacksSecondFactor} AS "lacksSecondFactor"
     FROM membership JOIN organization ON organization.id = membership.organization_id
     WHERE membership.user_id = ${userId} AND membership.organization_id = ${organizationId} AND ${isVouchedFor}`;

@@ -131,6 +131,8 @@ interface WaitingProps {
 
 function Waiting({ waiting, unfinished }: WaitingProps) {
   const { refund, payment, who, decision, others } = waiting;
+  const { refundColumns } = useMember().organization;
+  const metadata = metadataFacts(refund.metadata);
   const denial = denialReason(decision);
   const reasons = approvalReasons(decision, refund.currency);
   return (
@@ -145,11 +147,12 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
         <Card id="refund" title={<Amount amount={refund.amount} currency={refund.currency} />}>
           <Facts
             facts={[
+              ...refundColumns.flatMap((named) => metadata.filter(([key]) => key === named)),
               ['Reason', reasonWords[refund.reason]],
               ['Requested by', `${who} (${initiatorWords[refund.initiatedBy]})`],
               ['Created', <Moment key="created" at={refund.createdAt} />],
               ['Policy', decision.policy ?? null],
-              ...metadataFacts(refund.metadata),
+              ...metadata.filter(([key]) => !refundColumns.includes(key)),
               [
                 'Refund',
                 <Link key="id" to={`/refunds/${refund.id}`}>

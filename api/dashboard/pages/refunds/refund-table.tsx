@@ -3,8 +3,10 @@ import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
 import { type Column, List } from '../../components/list.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
+import { useMember } from '../../http/access.ts';
 import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
 import { SelectBox } from './bulk-selection.tsx';
+import { metadataColumns } from './metadata-columns.tsx';
 
 /** A refund with the name of its requester. */
 export interface ListedRefund {
@@ -21,12 +23,13 @@ interface RefundTableProps {
 
 /** Refunds as rows that lead to their pages. */
 export function RefundTable({ refunds, caption, boxes }: RefundTableProps) {
+  const { refundColumns } = useMember().organization;
   return (
     <List
       caption={caption}
       items={refunds}
       rowId={({ refund }) => `row-${refund.id}`}
-      columns={[...columnsOf(boxes), ...metadataColumns(refunds), ...lastColumns]}
+      columns={[...columnsOf(boxes), ...metadataColumns(refunds, refundColumns), ...lastColumns]}
     />
   );
 }
@@ -74,40 +77,6 @@ const lastColumns: readonly Column<ListedRefund>[] = [
   ],
   ['Created', ({ refund }) => <Moment at={refund.createdAt} />],
 ];
-
-/** The keys under which metadata often has an order and a customer. */
-const usualKeys = [
-  { title: 'Order', keys: ['order_id', 'orderId', 'order'] },
-  { title: 'Customer', keys: ['customer_id', 'customerId', 'customer'] },
-] as const;
-
-/** A column for each of the usual keys that any of the refunds has. */
-function metadataColumns(refunds: readonly ListedRefund[]): readonly Column<ListedRefund>[] {
-  return usualKeys.flatMap(({ title, keys }): Column<ListedRefund>[] => {
-    const of = ({ refund: { metadata } }: ListedRefund) => valueIn(metadata, keys);
-    if (!refunds.some((listed) => of(listed) !== null)) return [];
-    return [[title, (listed) => <MetadataValue value={of(listed)} />]];
-  });
-}
-
-function MetadataValue({ value }: { value: string | null }) {
-  if (value === null) return null;
-  return (
-    <span class="clipped" title={value}>
-      {value}
-    </span>
-  );
-}
-
-/** The first text or number of the first level under one of the keys. */
-function valueIn(metadata: unknown, keys: readonly string[]): string | null {
-  const own = (metadata ?? {}) as Record<string, unknown>;
-  for (const key of keys) {
-    const value = Object.hasOwn(own, key) ? own[key] : undefined;
-    if (typeof value === 'string' || typeof value === 'number') return String(value);
-  }
-  return null;
-}
 
 function requestedBy({ refund, requester }: ListedRefund): string {
   const source = initiatorWords[refund.initiatedBy];

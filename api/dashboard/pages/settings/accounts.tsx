@@ -14,9 +14,11 @@ import { Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { CopyButton, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { sendPage, sendPart, useRequest } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
+import { RefundColumnsForm, refundColumnsRoute } from './refund-columns.tsx';
 import { sentMetadataPages } from './sent-metadata.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
@@ -51,6 +53,9 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
 
   credentialPages(scope, deps);
   sentMetadataPages(scope, deps);
+  refundColumnsRoute(scope, deps, async (reply, columns) =>
+    sendPage(reply, <Accounts {...(await read(reply.request))} columns={columns} />),
+  );
 }
 
 /** @throws ServiceError not_found for an account that is not set up. */
@@ -72,14 +77,17 @@ interface AccountsProps {
   /** The account whose connection was just tested. */
   tested?: string;
   test?: ConnectionTest;
+  /** The columns of refunds as they were submitted, with what is wrong with them. */
+  columns?: FormState;
   now: Date;
 }
 
-function Accounts({ tested, test, ...view }: AccountsProps) {
+function Accounts({ tested, test, columns, ...view }: AccountsProps) {
+  const { environment, role } = useMember();
   return (
     <SettingsFrame page="accounts">
       <p class="muted">
-        Processor accounts of the {useMember().environment} environment. Test and live have separate accounts.
+        Processor accounts of the {environment} environment. Test and live have separate accounts.
       </p>
       <div class="columns">
         {processorNames.map((processor) => (
@@ -91,6 +99,7 @@ function Accounts({ tested, test, ...view }: AccountsProps) {
           />
         ))}
       </div>
+      {mayAct(role, 'admin') ? <RefundColumnsForm form={columns} /> : null}
     </SettingsFrame>
   );
 }

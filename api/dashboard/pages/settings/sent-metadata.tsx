@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify';
-import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { findSentMetadata, maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
@@ -12,20 +11,14 @@ import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { processorInPath } from './credentials.tsx';
+import { metadataKeysForm } from './metadata-keys.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const accounts = '/settings/accounts';
 const path = `${accounts}/:processor/metadata`;
-const schema = z.object({
-  keys: z
-    .string()
-    .default('')
-    .transform((text) => text.split(',').flatMap((key) => key.trim() || []))
-    .meta({
-      title: 'Metadata keys',
-      description: `Up to ${maxSentKeys}, separated by commas, such as order_id, ticket. Leave empty to send none.`,
-    }),
-});
+const schema = metadataKeysForm(
+  `Up to ${maxSentKeys}, separated by commas, such as order_id, ticket. Leave empty to send none.`,
+);
 
 /** `/settings/accounts/<processor>/metadata`: what of a refund's metadata its processor gets. */
 export function sentMetadataPages(scope: Api, deps: ApiDependencies): void {

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { toDecimal } from '#shared/money/money.ts';
+import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { fillWithRefunds } from '#test/support/dashboard/dashboard-stage.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
@@ -140,6 +142,43 @@ describe('the list', () => {
     expect(text).not.toMatch(/<script>alert/);
     const all = await visitor.get(`/dashboard/${organizationId}/test/refunds`);
     expect(all.text).toMatch(/data-title="Customer"><span[^>]*>4711/);
+  });
+
+  test('shows the metadata that the organization names, also in the search and the approvals', async () => {
+    const { id, keys } = await service.addOrganization('Named');
+    const { visitor } = await signInMember(service, 'admin', id);
+    const at = `/dashboard/${id}/test`;
+    const metadata = { ticket: 'T-1', order_id: 'SO-1', store: hostile, paid: true };
+    await setPolicies(service.deps, {
+      ...{ organizationId: id, actor: 'test' },
+      file: { policies: [{ name: 'Ask', priority: 1, approvalAbove: { api: 0 } }] },
+    });
+    await service.call('POST', '/v1/refunds', {
+      key: keys.test.plaintext,
+      body: { transactionId: await newPayment(service), amount: 10, reason: 'other', metadata },
+    });
+    const save = (columns: string) => visitor.post(`${at}/settings/accounts/columns`, { keys: columns });
+    for (const refused of ['a, b, c, d', 'x'.repeat(41)]) {
+      const { status, text } = await save(refused);
+      expect([status, text.includes(`value="${refused}"`)]).toEqual([400, true]);
+      expect(text).toContain('Must be at most 3, with 1 to 40 printable characters each.');
+    }
+    const saved = await save(' store, ticket,store,paid');
+    expect(saved.headers.location).toBe(`${at}/settings/accounts?done=columns-saved`);
+    await save('store, ticket, paid');
+    const [entry, ...others] = (await auditOf(service, id)).filter(({ action }) => /columns/.test(action));
+    expect([entry?.detail, others]).toEqual([{ from: [], to: ['store', 'ticket', 'paid'] }, []]);
+    const list = (await visitor.get(`${at}/refunds`)).text;
+    expect(list).toMatch(
+      /data-title="store".*data-title="ticket"><span[^>]*>T-1.*data-title="paid"><span[^>]*>true/s,
+    );
+    expect(list).not.toContain('SO-1');
+    expect(list).not.toMatch(/<script>alert/);
+    const approval = (await visitor.get(`${at}/approvals`)).text;
+    expect(approval).toMatch(/<dt>store<.*<dt>ticket<.*<dt>paid<.*<dt>Reason<.*<dt>order_id</s);
+    expect((await visitor.get(`${at}/search?q=0.10`)).text).toMatch(
+      /store: &lt;.* · ticket: T-1 · paid: true/,
+    );
   });
 
   test.each([
