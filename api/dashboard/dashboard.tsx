@@ -22,6 +22,7 @@ import { overviewPages } from './pages/overview/overview.tsx';
 import { passwordResetPages } from './pages/password-reset.tsx';
 import { paymentPage } from './pages/payment.tsx';
 import { policyPages } from './pages/policies/policies.tsx';
+import { receivedEventsPage } from './pages/received-events.tsx';
 import { reconciliationPages } from './pages/reconciliation.tsx';
 import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
 import { bulkDecisionRoute } from './pages/refunds/bulk-decisions.tsx';
@@ -101,6 +102,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       overviewPages(scope, deps);
       searchPage(scope, deps);
       healthPage(scope, deps);
+      receivedEventsPage(scope, deps);
       reconciliationPages(scope, deps);
       paymentPage(scope, deps);
       policyPages(scope, deps);

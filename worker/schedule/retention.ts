@@ -3,6 +3,7 @@ import { maxFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
 import { failuresKeptMs } from '#shared/people/sign-in/lockout.ts';
 import { Prisma } from '#shared/platform/database.ts';
 import { scheduleActor } from '#shared/reconciliation/runs.ts';
+import { receivedEventDays } from '#shared/refunds/queries/received-events.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -39,7 +40,7 @@ const expiring =
 /** What is deleted when, by the names of the tasks. */
 export const retention = {
   // What an event led to is in the refund's timeline, which is kept. One that is repeated later is refused as too old, or read as new.
-  expireProcessorEvents: expiring(['processor_event', 'received_at', 30 * dayMs]),
+  expireProcessorEvents: expiring(['processor_event', 'received_at', receivedEventDays * dayMs]),
   // An accepted one keeps two people from approving each other's refunds for up to this long.
   expireInvitations: expiring(['invitation', 'expires_at', maxFourEyesDays * dayMs]),
   expireSessions: expiring(['session', 'expires_at', 0], ['lockout', 'last_failed_at', failuresKeptMs]),

@@ -18,6 +18,9 @@ export const companySignInCallback = `${companySignInPath}/callback`;
 
 export const queueBoardPath = `${dashboardPath}/queues`;
 
+/** Below the environment. */
+export const receivedEventsPath = '/processor-events';
+
 /**
  * The scheme and host of a request, for links and examples.
  * @throws ServiceError validation_error for a malformed Host header.

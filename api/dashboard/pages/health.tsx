@@ -12,7 +12,7 @@ import { Live } from '../components/live.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
-import { queueBoardPath } from '../http/paths.ts';
+import { queueBoardPath, receivedEventsPath } from '../http/paths.ts';
 import { sendPartOrPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
@@ -36,7 +36,12 @@ export function healthPage(scope: Api, deps: ApiDependencies): void {
       <Frame
         title="Health"
         section="health"
-        actions={<ButtonLink to={queueBoardPath}>Queue board</ButtonLink>}
+        actions={
+          <>
+            <ButtonLink to={receivedEventsPath}>Events of processors</ButtonLink>
+            <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>
+          </>
+        }
       >
         {part}
       </Frame>

@@ -20,7 +20,7 @@ const rules: [route: RegExp, access: Access][] = [
   [/^GET \/(settings\/(accounts\/:processor|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
   [/^POST \/(settings|policies|webhooks|agents)\b/, 'admin'],
-  [/^GET \/(health|reconciliation|webhooks|refunds\/new)\b/, 'operator'],
+  [/^GET \/(health|processor-events|reconciliation|webhooks|refunds\/new)\b/, 'operator'],
   [/^POST \/(refunds|batches|approvals|reconciliation)\b/, 'operator'],
   [/^GET ($|\/(payments|policies|search|refunds|batches|approvals|agents|settings)\b)/, 'viewer'],
 ];

@@ -179,6 +179,26 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       await page.locator('dialog .hits a').first().waitFor();
     }),
     health: open('/health'),
+    'processor-events': open(async () => {
+      const account = await service.deps.db.processorAccount.findFirstOrThrow({
+        where: { organizationId: service.organization.id, environment: 'test', processor: 'stripe' },
+      });
+      const { id: refundId } = await anyRefund(service, { status: 'completed' });
+      const event = { accountId: account.id, type: 'refund.updated', receivedAt: new Date(0) };
+      const events = [
+        {
+          ...event,
+          externalEventId: 'evt_1',
+          refundId,
+          externalRefundId: 're_1',
+          processorStatus: 'succeeded',
+        },
+        { ...event, externalEventId: 'evt_2', externalRefundId: 're_elsewhere' },
+      ];
+      await service.deps.db.processorEvent.createMany({ data: events, skipDuplicates: true });
+      return '/processor-events';
+    }),
+    'processor-events-not-found': open('/processor-events?id=evt_none'),
     reconciliation: open('/reconciliation'),
     refunds: open('/refunds'),
     'refunds-filtered': open('/refunds?status=failed&currency=eur&from=2020-01-01'),

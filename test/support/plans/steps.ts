@@ -21,6 +21,7 @@ import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { findByText } from '#shared/refunds/queries/find-by-text.ts';
+import { listReceivedEvents } from '#shared/refunds/queries/received-events.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
@@ -299,6 +300,10 @@ export function stepsOf(
       run: () => readHealth(db, 50),
     },
     'the queues of an environment': { rows: 6_000, pages: 4_000, run: () => readQueues(db, owner) },
+    'received events, and one by its id': async () => {
+      for (const filter of [{}, { processor: 'stripe' }, { id: 'evt_1' }])
+        await listReceivedEvents(db, owner, { ...filter, limit: 50, offset: 0 });
+    },
     'the counts of the navigation': () => countNeedingAttention(db, owner),
     ...Object.fromEntries(
       ['SO-1042', 'shop', ':payment', ':id', 're_1', '42.10', '19'].map((text) => [

@@ -172,7 +172,7 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
 };
 
 /** An event in a few words; an unknown type is shown as it is. */
-function eventWords({ type }: Pick<RefundEvent, 'type'>): EventWords {
+export function eventWords({ type }: Pick<RefundEvent, 'type'>): EventWords {
   return Object.hasOwn(words, type) ? words[type as RefundEventType] : { title: type, tone: 'quiet' };
 }
 

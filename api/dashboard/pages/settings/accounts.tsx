@@ -8,14 +8,14 @@ import { type AccountSummary, listProcessorAccounts } from '#shared/processors/a
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
+import { ButtonLink, Link } from '../../components/button.tsx';
 import { Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { CopyButton, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
-import { originOf } from '../../http/paths.ts';
+import { originOf, receivedEventsPath } from '../../http/paths.ts';
 import { sendPage, sendPart, useRequest } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
 import { RefundColumnsForm, refundColumnsRoute } from './refund-columns.tsx';
@@ -184,6 +184,9 @@ function AccountDetails({ account, now }: { account: AccountSummary; now: Date }
             <p class="small muted">
               Add this URL in {displayName}. {webhooks.setUp}
             </p>
+            {mayAct(useMember().role, 'operator') ? (
+              <Link to={`${receivedEventsPath}?processor=${processor}`}>Events of {displayName}</Link>
+            ) : null}
           </>,
         ],
       ]}

@@ -1,0 +1,163 @@
+import { z } from 'zod';
+import type { ApiDependencies } from '#api/http/dependencies.ts';
+import type { Api } from '#api/http/route.ts';
+import { processorNames } from '#shared/processors/registry.ts';
+import {
+  listReceivedEvents,
+  type ReceivedEvent,
+  type ReceivedEventFilter,
+  receivedEventDays,
+} from '#shared/refunds/queries/received-events.ts';
+import { ButtonLink, Link, Submit } from '../components/button.tsx';
+import { Card } from '../components/card.tsx';
+import { SelectField, TextField } from '../components/form.tsx';
+import { List, Pages } from '../components/list.tsx';
+import { Empty } from '../components/notice.tsx';
+import { Moment } from '../components/values.tsx';
+import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
+import { receivedEventsPath as path } from '../http/paths.ts';
+import { sendPage } from '../http/render.ts';
+import { Frame } from '../layout/frame.tsx';
+import { processorChoices, processorWord } from '../words/words.ts';
+import { eventWords } from './refunds/timeline.tsx';
+
+const pageLength = 50;
+
+/** A malformed value means no filter, or the first page. */
+const querySchema = z.object({
+  processor: z.enum(processorNames).optional().catch(undefined),
+  id: z.string().trim().min(1).max(255).optional().catch(undefined),
+  offset: z.coerce.number().int().min(0).max(1_000_000).catch(0),
+});
+
+/** `/processor-events`: what processors sent about refunds and payments of the environment, and what followed. */
+export function receivedEventsPage(scope: Api, { db }: ApiDependencies): void {
+  scope.get(path, needs('operator'), async (request, reply) => {
+    const { offset, ...filter } = querySchema.parse(request.query);
+    const page = { ...filter, limit: pageLength, offset };
+    const { events, hasMore } = await listReceivedEvents(db, contextOf(request).owner, page);
+    return sendPage(reply, <ReceivedEvents {...{ events, hasMore, filter, offset }} />);
+  });
+}
+
+interface ReceivedEventsProps {
+  events: readonly ReceivedEvent[];
+  hasMore: boolean;
+  filter: ReceivedEventFilter;
+  offset: number;
+}
+
+function ReceivedEvents({ events, hasMore, filter, offset }: ReceivedEventsProps) {
+  const at = (from: number) => {
+    const { processor = '', id = '' } = filter;
+    return `${path}?${new URLSearchParams({ processor, id, offset: `${from}` })}`;
+  };
+  return (
+    <Frame title="Events of processors" section="health">
+      <p class="muted">
+        Events that differed from the record when they arrived. Each has its refund or payment read again.
+      </p>
+      <FilterForm filter={filter} />
+      {events.length === 0 ? <NoEvents filter={filter} /> : <EventList events={events} />}
+      <Pages newest={offset === 0 ? null : at(0)} older={hasMore ? at(offset + pageLength) : null} />
+      <NotListed />
+    </Frame>
+  );
+}
+
+function FilterForm({ filter }: Pick<ReceivedEventsProps, 'filter'>) {
+  const form = { body: filter, problems: {} };
+  return (
+    <form method="get" action={useAddress(path)} class="card stack">
+      <div class="fields">
+        <SelectField
+          form={form}
+          name="processor"
+          label="Processor"
+          choices={[['', 'All processors'], ...processorChoices]}
+        />
+        <TextField form={form} name="id" label="Event ID" hint="The whole ID, such as evt_1Qx..." />
+      </div>
+      <div>
+        <Submit>Filter</Submit>
+      </div>
+    </form>
+  );
+}
+
+function NoEvents({ filter: { processor, id } }: Pick<ReceivedEventsProps, 'filter'>) {
+  const { environment } = useMember();
+  return processor === undefined && id === undefined ? (
+    <Empty title={`No stored events in ${environment}`} icon="webhook">
+      <p>Most events repeat what is on record, and are not stored.</p>
+    </Empty>
+  ) : (
+    <Empty title={`No matching events in ${environment}`}>
+      <p>See below what that can mean, or clear the filters.</p>
+      <ButtonLink to={path}>Clear filters</ButtonLink>
+    </Empty>
+  );
+}
+
+function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
+  return (
+    <List
+      caption="Events of processors, newest first"
+      items={events}
+      columns={[
+        [
+          'Event',
+          ({ type, id }) => (
+            <>
+              {type}
+              <br />
+              <code class="small muted">{id}</code>
+            </>
+          ),
+        ],
+        ['Processor', ({ processor }) => processorWord(processor)],
+        ['Received', ({ receivedAt }) => <Moment at={receivedAt} />],
+        ['Refund', (event) => <RefundOf {...event} />],
+        ['Reported status', ({ processorStatus }) => processorStatus],
+        ['Since then', sinceThen],
+      ]}
+    />
+  );
+}
+
+function RefundOf({ refundId, externalRefundId }: ReceivedEvent) {
+  if (refundId !== null) return <Link to={`/refunds/${refundId}`}>{refundId}</Link>;
+  return <span class="muted">{externalRefundId === null ? 'None' : `${externalRefundId}, not ours`}</span>;
+}
+
+/** What is on record about the time after an event. */
+function sinceThen({ refundId, nextEntry }: ReceivedEvent): string {
+  if (refundId === null) return 'Payment is read again before its next use';
+  return nextEntry === null ? 'No change so far' : eventWords({ type: nextEntry }).title;
+}
+
+/** What an event can be that is not stored. */
+function NotListed() {
+  return (
+    <Card id="not-listed" title="Event not listed?">
+      <p>The processor&rsquo;s dashboard shows the response that an event got:</p>
+      <ul class="stack-tight">
+        <li>
+          <strong>200:</strong> it arrived. It agreed with the record, was a copy, or was about nothing of{' '}
+          {useMember().environment}. Such events are not stored, and others are deleted after{' '}
+          {receivedEventDays} days.
+        </li>
+        <li>
+          <strong>400:</strong> its signature was refused. Compare the secret or keys of the{' '}
+          <Link to="/settings/accounts">account</Link> with the processor&rsquo;s.
+        </li>
+        <li>
+          <strong>404:</strong> the URL at the processor is not that of an account.
+        </li>
+        <li>
+          <strong>Another response, or none:</strong> it was not taken. The processor sends it again.
+        </li>
+      </ul>
+    </Card>
+  );
+}

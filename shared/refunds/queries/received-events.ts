@@ -1,0 +1,53 @@
+import { type Database, Prisma } from '../../platform/database.ts';
+import type { RefundOwner } from '../model/refund.ts';
+
+/** For how long an event is stored. */
+export const receivedEventDays = 30;
+
+/** Which stored events of processors to list; all of them by default. */
+export interface ReceivedEventFilter {
+  processor?: string | undefined;
+  /** The processor's id of the event, as a whole. */
+  id?: string | undefined;
+}
+
+/** A stored event of a processor, and what became of it. */
+export interface ReceivedEvent {
+  id: string;
+  processor: string;
+  type: string;
+  receivedAt: Date;
+  /** The refund of ours that it is about; null for none. */
+  refundId: string | null;
+  externalRefundId: string | null;
+  /** The processor's status of the refund, according to the event. */
+  processorStatus: string | null;
+  /** The first entry of a worker in the refund's timeline since then; null for none. */
+  nextEntry: string | null;
+}
+
+const all = Prisma.sql`true`;
+
+/** A page of the events of processors that an environment has stored, newest first. */
+export async function listReceivedEvents(
+  db: Database,
+  { organizationId, environment }: RefundOwner,
+  { processor, id, limit, offset }: ReceivedEventFilter & { limit: number; offset: number },
+): Promise<{ events: ReceivedEvent[]; hasMore: boolean }> {
+  const events = await db.$queryRaw<ReceivedEvent[]>`
+    WITH page AS MATERIALIZED (
+      SELECT e.*, a.processor FROM processor_account AS a JOIN processor_event AS e ON e.account_id = a.id
+      WHERE a.organization_id = ${organizationId} AND a.environment = ${environment}::environment
+        AND ${processor === undefined ? all : Prisma.sql`a.processor = ${processor}`}
+        AND ${id === undefined ? all : Prisma.sql`e.external_event_id = ${id}`}
+      ORDER BY e.received_at DESC, e.external_event_id DESC LIMIT ${limit + 1} OFFSET ${offset}
+    )
+    SELECT page.external_event_id AS id, page.processor, page.type, page.received_at AS "receivedAt",
+      page.refund_id AS "refundId", page.external_refund_id AS "externalRefundId",
+      page.processor_status AS "processorStatus", (
+        SELECT entry.type FROM refund_event AS entry
+        WHERE entry.refund_id = page.refund_id AND entry.created_at >= page.received_at AND entry.actor = 'worker'
+        ORDER BY entry.seq LIMIT 1) AS "nextEntry"
+    FROM page ORDER BY page.received_at DESC, page.external_event_id DESC`;
+  return { events: events.slice(0, limit), hasMore: events.length > limit };
+}
