@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { completedMinutes, mostQueued, type ProcessorQueue, readQueues } from '#shared/health/queues.ts';
@@ -97,12 +98,15 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
     return queue === undefined ? [] : [{ account, queue, trouble: troubles.find(isOfAccount) }];
   });
   type Item = (typeof items)[number];
-  /** A number that leads to its refunds. */
-  const number = (title: string, value: (queue: ProcessorQueue) => string, filter: string): Column<Item> => [
+  const number = (title: string, value: (queue: ProcessorQueue) => ComponentChildren): Column<Item> => [
     title,
-    ({ queue }) => <a href={`${base}/refunds?processor=${queue.processor}&${filter}`}>{value(queue)}</a>,
+    ({ queue }) => value(queue),
     'number',
   ];
+  // The others have no list of exactly their refunds.
+  const unknown = (queue: ProcessorQueue) => (
+    <a href={`${base}/refunds?processor=${queue.processor}&outcomeUnknown=true`}>{counted(queue.unknown)}</a>
+  );
   const oldest = ({ dueSince }: ProcessorQueue) =>
     dueSince === null ? 'None' : inTime(now.getTime() - dueSince.getTime());
   return (
@@ -121,11 +125,11 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
           columns={[
             ['Processor', ({ account }) => processorWord(account.processor)],
             ['State', (item) => <AccountState {...item} now={now} />],
-            number('Waiting', ({ waiting }) => counted(waiting), 'status=processing'),
-            number('Oldest due', oldest, 'status=processing&sort=oldest'),
-            number('Retrying', ({ retrying }) => counted(retrying), 'status=processing&sort=oldest'),
-            number('Outcome unknown', ({ unknown }) => counted(unknown), 'outcomeUnknown=true'),
-            number('Completed per minute', (queue) => inRate(queue.completedPerMinute), 'status=completed'),
+            number('Waiting', ({ waiting }) => counted(waiting)),
+            number('Oldest due', oldest),
+            number('Retrying', ({ retrying }) => counted(retrying)),
+            number('Outcome unknown', unknown),
+            number('Completed per minute', (queue) => inRate(queue.completedPerMinute)),
           ]}
         />
       )}
