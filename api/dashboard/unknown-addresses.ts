@@ -5,8 +5,8 @@ import { protectPage } from './http/render.ts';
 import { sendErrorPage } from './pages/error-pages.tsx';
 
 /**
- * Responds to an unknown address of the dashboard with a page, the same for everyone, and throws the error for other
- * addresses.
+ * Responds to an unknown address with a page, the same for everyone, where people ask: in the dashboard, and anywhere with a
+ * browser. Throws the error for programs.
  * @throws ServiceError
  */
 export function refuseAddress(
@@ -14,7 +14,8 @@ export function refuseAddress(
   reply: FastifyReply,
   refusal: ServiceError,
 ): FastifyReply {
-  if (!isOwnPath(pathOf(request.url))) throw refusal;
+  const isForPeople = isOwnPath(pathOf(request.url)) || request.headers.accept?.startsWith('text/html');
+  if (!isForPeople) throw refusal;
   return sendErrorPage(request, reply, pageErrorOf(refusal));
 }
 

@@ -42,6 +42,13 @@ test('an unknown address responds with a page, the same for everyone', async () 
   }
 });
 
+test('a browser gets a page for any unknown address, and a program an error', async () => {
+  const page = await open('/approvals', { accept: 'text/html,*/*' });
+  expect(page.status).toBe(404);
+  expectPage(page);
+  expect((await open('/approvals', { accept: '*/*' })).headers['content-type']).toContain('json');
+});
+
 test('an address that only accepts forms responds with a page, the same for everyone', async () => {
   for (const url of ['/dashboard/sign-out', '/dashboard/you/password', `${base}/policies/replay`]) {
     const page = await open(url);
