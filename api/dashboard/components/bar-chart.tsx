@@ -25,7 +25,8 @@ export interface BarChartProps {
   unit: string;
 }
 
-const size = { width: 560, height: 222, left: 46, right: 4, top: 26, bottom: 22 };
+// The axis is at the right, beside the latest bars: where the chart is wider than its place, the end shows first.
+const size = { width: 560, height: 222, left: 4, right: 46, top: 26, bottom: 22 };
 const ticksWanted = 4;
 const labelsWanted = 7;
 const widestBar = 36;
@@ -67,7 +68,7 @@ function Grid({ bars, format, formatShort = format, y }: BarChartProps & { y: Sc
       {ticks.map((tick) => (
         <g key={tick}>
           <line class="grid-line" x1={size.left} x2={size.width - size.right} y1={y(tick)} y2={y(tick)} />
-          <text x={size.left - 6} y={y(tick)} dy="0.32em" text-anchor="end">
+          <text x={size.width - size.right + 6} y={y(tick)} dy="0.32em">
             {formatShort(tick)}
           </text>
         </g>

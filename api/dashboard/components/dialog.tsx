@@ -43,7 +43,7 @@ export function Confirm(props: ConfirmProps) {
           {children}
           <CsrfField />
           <div class="row">
-            <Submit kind={kind}>{action}</Submit>
+            <Submit kind={kind ?? 'primary'}>{action}</Submit>
             <button type="button" class="button outline" {...{ command: 'close', commandfor: id }}>
               Cancel
             </button>

@@ -95,7 +95,6 @@ function BlockActions({ basedOn, policy, id }: ActionsProps) {
           key={initiator}
           {...{ id: `${id}-${initiator}`, action: `Block ${initiators[initiator]}` }}
           title={`Block what “${name}” denies ${initiators[initiator]}?`}
-          kind="primary"
           to="/policies/block"
         >
           <Target {...{ basedOn, name }} />
