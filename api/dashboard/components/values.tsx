@@ -56,15 +56,27 @@ export function Copyable({ text, label }: { text: string; label: string }) {
   );
 }
 
+interface CopyButtonProps {
+  text: string;
+  label: string;
+  isLabelShown?: boolean;
+}
+
 /**
  * Place it right after the element that it copies: where copying is not allowed, it selects that instead.
- * @param label what is copied, for screen readers.
+ * @param label what is copied, for screen readers unless it is shown.
  */
-export function CopyButton({ text, label }: { text: string; label: string }) {
+export function CopyButton({ text, label, isLabelShown = false }: CopyButtonProps) {
   return (
     <span class="copy">
       <button type="button" class="button ghost" data-kind="quiet" data-copy={text}>
-        Copy<span class="visually-hidden"> {label}</span>
+        {isLabelShown ? (
+          `Copy ${label}`
+        ) : (
+          <>
+            Copy<span class="visually-hidden"> {label}</span>
+          </>
+        )}
       </button>
       <span role="status" class="small muted" />
     </span>

@@ -1,6 +1,8 @@
+import type { FastifyReply } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { listSavedViews, type SavedView } from '#shared/people/members/saved-views.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
@@ -12,8 +14,9 @@ import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { type Context, contextOf, useMember } from '../../http/access.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
+import { entered, type FormProblems, type FormState } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
+import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { areAllSelected, pageQuery, SelectionBar } from './bulk-selection.tsx';
 import {
@@ -26,6 +29,7 @@ import {
 } from './filter.ts';
 import { FilterForm } from './filter-form.tsx';
 import { type ListedRefund, RefundTable } from './refund-table.tsx';
+import { ownerOf, savedViewRoutes, ViewActions } from './saved-views.tsx';
 import { capped, Views, viewOf, views } from './views.tsx';
 
 const pageLength = 25;
@@ -35,25 +39,29 @@ const viewer = { config: { role: 'viewer' as const } };
 
 /** `/refunds`: views, search and filters. */
 export function refundListPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds', viewer, async (request, reply) => {
+  const show = async (reply: FastifyReply, form?: FormState) => {
+    const { request } = reply;
     const context = contextOf(request);
     const filter = enteredFilter(request.query);
     const reading = readFilter(filter);
     if (reading.kind === 'invalid') {
       reply.code(400);
-      return (
+      return sendPage(
+        reply,
         <Page filter={filter} problems={reading.problems}>
           <Notice tone="bad">Fix the highlighted filters.</Notice>
-        </Page>
+        </Page>,
       );
     }
     const counted = [reading.value, ...views.map((view) => view.filter)];
-    const [results, [count, ...counts]] = await Promise.all([
+    const [results, [count, ...counts], saved] = await Promise.all([
       readResults(deps, context, filter, reading.value),
       countRefunds(deps.db, context.owner, counted, countCap),
+      listSavedViews(deps.db, ownerOf(request)),
     ]);
-    return (
-      <Page filter={filter} counts={counts} problems={{}}>
+    return sendPage(
+      reply,
+      <Page filter={filter} chips={{ counts, saved }} form={form} problems={{}}>
         {count === undefined || count.count === 0 ? (
           <NoRefunds filter={filter} origin={originOf(request)} />
         ) : (
@@ -65,9 +73,12 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
             </div>
           </>
         )}
-      </Page>
+      </Page>,
     );
-  });
+  };
+
+  scope.get('/refunds', viewer, (_request, reply) => show(reply));
+  savedViewRoutes(scope, deps, show);
 
   scope.get('/refunds/results', viewer, async (request) => {
     const context = contextOf(request);
@@ -107,23 +118,29 @@ interface PageProps {
 }
 
 interface WholePageProps extends PageProps {
-  /** Of the views; none for an invalid filter. */
-  counts?: readonly CappedCount[];
+  /** The counts of the views, and the saved ones; none for an invalid filter. */
+  chips?: { counts: readonly CappedCount[]; saved: readonly SavedView[] };
+  /** The refused name of a view. */
+  form?: FormState | undefined;
   problems: FormProblems;
   children: ComponentChildren;
 }
 
-function Page({ filter, counts, problems, children }: WholePageProps) {
+function Page({ filter, chips, form, problems, children }: WholePageProps) {
   const create = mayAct(useMember().role, 'operator') ? <CreateLink /> : undefined;
   return (
     <Frame {...sectionOf(filter)} actions={create}>
-      {counts === undefined ? null : <Views filter={filter} counts={counts} />}
+      {chips === undefined ? null : <Views filter={filter} {...chips} />}
       <FilterForm
         to="/refunds"
         filter={filter}
-        isOpen={isRestricting({ ...filter, q: '' }) && viewOf(filter) === undefined}
+        isOpen={
+          isRestricting({ ...filter, q: '' }) &&
+          viewOf(filter, [...views, ...(chips?.saved ?? [])]) === undefined
+        }
         problems={problems}
       />
+      {chips === undefined ? null : <ViewActions filter={filter} saved={chips.saved} form={form} />}
       {children}
     </Frame>
   );

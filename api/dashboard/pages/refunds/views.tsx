@@ -1,3 +1,4 @@
+import type { SavedView } from '#shared/people/members/saved-views.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import type { CappedCount } from '#shared/refunds/queries/search-refunds.ts';
 import { Link } from '../../components/button.tsx';
@@ -16,21 +17,30 @@ export const views = [
   { title: 'Cancelled', query: '?status=cancelled', filter: { statuses: ['cancelled'] } },
 ] as const satisfies readonly { title: string; query: string; filter: RefundFilter }[];
 
-/** The view that a filter is, whatever its order; undefined for any other filter. */
-export function viewOf(filter: EnteredFilter) {
-  const query = filterQuery({ ...filter, sort: '' });
-  return views.find((view) => view.query === query);
+/** The one of these views that a filter is, whatever its order; undefined for none of them. */
+export function viewOf<View extends { query: string }>(
+  filter: EnteredFilter,
+  among: readonly View[],
+): View | undefined {
+  const query = queryOf(filter);
+  return among.find((view) => view.query === query);
+}
+
+/** A filter as the query of a view, which has no order. */
+export function queryOf(filter: EnteredFilter): string {
+  return filterQuery({ ...filter, sort: '' });
 }
 
 interface ViewsProps {
   filter: EnteredFilter;
   /** Of each view. */
   counts: readonly CappedCount[];
+  saved: readonly SavedView[];
 }
 
-/** Links to the views, with the number of refunds in each. */
-export function Views({ filter, counts }: ViewsProps) {
-  const current = viewOf(filter);
+/** Links to the views, with the number of refunds in each, and to those that the member saved. */
+export function Views({ filter, counts, saved }: ViewsProps) {
+  const current = viewOf(filter, [...views, ...saved]);
   return (
     <nav class="chips" aria-label="Views">
       {views.map((view, index) => (
@@ -40,6 +50,15 @@ export function Views({ filter, counts }: ViewsProps) {
           aria-current={view === current ? 'true' : undefined}
         >
           {view.title} <span class="number muted">{capped(counts[index])}</span>
+        </Link>
+      ))}
+      {saved.map((view) => (
+        <Link
+          key={view.name}
+          to={`/refunds${view.query}`}
+          aria-current={view === current ? 'true' : undefined}
+        >
+          {view.name}
         </Link>
       ))}
     </nav>
