@@ -40,6 +40,8 @@ const releaseProjects = [
         'test/system/**/*.test.ts',
         // On both queue backends.
         'test/integration/refunds/lifecycle/lifecycle.test.ts',
+        // In every state of the statistics.
+        'test/integration/platform/statement-plans.test.ts',
       ],
       exclude: ['test/system/storms/**'],
       maxWorkers: 1,
