@@ -16,7 +16,20 @@ export interface Words {
  * @param processor its display name, such as `Stripe`.
  */
 export function wordsFor(code: FlagReason | FindingKind, facts: Facts, processor: string): Words {
-  return words[code]?.(facts, processor) ?? { title: code, summary: code, advice: null };
+  const { processorStatus } = facts;
+  const worded =
+    processorStatus === undefined
+      ? facts
+      : { ...facts, processorStatus: processorStatusWords(processorStatus) };
+  return words[code]?.(worded, processor) ?? { title: code, summary: code, advice: null };
+}
+
+/** The status of a refund at its processor, in words. */
+export function processorStatusWords(processorStatus: string): string {
+  // Stripe waits for the customer's bank account, for example. Such a refund goes on without the merchant.
+  return processorStatus === 'requires_action'
+    ? 'waiting for the customer'
+    : processorStatus.replaceAll('_', ' ');
 }
 
 const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) => Words> = {

@@ -39,3 +39,8 @@ test('renders what it can when facts are missing or the code is unknown', () => 
   );
   expect(wordsFor('from_the_future' as FlagReason, {}, 'Stripe').summary).toBe('from_the_future');
 });
+
+test('a status of the processor is shown in words', () => {
+  const facts = { externalRefundId: 're_1', processorStatus: 'requires_action' };
+  expect(wordsFor('found_there', facts, 'Stripe').summary).toContain('re_1 as waiting for the customer.');
+});

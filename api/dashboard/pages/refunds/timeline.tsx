@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { RefundEvent } from '#shared/platform/database.ts';
 import type { Attempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
-import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
+import { processorStatusWords, wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, Flag } from '#shared/refunds/model/flags.ts';
 import { statusWords, type Tone } from '../../components/badge.tsx';
 import { Card } from '../../components/card.tsx';
@@ -205,7 +205,8 @@ function eventFacts(
   };
   const facts = Object.entries(plain).flatMap(([name, value]) => {
     const label = Object.hasOwn(factLabels, name) ? labelOf(type, name) : undefined;
-    return label === undefined || value === null ? [] : [{ label, value: String(value) }];
+    const shown = name === 'processorStatus' ? processorStatusWords(String(value)) : String(value);
+    return label === undefined || value === null ? [] : [{ label, value: shown }];
   });
   for (const each of [flag, settled]) {
     if (!each?.facts) continue;
@@ -236,5 +237,5 @@ function evidenceWords(against: { kind: string; facts: Facts } | undefined): str
   const { externalRefundId, processorStatus, amount, currency } = against?.facts ?? {};
   if (externalRefundId === undefined) return 'the processor could not confirm it';
   const sum = amount === undefined || currency === undefined ? '' : `, ${inMoney(BigInt(amount), currency)}`;
-  return `the processor shows ${externalRefundId} as ${processorStatus}${sum}`;
+  return `the processor shows ${externalRefundId} as ${processorStatusWords(processorStatus ?? '')}${sum}`;
 }
