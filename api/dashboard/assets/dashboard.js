@@ -21,12 +21,16 @@ function timeAgo(moment) {
 
 const exactTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
 
+/** Where nothing hovers, only times of the last day are relative. */
+const mostRelativeMs = matchMedia('(hover: none)').matches ? 86_400_000 : Number.POSITIVE_INFINITY;
+
 /** Shows times in the zone of the browser; without this script they are in UTC. */
 function refreshTimes() {
   for (const time of document.querySelectorAll('time')) {
     const moment = new Date(time.dateTime);
     time.title = time.title === '' ? '' : exactTime.format(moment);
-    time.textContent = 'relative' in time.dataset ? timeAgo(moment.getTime()) : exactTime.format(moment);
+    const isRelative = 'relative' in time.dataset && Date.now() - moment.getTime() < mostRelativeMs;
+    time.textContent = isRelative ? timeAgo(moment.getTime()) : exactTime.format(moment);
   }
 }
 
