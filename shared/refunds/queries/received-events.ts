@@ -26,20 +26,21 @@ export interface ReceivedEvent {
   nextEntry: string | null;
 }
 
-const all = Prisma.sql`true`;
-
 /** A page of the events of processors that an environment has stored, newest first. */
 export async function listReceivedEvents(
   db: Database,
   { organizationId, environment }: RefundOwner,
   { processor, id, limit, offset }: ReceivedEventFilter & { limit: number; offset: number },
 ): Promise<{ events: ReceivedEvent[]; hasMore: boolean }> {
-  const events = await db.$queryRaw<ReceivedEvent[]>`
+  const events =
+    id === undefined
+      ? Prisma.sql`newest_processor_events(a.id, ${limit + 1 + offset}::int)`
+      : Prisma.sql`(SELECT * FROM processor_event WHERE account_id = a.id AND external_event_id = ${id})`;
+  const rows = await db.$queryRaw<ReceivedEvent[]>`
     WITH page AS MATERIALIZED (
-      SELECT e.*, a.processor FROM processor_account AS a JOIN processor_event AS e ON e.account_id = a.id
+      SELECT e.*, a.processor FROM processor_account AS a CROSS JOIN LATERAL ${events} AS e
       WHERE a.organization_id = ${organizationId} AND a.environment = ${environment}::environment
-        AND ${processor === undefined ? all : Prisma.sql`a.processor = ${processor}`}
-        AND ${id === undefined ? all : Prisma.sql`e.external_event_id = ${id}`}
+        AND ${processor === undefined ? Prisma.sql`true` : Prisma.sql`a.processor = ${processor}`}
       ORDER BY e.received_at DESC, e.external_event_id DESC LIMIT ${limit + 1} OFFSET ${offset}
     )
     SELECT page.external_event_id AS id, page.processor, page.type, page.received_at AS "receivedAt",
@@ -49,5 +50,5 @@ export async function listReceivedEvents(
         WHERE entry.refund_id = page.refund_id AND entry.created_at >= page.received_at AND entry.actor = 'worker'
         ORDER BY entry.seq LIMIT 1) AS "nextEntry"
     FROM page ORDER BY page.received_at DESC, page.external_event_id DESC`;
-  return { events: events.slice(0, limit), hasMore: events.length > limit };
+  return { events: rows.slice(0, limit), hasMore: rows.length > limit };
 }
