@@ -13,7 +13,7 @@ export const linkKinds = ['invitation', 'password_reset'] as const;
 
 export type LinkKind = (typeof linkKinds)[number];
 
-/** What a member gets by mail who has chosen nothing. */
+/** What a member gets by mail, unless the member has declined it. */
 export const kindsByRole: Readonly<Record<Role, readonly NotificationKind[]>> = {
   owner: notificationKinds,
   admin: notificationKinds,

@@ -65,7 +65,7 @@ const gatheringMs = 60_000;
 const mostNoted = 1_000;
 
 /**
- * Stores a notification of each new state for each member and channel that gets its kind. Members who join later get none for earlier
+ * Stores a notification of each new state for each member and channel that gets its kind, unless the member has declined it. Members who join later get none for earlier
  * states. Several workers may do so at the same time.
  * @param kindsByReader what the members of a role get, and what a `channel` gets.
  */
@@ -80,6 +80,7 @@ export async function noteOccasions(
       FROM membership AS m
       JOIN "user" AS u ON u.id = m.user_id AND u.disabled_at IS NULL
       CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByReader)}::jsonb->(m.role::text)) AS kind (name)
+      WHERE kind.name <> ALL (m.declined_mails)
       UNION ALL
       SELECT c.organization_id, c.environment, c.id, kind.name
       FROM notification_channel AS c

@@ -42,6 +42,7 @@ export const auditActions = {
   'invitation.revoked': 'Revoked invitation',
   'member.added': 'Added member',
   'member.role_changed': 'Changed role of member',
+  'member.mails_chosen': 'Chose mails of member',
   'member.removed': 'Removed member',
   'member.linked': 'Linked company account of member',
   'company_sign_in.set': 'Set company sign-in',

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { organizationsOf } from '#shared/people/members/members.ts';
 import { changePassword } from '#shared/people/sign-in/passwords.ts';
 import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import {
@@ -25,6 +26,7 @@ import { beginSession } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
 import { browserWord } from '../words/words.ts';
+import { MailChoices, type MailChoicesProps, mailChoiceRoute } from './mail-choices.tsx';
 import { SecondFactor, type SecondFactorProps } from './second-factor.tsx';
 import { SignOut } from './sign-in.tsx';
 
@@ -34,13 +36,16 @@ const passwordSchema = z.object({
   next: z.string(),
 });
 
-/** `/dashboard/you`: the user's own password and sessions. */
+/** `/dashboard/you`: the user's own password, second factor, mails and sessions. */
 export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
   const show = async (reply: FastifyReply, form: FormState) => {
     const { user } = visitorOf(reply.request);
     const sessions = await listSessions(deps, user.id);
     const secondFactor = await findSecondFactor(deps.db, user.id);
-    return sendPage(reply, <You {...{ secondFactor, sessions, form }} />);
+    const { companyOf } = reply.request.session;
+    const organizations = deps.settings.SMTP_URL === null ? [] : await organizationsOf(deps.db, user.id);
+    const mailing = organizations.filter(({ id }) => (companyOf ?? id) === id);
+    return sendPage(reply, <You {...{ secondFactor, sessions, form, organizations: mailing }} />);
   };
 
   scope.get(path, (_request, reply) => show(reply, emptyForm));
@@ -61,6 +66,8 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
     );
   });
 
+  mailChoiceRoute(scope, deps);
+
   scope.post(`${path}/sessions/end-others`, async (request, reply) => {
     await revokeOtherSessions(deps, ownSessionOf(request));
     return reply.redirect(doneAt(path, 'sessions-ended'), 303);
@@ -79,12 +86,12 @@ function passwordProblemsOf(error: unknown, fields: readonly string[]) {
   return problemsOf(error, fields);
 }
 
-interface YouProps extends SecondFactorProps {
+interface YouProps extends SecondFactorProps, MailChoicesProps {
   sessions: readonly SessionSummary[];
   form: FormState;
 }
 
-function You({ secondFactor, sessions, form }: YouProps) {
+function You({ secondFactor, sessions, form, organizations }: YouProps) {
   return (
     <Gate title="Your account">
       <p class="muted">
@@ -93,6 +100,7 @@ function You({ secondFactor, sessions, form }: YouProps) {
       <Done />
       <PasswordForm {...form} />
       <SecondFactor secondFactor={secondFactor} />
+      <MailChoices organizations={organizations} />
       <Sessions sessions={sessions} />
     </Gate>
   );

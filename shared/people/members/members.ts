@@ -33,17 +33,17 @@ export interface Membership {
   needsCompanySignIn: boolean;
 }
 
-/** A user's organizations, by name. */
+/** A user's organizations, by name, with the kinds of notifications that the user gets no mails about. */
 export async function organizationsOf(
   db: Database,
   userId: string,
-): Promise<{ id: string; name: string; role: Role }[]> {
+): Promise<{ id: string; name: string; role: Role; declinedMails: string[] }[]> {
   const memberships = await db.membership.findMany({
     where: { userId },
-    select: { role: true, organization: { select: { id: true, name: true } } },
+    select: { role: true, declinedMails: true, organization: { select: { id: true, name: true } } },
     orderBy: [{ organization: { name: 'asc' } }, { organizationId: 'asc' }],
   });
-  return memberships.map(({ role, organization }) => ({ ...organization, role }));
+  return memberships.map(({ organization, ...membership }) => ({ ...organization, ...membership }));
 }
 
 /**

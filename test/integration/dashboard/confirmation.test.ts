@@ -44,7 +44,7 @@ function sensitiveRoutes(): string[] {
   return forms
     .map(({ url }) => url.replace('/dashboard/:organizationId/:environment', ''))
     .filter((path) =>
-      /^\/(settings|policies)|^\/refunds\/:id\/(approve|resolve)|^\/dashboard\/you\/(second-factor|password)/.test(
+      /^\/(settings|policies)|^\/refunds\/:id\/(approve|resolve)|^\/dashboard\/you\/(second-factor|password|mails)/.test(
         path,
       ),
     )

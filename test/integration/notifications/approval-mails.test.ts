@@ -1,7 +1,9 @@
 import { afterEach, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { retention } from '#worker/schedule/retention.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { pendingRefund, useNotifications } from '../../support/notifications/notification-stage.ts';
 import { newPerson } from '../../support/people.ts';
@@ -100,6 +102,31 @@ test('viewers, who requested it, and people of other organizations get no mail a
   await stage.send();
   expect(stage.mailsTo(operator.email)).toHaveLength(1);
   expect(others.flatMap(({ email }) => stage.mailsTo(email))).toEqual([]);
+});
+
+test('a member who declined a kind for one organization gets the other kinds there, and all of another', async () => {
+  const { id: otherId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+  const { visitor, email, userId } = await signInMember(service, 'owner');
+  await service.deps.db.membership.create({ data: { organizationId: otherId, userId, role: 'owner' } });
+  const kept: [string, string][] = [
+    ['kinds', 'approvals'],
+    ['kinds', 'attention'],
+  ];
+  const { id: declining } = service.organization;
+  await visitor.post(`/dashboard/you/mails/${declining}`, kept);
+  expect((await visitor.get('/dashboard/you')).text.match(/value="keys" checked/g)).toHaveLength(1);
+  for (const organizationId of [declining, otherId])
+    await createApiKey(service.deps, { organizationId, environment: 'test', actor: 'test' });
+  await pendingRefund(service);
+  await stage.send();
+  expect(stage.mailsTo(email).map(({ subject }) => subject)).toEqual(
+    expect.arrayContaining([
+      '[Test organization, test] Refund of 10.00 USD awaits approval',
+      expect.stringContaining('[Other, test]'),
+    ]),
+  );
+  expect(stage.mailsTo(email)).toHaveLength(2);
+  expect((await visitor.post(`/dashboard/you/mails/${newId('org')}`, kept)).status).toBe(404);
 });
 
 test('a mail escapes names, and holds no secret or card number that someone entered', async () => {

@@ -1,0 +1,1 @@
+ALTER TABLE "membership" ADD COLUMN "declined_mails" TEXT[] DEFAULT ARRAY[]::TEXT[];
