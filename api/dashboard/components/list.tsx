@@ -70,6 +70,7 @@ export function Pages({ newest = null, newer = null, older }: PagesProps) {
     ['Newer', newer],
     ['Older', older],
   ] as const;
+  if (links.every(([, to]) => to === null)) return null;
   return (
     <nav class="row" aria-label="Pages">
       {links.map(([words, to]) =>

@@ -1,3 +1,4 @@
+import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
 import type { DeliveryStatus, listDeliveries, PublicDelivery } from '#shared/webhooks/deliveries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Switch } from '../../components/button.tsx';
@@ -73,7 +74,13 @@ function DeliveryTable({ address, deliveries }: { address: string; deliveries: r
             return last === undefined ? null : <Moment at={new Date(last.startedAt)} />;
           },
         ],
-        ['Response', ({ attempts }) => attempts.at(-1)?.responseStatus ?? attempts.at(-1)?.error ?? null],
+        [
+          'Response',
+          ({ attempts }) => {
+            const { responseStatus = null, error = null } = attempts.at(-1) ?? {};
+            return responseStatus ?? (error && (attemptErrors[error] ?? error));
+          },
+        ],
         ['Attempts', ({ attempts }) => String(attempts.length), 'number'],
         [
           'Next attempt',
