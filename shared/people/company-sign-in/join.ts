@@ -7,7 +7,7 @@ import { newId } from '../../platform/ids.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
-import { takeOverAbandoned } from '../members/accept-invitation.ts';
+import { takeOver } from '../members/accept-invitation.ts';
 import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';
 import { insertUser, type NewUser } from '../members/users.ts';
 import { hashPassword } from '../sign-in/passwords.ts';
@@ -84,7 +84,10 @@ async function link(tx: DatabaseTransaction, { account, user, role }: Link, now:
   return userId;
 }
 
-/** The member with the address. The lock keeps the user from joining another organization meanwhile. */
+/**
+ * The member with the address; else, of two users who have it here, the one whom the provider made. The lock keeps the user from joining
+ * another organization meanwhile.
+ */
 async function memberOf(
   tx: DatabaseTransaction,
   { organizationId, user, role }: { organizationId: string; user: NewUser; role: Role },
@@ -92,12 +95,15 @@ async function memberOf(
 ): Promise<string> {
   const { email } = user;
   await tx.$queryRaw`SELECT 1 FROM "user" WHERE email = ${email} FOR UPDATE`;
-  const found = await tx.user.findFirst({
+  const users = await tx.user.findMany({
     where: { email, companyOf: { in: ['', organizationId] } },
     include: { memberships: true },
     orderBy: { companyOf: 'desc' },
   });
-  if (found === null) {
+  const isMember = ({ memberships }: (typeof users)[number]) =>
+    memberships.some((membership) => membership.organizationId === organizationId);
+  const found = users.find(isMember) ?? users[0];
+  if (found === undefined) {
     await insertUser(tx, user, { organizationId, role, actor: actorOf({ userId: user.id }) }, now);
     return user.id;
   }
@@ -107,7 +113,7 @@ async function memberOf(
     throw refused('Your email address cannot be used here. Ask the operator of this service.');
   }
   if (found.memberships.length === 1) return userId;
-  await takeOverAbandoned(tx, user, organizationId);
+  await takeOver(tx, found, user);
   await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
   return userId;
 }

@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction } from '../../platform/database.ts';
+import type { DatabaseTransaction, User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
@@ -44,22 +44,33 @@ export async function acceptAsNewUser(
  * @returns the id of that user; null when no user has the address.
  * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
  */
-export async function takeOverAbandoned(
+async function takeOverAbandoned(
   tx: DatabaseTransaction,
-  { email, passwordHash, companyOf = '' }: NewUser,
+  user: NewUser,
   organizationId: string,
 ): Promise<string | null> {
-  const [user] = await tx.$queryRaw<{ id: string; isDisabled: boolean }[]>`
-    SELECT id, disabled_at IS NOT NULL AS "isDisabled" FROM "user"
-    WHERE email = ${email} AND company_of IN ('', ${organizationId}) ORDER BY company_of LIMIT 1 FOR NO KEY UPDATE`;
-  if (user === undefined) return null;
-  const { id: userId, isDisabled } = user;
+  const [found] = await tx.$queryRaw<Pick<User, 'id' | 'disabledAt'>[]>`
+    SELECT id, disabled_at AS "disabledAt" FROM "user"
+    WHERE email = ${user.email} AND company_of IN ('', ${organizationId}) ORDER BY company_of LIMIT 1 FOR NO KEY UPDATE`;
+  if (found === undefined) return null;
+  await takeOver(tx, found, user);
+  return found.id;
+}
+
+/**
+ * Sets the new password and the new vouching of a locked user who belongs to no organization, and removes the second factor.
+ * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
+ */
+export async function takeOver(
+  tx: DatabaseTransaction,
+  { id: userId, disabledAt }: Pick<User, 'id' | 'disabledAt'>,
+  { passwordHash, companyOf = '' }: NewUser,
+): Promise<void> {
   // Without a session the user cannot join an organization meanwhile.
   await endSessionsOf(tx, userId, null);
-  if (isDisabled || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
+  if (disabledAt !== null || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
   await tx.secondFactor.deleteMany({ where: { userId } });
   await tx.user.update({ where: { id: userId }, data: { passwordHash, companyOf } });
-  return userId;
 }
 
 /**

@@ -8,7 +8,7 @@ import { type Acting, actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
 import { managedRoles, requireManaging, roles } from '../roles.ts';
 import { type Created, endCreated } from './end-created.ts';
-import { revokeOpenInvitations } from './invitations.ts';
+import { refuseMember, revokeOpenInvitations } from './invitations.ts';
 
 /** A member as other members see it. */
 export interface Member {
@@ -143,13 +143,17 @@ function memberNotFound(): ServiceError {
   return new ServiceError('not_found', 'Member not found.');
 }
 
-/** Stores a membership of an existing user, with the audit entry. */
+/**
+ * Stores a membership of an existing user, with the audit entry.
+ * @throws ServiceError validation_error for the address of a member, and for a user whom another organization's provider signs in.
+ */
 export async function insertMembership(
   tx: DatabaseTransaction,
   membership: { organizationId: string; userId: string; email: string; role: Role; actor: string },
   now: Date,
 ): Promise<void> {
   const { organizationId, userId, email, role, actor } = membership;
+  await refuseMember(tx, { organizationId, email });
   await tx.membership.create({ data: { organizationId, userId, role, createdAt: now } });
   await refuseCompanyAccounts(tx, { organizationId, userId });
   const entry = { organizationId, actor, action: 'member.added', target: userId } as const;

@@ -5,6 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
+import { removeMember } from '#shared/people/members/members.ts';
 import { newId } from '#shared/platform/ids.ts';
 import {
   passThrough,
@@ -180,6 +181,65 @@ test("keeps no one out of other organizations by the provider's word for their a
   // Nor is the person, invited here as well, a second self beside the employee.
   const here = { ...elsewhere, organizationId, email, role: 'admin' } as const;
   await expect(invite(service.deps, here)).rejects.toThrow('already a member');
+});
+
+describe('with another user of the same address elsewhere', () => {
+  const password = 'a password of their own';
+  const elsewhere = { acting: { administration: 'test' }, role: 'admin' } as const;
+
+  /** Signs in with the provider, and joins another organization with a password. */
+  async function joinBoth() {
+    await signIn(newVisitor());
+    const { email } = provider.account;
+    const employee = (await memberByEmail())[0]?.userId ?? '';
+    const { token } = await invite(service.deps, {
+      ...elsewhere,
+      email,
+      organizationId: service.organization.id,
+    });
+    const person = newVisitor();
+    await person.get(`/dashboard/invitation/${token}`);
+    expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
+    const others = await memberByEmail();
+    const own = others.find(({ userId }) => userId !== employee)?.userId ?? '';
+    return { email, employee, own, person };
+  }
+
+  const remove = (at: string, userId: string) =>
+    removeMember(service.deps, { organizationId: at, userId, acting: { administration: 'test' } });
+
+  test.each(['stayed there', 'left as well'])(
+    'a removed member rejoins as the same user when the other %s',
+    async (what) => {
+      const { employee, own } = await joinBoth();
+      await remove(organizationId, employee);
+      if (what !== 'stayed there') await remove(service.organization.id, own);
+      expect((await signIn(newVisitor())).status).toBe(303);
+      const here = await service.deps.db.membership.findMany({ where: { organizationId } });
+      expect(here.map(({ userId }) => userId)).toEqual([employee]);
+    },
+  );
+
+  test('an earlier invitation makes no second self beside the employee', async () => {
+    actAs(['support']);
+    const { email } = provider.account;
+    const { token } = await invite(service.deps, { ...elsewhere, email, organizationId });
+    const { person } = await joinBoth();
+    const refused = await person.post(`/dashboard/invitation/${token}`);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('already a member')]);
+  });
+
+  test('an invited person who left everything takes over one user, whose address is then theirs', async () => {
+    const { employee, own, email } = await joinBoth();
+    await remove(organizationId, employee);
+    await remove(service.organization.id, own);
+    const { token } = await invite(service.deps, { ...elsewhere, email, organizationId });
+    const person = newVisitor();
+    await person.get(`/dashboard/invitation/${token}`);
+    expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
+    expect((await newVisitor().signIn(email, password)).status).toBe(303);
+    expect(await memberByEmail()).toHaveLength(1);
+  });
 });
 
 test('links a member of the organization, who then can belong to no other', async () => {
