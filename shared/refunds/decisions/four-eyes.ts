@@ -14,6 +14,8 @@ export interface Circumstances {
   days: number;
   /** Those who invited and those who accepted, within these days. */
   invitations: readonly (readonly [inviter: string, invited: string])[];
+  /** Members, each with another user who has the same address: one whom a provider made, beside the person's own. */
+  sameAddress: readonly (readonly [string, string])[];
   /** The members who can approve refunds. */
   approvers: readonly string[];
   /**
@@ -31,16 +33,17 @@ export interface Circumstances {
 export function approvalRefusal(
   requester: Principal,
   approver: Principal,
-  { days, invitations, approvers, isRequesterDeleted }: Circumstances,
+  { days, invitations, sameAddress, approvers, isRequesterDeleted }: Circumstances,
 ): string | null {
   const isKey = approver.actor.startsWith('key:');
   const reject = `${isKey ? 'This key' : 'You'} can reject it.`;
   if (isRequesterDeleted) {
     return `The user who requested this refund was deleted, so no one can approve it. ${reject}`;
   }
-  const connected = connectedWith(requester.person, invitations);
+  const connected = connectedWith(requester.person, [...invitations, ...sameAddress]);
   if (!connected.has(approver.person)) return null;
-  const why = reasonFor(requester, approver, days);
+  const shares = connectedWith(requester.person, sameAddress).has(approver.person);
+  const why = reasonFor(requester, approver, shares ? null : days);
   if (approvers.every((each) => connected.has(each))) {
     const isConnecting = days > 0 && requester.person.startsWith('user:');
     const wait = isConnecting ? `, who can approve it ${daysInWords(days)} after joining` : '';
@@ -50,12 +53,12 @@ export function approvalRefusal(
   return `${why}, so someone else must approve it: with a key that another person created, or in the dashboard. ${reject}`;
 }
 
-/** The person, and everyone whom invitations connect with them, whoever invited whom. */
-function connectedWith(person: string, invitations: Circumstances['invitations']): ReadonlySet<string> {
+/** The person, and everyone whom the pairs connect with them, whoever invited whom. */
+function connectedWith(person: string, pairs: Circumstances['invitations']): ReadonlySet<string> {
   const connected = new Set([person]);
   // The loop also visits what is added meanwhile.
   for (const each of connected) {
-    for (const [inviter, invited] of invitations) {
+    for (const [inviter, invited] of pairs) {
       if (inviter === each) connected.add(invited);
       if (invited === each) connected.add(inviter);
     }
@@ -63,10 +66,12 @@ function connectedWith(person: string, invitations: Circumstances['invitations']
   return connected;
 }
 
-function reasonFor(requester: Principal, approver: Principal, days: number): string {
+/** @param days how long invitations connect; null for two with one address. */
+function reasonFor(requester: Principal, approver: Principal, days: number | null): string {
   const isKey = approver.actor.startsWith('key:');
   if (requester.person !== approver.person) {
     const who = isKey ? 'The person behind this API key' : 'You';
+    if (days === null) return `${who} and the requester of this refund have the same address`;
     return `${who} and the requester of this refund are connected by an invitation that was accepted in the last ${daysInWords(days)}`;
   }
   if (isKey) {
@@ -111,9 +116,9 @@ export async function findApprovers(
   const people = await peopleBehind(deps.db, [refund.requester]);
   const person = people.get(refund.requester) ?? refund.requester;
   const circumstances = await readCircumstances(deps, refund.organizationId, { actor: person, person });
-  const { isRequesterDeleted, approvers, invitations } = circumstances;
+  const { isRequesterDeleted, approvers, invitations, sameAddress } = circumstances;
   if (isRequesterDeleted) return [];
-  const connected = connectedWith(person, invitations);
+  const connected = connectedWith(person, [...invitations, ...sameAddress]);
   return approvers.filter((approver) => !connected.has(approver));
 }
 
@@ -129,6 +134,9 @@ async function readCircumstances(
        FROM invitation
        WHERE organization_id = organization.id AND invited_by LIKE 'user:%'
          AND accepted_by IS NOT NULL AND accepted_at > ${clock.now()}::timestamptz - make_interval(days => four_eyes_days)) AS invitations,
+      (SELECT coalesce(jsonb_agg(jsonb_build_array('user:' || own.id, 'user:' || other.id)), '[]')
+       FROM membership JOIN "user" AS own ON own.id = user_id JOIN "user" AS other ON other.email = own.email AND other.id <> own.id
+       WHERE organization_id = organization.id) AS "sameAddress",
       (SELECT coalesce(jsonb_agg('user:' || user_id), '[]')
        FROM membership JOIN "user" ON "user".id = user_id
        WHERE organization_id = organization.id AND role <> 'viewer' AND disabled_at IS NULL) AS approvers,

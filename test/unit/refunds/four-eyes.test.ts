@@ -10,6 +10,7 @@ const keyOf = ({ person }: { person: string }, name = 'one') => ({ actor: `key:k
 const everyone: Circumstances = {
   days: 7,
   invitations: [],
+  sameAddress: [],
   approvers: ['user:usr_ada', 'user:usr_other'],
   isRequesterDeleted: false,
 };

@@ -3,10 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { actorOf } from '#shared/people/actors.ts';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { removeMember } from '#shared/people/members/members.ts';
 import { newId } from '#shared/platform/ids.ts';
+import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import {
   passThrough,
   startIdentityProvider,
@@ -227,6 +229,19 @@ describe('with another user of the same address elsewhere', () => {
     const { person } = await joinBoth();
     const refused = await person.post(`/dashboard/invitation/${token}`);
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('already a member')]);
+  });
+
+  test('counts both as one person who may not approve what the other requested', async () => {
+    const { employee, own, email, person } = await joinBoth();
+    await remove(organizationId, employee);
+    const { token } = await invite(service.deps, { ...elsewhere, email, organizationId });
+    expect((await person.post(`/dashboard/invitation/${token}`)).status).toBe(303);
+    const requester = actorOf({ userId: employee });
+    const approve = (userId: string) =>
+      readApprovalRefusal(service.deps, { organizationId, requester }, requester, actorOf({ userId }));
+    expect(await approve(own)).toContain('have the same address');
+    const { userId } = await newPerson(service.deps, organizationId, 'operator');
+    expect(await approve(userId)).toBeNull();
   });
 
   test('an invited person who left everything takes over one user, whose address is then theirs', async () => {
