@@ -6,7 +6,7 @@ import { disableUser, enableUser } from '#shared/people/members/disable-user.ts'
 import { needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { findMember, listMembers, removeMember } from '#shared/people/members/members.ts';
-import { createUser, findUser, hasUser } from '#shared/people/members/users.ts';
+import { createUser, findUser, hasUser, refusingTakenEmail } from '#shared/people/members/users.ts';
 import { roles } from '#shared/people/roles.ts';
 import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { resetSecondFactor } from '#shared/people/sign-in/second-factor.ts';
@@ -187,7 +187,7 @@ async function addUser(session: Session, options: Person & PasswordSource & { ro
 async function resetUser(session: Session, options: AnyUser & PasswordSource): Promise<void> {
   const { password, isNew } = await choosePassword(options);
   const user = await chosenUser(session.db, options);
-  await resetPassword(session, { user, password, actor: session.actor });
+  await refusingTakenEmail(() => resetPassword(session, { user, password, actor: session.actor }));
   explain(`Reset the password of ${user.userId} and ended all sessions.`);
   if (isNew) printNewPassword(password);
 }

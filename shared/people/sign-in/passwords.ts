@@ -149,7 +149,8 @@ export async function resetPassword(
   await checkNewPassword(await ownerOf(deps, user), password);
   const passwordHash = await hashPassword(deps, password, { lane: 'open', of: userId });
   await deps.db.$transaction(async (tx) => {
-    await tx.user.update({ where: { id: userId }, data: { passwordHash } });
+    // Otherwise the password would be of no use to a user whom a provider made, without the provider.
+    await tx.user.update({ where: { id: userId }, data: { passwordHash, companyOf: '' } });
     await endSessionsOf(tx, userId, null);
     await endLinks(tx, userId);
     await forgetFailures(tx, { passwordInSessionOf: userId });

@@ -7,6 +7,7 @@ import { actorOf } from '#shared/people/actors.ts';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { removeMember } from '#shared/people/members/members.ts';
+import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import {
@@ -255,6 +256,18 @@ describe('with another user of the same address elsewhere', () => {
     expect((await newVisitor().signIn(email, password)).status).toBe(303);
     expect(await memberByEmail()).toHaveLength(1);
   });
+});
+
+test('a member whom the provider made signs in with the password that an operator sets', async () => {
+  await signIn(newVisitor());
+  const { email } = provider.account;
+  await disableProvider(service.deps, { organizationId, actor: 'test' });
+  const [member] = await memberByEmail();
+  const user = { userId: member?.userId ?? '', email };
+  await resetPassword(service.deps, { user, password: 'a password of an operator', actor: 'test' });
+  const visitor = newVisitor();
+  expect((await visitor.signIn(email, 'a password of an operator')).status).toBe(303);
+  expect((await visitor.get(pagesOf(organizationId))).status).toBe(200);
 });
 
 test('links a member of the organization, who then can belong to no other', async () => {
