@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
-import { expect, test } from 'vitest';
-import { stdioProgram } from '../../support/agents/agent.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -86,6 +87,18 @@ test('`npm run --silent mcp` prints nothing but messages of the protocol', async
       result: { serverInfo: { name: 'refund-service' }, protocolVersion: '2025-06-18' },
     },
   ]);
+});
+
+test('a key that is stopped, or expires, while the program runs is refused', async () => {
+  const { plaintext, keyId } = await agents.connect();
+  const agent = await connectOverStdio(agents.origin(), plaintext);
+  onTestFinished(() => agent.close());
+  await changeApiKey(service.deps, { keyId, actor: 'test', change: { isStopped: true } });
+  const message = expect.stringContaining('This API key is stopped.');
+  const refused = { isError: true, content: { code: 'insufficient_scope', message } };
+  expect(await agent.call('list_refunds')).toEqual(refused);
+  await service.deps.db.apiKey.update({ where: { id: keyId }, data: { expiresAt: new Date(0) } });
+  await expect(agent.call('list_refunds')).rejects.toThrow('The API refused REFUND_API_KEY');
 });
 
 test('a call that is under way when stdin ends is still answered', async () => {

@@ -56,6 +56,8 @@ test('writes nothing when nothing changes', async () => {
 
 test.each<[string, Record<string, unknown>, RegExp]>([
   ['too many keys', { more: 1 }, /^metadata: must have at most 50 keys$/],
+  ['too many bytes', { key0: 'x'.repeat(17_000) }, /^metadata: must have at most 16384 bytes as JSON$/],
+  ['text that cannot be stored', { key0: '\u0000' }, /^metadata: must not contain a NUL character/],
   ['a long key', { key0: null, ['x'.repeat(41)]: 1 }, /^metadata: keys must have 1 to 40 characters$/],
 ])('refuses a result with %s and changes nothing', async (_what, metadata, message) => {
   const full = Object.fromEntries(Array.from({ length: 50 }, (_, number) => [`key${number}`, number]));
