@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import { type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
@@ -30,9 +30,13 @@ async function endAttempts(claims: readonly DeliveryClaim[]): Promise<void> {
   await recordAttempts(service.deps.db, results);
 }
 
-test.each(['before', 'after'])(
-  'an attempt that begins while its refund is erased, and ends %s that, keeps nothing of the customer',
-  async (when) => {
+test.each([
+  ['before that', 'before'],
+  ['after that', 'after'],
+  ['after the erasure was killed between its transactions', 'killed'],
+])(
+  'an attempt that begins while its refund is erased, and ends %s, keeps nothing of the customer',
+  async (_what, when) => {
     const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
     const { id } = (await service.call('POST', '/v1/refunds', { body: { ...body, metadata: { customer } } }))
       .body.data;
@@ -40,18 +44,21 @@ test.each(['before', 'after'])(
       await client.query('BEGIN');
       // The last that an erasure changes before it commits.
       await client.query('SELECT FROM refund_event WHERE refund_id = $1 FOR UPDATE', [id]);
+      const commits = vi.spyOn(service.ownerDb, '$transaction');
+      onTestFinished(() => commits.mockRestore());
       const deps = { ...service.deps, db: service.ownerDb };
       const request = { organizationId: service.organization.id, refundIds: [id], actor: 'cli:test' };
-      const erasure = eraseRefunds(deps, request);
+      const erasure = eraseRefunds(deps, request).catch((error: Error) => error.message);
       await waitForLock(client, 1);
+      if (when === 'killed') commits.mockRejectedValueOnce(new Error('killed'));
       const attempts = await beginAttempts();
       expect(JSON.stringify(attempts[0]?.event?.metadata)).toContain(customer);
       if (when === 'before') await endAttempts(attempts);
       await client.query('COMMIT');
       return { erased: erasure, begun: attempts };
     });
-    await erased;
-    if (when === 'after') await endAttempts(begun);
+    expect(await erased).toBe(when === 'killed' ? 'killed' : undefined);
+    if (when !== 'before') await endAttempts(begun);
     const deliveries = await service.deps.db.webhookDelivery.findMany({ where: { refundId: id } });
     expect(deliveries.map(({ status }) => status)).toContain('succeeded');
     expect(JSON.stringify(deliveries.map(({ attempts }) => attempts))).not.toContain(customer);
