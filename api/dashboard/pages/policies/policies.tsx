@@ -10,7 +10,7 @@ import { changePolicies, listPolicies } from '#shared/policies/stored-policies.t
 import { ButtonLink } from '../../components/button.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
-import { entered } from '../../http/forms.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import {
@@ -70,41 +70,40 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     return await onConflict();
   };
 
-  for (const isReplay of [false, true]) {
-    scope.post(
-      isReplay ? '/policies/replay' : '/policies',
-      isReplay ? admin : confirmed,
-      async (request, reply) => {
-        const { body } = request;
-        const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
-        const policy = readEnteredPolicy(body);
-        const form = { basedOn, replaces, policy };
-        const current = await policiesFor(request);
-        const reading = checkEnteredPolicy(current, policy, replaces);
-        if (reading.kind === 'invalid') {
-          reply.code(400);
-          return <Editor {...form} problems={reading.problems} />;
-        }
-        const conflicted = <Editor {...form} problems={{ form: conflict }} isStale />;
-        if (!isReplay) {
-          return change(
-            request,
-            reply,
-            (stored) => fileWith(stored, policy, replaces),
-            async () => conflicted,
-          );
-        }
-        if (digestPolicies(current) !== basedOn) {
-          reply.code(409);
-          return conflicted;
-        }
-        const { owner } = contextOf(request);
-        const { whileWaiting } = request.deps;
-        const sets = { current, proposed: reading.value };
-        return <Editor {...form} replay={await replayPolicies({ ...deps, whileWaiting }, owner, sets)} />;
-      },
-    );
-  }
+  /** Reads the form, and says how to show it again. */
+  const readEditor = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { body } = request;
+    const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
+    const form = { basedOn, replaces, policy: readEnteredPolicy(body) };
+    const current = await policiesFor(request);
+    const reading = checkEnteredPolicy(current, form.policy, replaces);
+    const refuse = (problems: FormProblems) => {
+      reply.code(400);
+      return <Editor {...form} problems={problems} />;
+    };
+    const conflicted = <Editor {...form} problems={{ form: conflict }} isStale />;
+    return { form, current, reading, refuse, conflicted };
+  };
+
+  scope.post('/policies', confirmed, async (request, reply) => {
+    const { form, reading, refuse, conflicted } = await readEditor(request, reply);
+    if (reading.kind === 'invalid') return refuse(reading.problems);
+    const fileOf = (stored: readonly Policy[]) => fileWith(stored, form.policy, form.replaces);
+    return await change(request, reply, fileOf, async () => conflicted);
+  });
+
+  scope.post('/policies/replay', admin, async (request, reply) => {
+    const { form, current, reading, refuse, conflicted } = await readEditor(request, reply);
+    if (reading.kind === 'invalid') return refuse(reading.problems);
+    if (digestPolicies(current) !== form.basedOn) {
+      reply.code(409);
+      return conflicted;
+    }
+    const { whileWaiting } = request.deps;
+    const sets = { current, proposed: reading.value };
+    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
+    return <Editor {...form} replay={replay} />;
+  });
 
   const buttons = { '/policies/delete': fileWithout, '/policies/block': fileWithBlock };
   for (const [path, fileOf] of Object.entries(buttons)) {
