@@ -42,21 +42,33 @@ export async function readHealth(db: Database, most = mostCounted): Promise<Serv
   const [row] = await db.$queryRaw<{ health: string }[]>`
     SELECT service_health(${[...processorNames]}, ${workerAliveMs}::int, ${most}::int)::text AS health`;
   if (row === undefined) throw new Error('service_health() returned no row');
-  const { accounts, ...health } = JSON.parse(row.health, (_key, value) =>
+  const { accounts, ...health }: HealthRow = JSON.parse(row.health, (_key, value) =>
     isTime(value) ? new Date(value) : value,
   );
   return { ...health, accountsInTrouble: accounts.map(accountFrom) };
 }
 
-/** From the names of `accounts_in_trouble`. */
-function accountFrom(row: Record<string, unknown>): object {
-  const {
-    organization_id: organizationId,
-    next_attempt_at: nextAttemptAt,
-    accepts_others: acceptsOthers,
-    ...same
-  } = row;
-  return { organizationId, nextAttemptAt, acceptsOthers, ...same };
+/** As `service_health` returns it, its times as dates. */
+type HealthRow = Omit<ServiceHealth, 'accountsInTrouble'> & { accounts: AccountRow[] };
+
+type AccountRow = Omit<AccountInTrouble, 'organizationId' | 'nextAttemptAt' | 'acceptsOthers'> & {
+  organization_id: string;
+  next_attempt_at: Date | null;
+  accepts_others: boolean;
+};
+
+function accountFrom({
+  organization_id,
+  next_attempt_at,
+  accepts_others,
+  ...same
+}: AccountRow): AccountInTrouble {
+  return {
+    ...same,
+    organizationId: organization_id,
+    nextAttemptAt: next_attempt_at,
+    acceptsOthers: accepts_others,
+  };
 }
 
 /** Nothing else in the state of the service begins like a date. */
