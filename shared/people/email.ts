@@ -6,7 +6,7 @@ export function normalizeEmail(email: string): string {
   return email.trim().toLowerCase();
 }
 
-/** Finds the user who signs in with an address and a password: a provider vouches for an address in its organization alone. */
+/** The key of the user who signs in with this address and a password. Users whom a provider created have other keys. */
 export function byAddress(email: string) {
   return { email_companyOf: { email, companyOf: '' } } as const;
 }

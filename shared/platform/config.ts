@@ -132,10 +132,10 @@ export const settingNames: readonly string[] = Object.keys(settingsSchema.shape)
 export type Settings = z.infer<typeof settingsSchema>;
 
 /** Settings that only some processes require. */
-type Required = keyof typeof required;
+type RequiredSetting = keyof typeof required;
 
 /** The settings of a process that uses the database and reads processor credentials: API, worker and administration. */
-export type ServiceSettings = Settings & Record<Required, string>;
+export type ServiceSettings = Settings & Record<RequiredSetting, string>;
 
 /**
  * Reads the settings; none is required. For the development commands, which supply what is missing.
@@ -193,7 +193,7 @@ function readValue(path: string): string {
 }
 
 /** @throws ConfigError with one line for each of these settings that is missing. */
-function requireAll<Name extends Required>(
+function requireAll<Name extends RequiredSetting>(
   settings: Settings,
   names: readonly Name[],
 ): Settings & Record<Name, string> {

@@ -107,7 +107,7 @@ function leaseMs({ PROCESSOR_TIMEOUT_MS }: Settings): number {
   return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
-/** The ids of the accounts that are due, of those that a condition selects. */
+/** The ids of the accounts that are due. @param where the accounts to look at; all by default. */
 export async function findDueAccounts(
   { db, clock, settings }: Omit<Stored, 'db'> & { db: DatabaseTransaction },
   where: Prisma.ProcessorAccountWhereInput = {},

@@ -12,7 +12,7 @@ import { type Column, List } from '../components/list.tsx';
 import { Live } from '../components/live.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
-import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
+import { contextOf, needs, useMember } from '../http/access.ts';
 import { queueBoardPath, receivedEventsPath } from '../http/paths.ts';
 import { sendPartOrPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
@@ -33,13 +33,13 @@ export function healthPage(scope: Api, deps: ApiDependencies): void {
       readQueues(deps.db, owner),
     ]);
     return sendPartOrPage(reply, <Health {...{ health, troubles, accounts, queues }} />, (part) => (
-      // The board itself admits only operators of every organization.
       <Frame
         title="Health"
         section="health"
         actions={
           <>
             <ButtonLink to={receivedEventsPath}>Events of processors</ButtonLink>
+            {/* The board itself admits only operators of every organization. */}
             <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>
           </>
         }
@@ -61,7 +61,7 @@ interface HealthProps {
 
 function Health(props: HealthProps) {
   return (
-    <Live id="health" from={useAddress('/health')} everySeconds={refreshSeconds}>
+    <Live id="health" from="/health" everySeconds={refreshSeconds}>
       <div class="stack">
         <WorkersCard {...props} />
         <ProcessorsCard {...props} />

@@ -16,7 +16,7 @@ import { Gate } from '../layout/document.tsx';
 const path = `${dashboardPath}/invitation/:token`;
 const schema = z.object({ password: z.string() });
 
-interface Link {
+interface LinkRoute {
   Params: { token: string };
 }
 
@@ -32,10 +32,12 @@ export async function invitationPages(scope: Api, deps: ApiDependencies): Promis
     return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs: visitor?.user.email }} />);
   };
 
-  scope.get<Link>(path, async ({ params }, reply) => show(reply, await findInvitation(deps, params.token)));
+  scope.get<LinkRoute>(path, async ({ params }, reply) =>
+    show(reply, await findInvitation(deps, params.token)),
+  );
 
   await limitAttempts(scope, (limited) => {
-    limited.post<Link>(path, async (request, reply) => {
+    limited.post<LinkRoute>(path, async (request, reply) => {
       const { token } = request.params;
       const invitation = await findInvitation(deps, token);
       if (invitation === null) return await show(reply, null);

@@ -37,7 +37,7 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
     sendPage(reply, <RequestLink form={emptyForm} />),
   );
 
-  scope.get<Link>(linkPath, ({ params }, reply) => show(reply, params.token, emptyForm));
+  scope.get<LinkRoute>(linkPath, ({ params }, reply) => show(reply, params.token, emptyForm));
 
   await limitAttempts(scope, (limited) => {
     limited.post(passwordResetPath, { preHandler: requireMail }, ({ ip, log }, reply) =>
@@ -52,7 +52,7 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
       }),
     );
 
-    limited.post<Link>(linkPath, async ({ params: { token } }, reply) => {
+    limited.post<LinkRoute>(linkPath, async ({ params: { token } }, reply) => {
       if ((await findPasswordReset(deps, token)) === null) return await show(reply, token, emptyForm);
       return await answerForm(reply, {
         schema: passwordSchema,
@@ -67,7 +67,7 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
   });
 }
 
-interface Link {
+interface LinkRoute {
   Params: { token: string };
 }
 

@@ -130,21 +130,21 @@ function RefundOf({ refundId, externalRefundId }: ReceivedEvent) {
   return <span class="muted">{externalRefundId === null ? 'None' : `${externalRefundId}, not ours`}</span>;
 }
 
-/** What is on record about the time after an event. */
+/** What followed an event, according to the record. */
 function sinceThen({ refundId, nextEntry }: ReceivedEvent): string {
   if (refundId === null) return 'Payment is read again before its next use';
   return nextEntry === null ? 'No change so far' : eventWords({ type: nextEntry }).title;
 }
 
-/** What an event can be that is not stored. */
+/** Why an event may be missing from the list. */
 function NotListed() {
   return (
     <Card id="not-listed" title="Event not listed?">
       <p>The processor&rsquo;s dashboard shows the response that an event got:</p>
       <ul class="stack-tight">
         <li>
-          <strong>200:</strong> it arrived. It agreed with the record, was a copy, or was about nothing of{' '}
-          {useMember().environment}. Such events are not stored, and others are deleted after{' '}
+          <strong>200:</strong> it arrived, and matched the record, was a duplicate, or concerned nothing in{' '}
+          {useMember().environment}. Such events are not stored, and stored ones are deleted after{' '}
           {receivedEventDays} days.
         </li>
         <li>
@@ -155,7 +155,7 @@ function NotListed() {
           <strong>404:</strong> the URL at the processor is not that of an account.
         </li>
         <li>
-          <strong>Another response, or none:</strong> it was not taken. The processor sends it again.
+          <strong>Another response, or none:</strong> it was not accepted. The processor sends it again.
         </li>
       </ul>
     </Card>

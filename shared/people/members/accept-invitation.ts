@@ -11,8 +11,8 @@ import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail }
 
 /**
  * Accepts an invitation and creates a user with the invited address. The link is no proof for other organizations, so a user
- * who has the address and belongs to one keeps it, except that a provider's word takes no address. One who belongs to none gets the new
- * password.
+ * who has the address and belongs to one keeps it; users whom the provider of another organization created do not count. One who
+ * belongs to none gets the new password.
  * @returns proof of the password, to start a session with.
  * @throws ServiceError not_found for an invitation that is not open; validation_error for an unsuitable password or an
  * address that has a user, who must sign in first; service_unavailable.
@@ -40,7 +40,7 @@ export async function acceptAsNewUser(
 /**
  * Sets the new password of the user who has the address and belongs to no organization, and removes the second factor. The id
  * stays, so that in an organization that the person rejoins, they are still who requested what they requested. Users whom the provider
- * of another organization made are not looked at.
+ * of another organization created are not looked at. Of two, the one who signs in the same way is taken.
  * @returns the id of that user; null when no user has the address.
  * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
  */

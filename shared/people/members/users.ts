@@ -66,13 +66,13 @@ export async function hasUser(db: Database, email: string): Promise<boolean> {
 
 /**
  * Finds a user of any organization by email address, for an operator.
- * @throws ServiceError not_found; validation_error for an address that a provider has made another user with.
+ * @throws ServiceError not_found; validation_error for an address with several users, all but one created by a provider.
  */
 export async function findUser(db: Database, email: string): Promise<{ userId: string; email: string }> {
   const [user, ...others] = await db.user.findMany({ where: { email: normalizeEmail(email) } });
   if (user === undefined) throw new ServiceError('not_found', 'User not found.');
   if (others.length > 0) {
-    const message = 'email: belongs to several users. Name an organization of the one that you mean.';
+    const message = 'email: belongs to several users. Choose one with --organization.';
     throw new ServiceError('validation_error', message);
   }
   return { userId: user.id, email: user.email };

@@ -113,7 +113,7 @@ function NoneLeft({ isEnd }: { isEnd: boolean }) {
     return (
       <Empty title="You have reached the end" icon="checklist">
         <p>Refunds before this point still await approval.</p>
-        <ButtonLink to={`${path}`}>Start again</ButtonLink>
+        <ButtonLink to={path}>Start again</ButtonLink>
       </Empty>
     );
   }

@@ -13,7 +13,7 @@ import { Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { CopyButton, Moment } from '../../components/values.tsx';
-import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
+import { contextOf, needs, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
 import { originOf, receivedEventsPath } from '../../http/paths.ts';
 import { sendPage, sendPart, useRequest } from '../../http/render.ts';
@@ -196,7 +196,6 @@ function AccountDetails({ account, now }: { account: AccountSummary; now: Date }
 
 function AccountActions({ processor, isSetUp }: { processor: string; isSetUp: boolean }) {
   const to = `${path}/${processor}`;
-  const address = useAddress(to);
   const { displayName, capabilities } = processorKind(processor);
   return (
     <div class="row">
@@ -205,12 +204,12 @@ function AccountActions({ processor, isSetUp }: { processor: string; isSetUp: bo
           Test connection<span class="visually-hidden"> to {displayName}</span>
         </Post>
       ) : null}
-      <ButtonLink kind={isSetUp ? undefined : 'primary'} to={address}>
+      <ButtonLink kind={isSetUp ? undefined : 'primary'} to={to}>
         {isSetUp ? 'Replace credentials' : 'Set up'}
         <span class="visually-hidden"> {isSetUp ? `of ${displayName}` : displayName}</span>
       </ButtonLink>
       {isSetUp && capabilities.keepsMetadata ? (
-        <ButtonLink to={`${address}/metadata`}>
+        <ButtonLink to={`${to}/metadata`}>
           Choose metadata<span class="visually-hidden"> for {displayName}</span>
         </ButtonLink>
       ) : null}

@@ -129,7 +129,7 @@ function AuditLogPage(view: AuditView) {
   );
 }
 
-/** Offers also what the filter has already. */
+/** The choices include the current actor and action, also when they are no longer known. */
 function FilterForm({ form, members, names }: AuditView) {
   const { actor, action } = form.body;
   const actors = new Map(members.map(({ userId, email }) => [`user:${userId}`, email]));
