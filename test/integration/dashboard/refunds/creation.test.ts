@@ -239,3 +239,10 @@ test('shows that the processor is unavailable instead of reviewing without the p
   expect(page.status).toBe(400);
   expect(page.text).toMatch(/role="alert">stripe could not be/);
 });
+
+test('creates in the environment of the address', async () => {
+  const transactionId = await newPayment(service);
+  const fields = { ...refundOf(transactionId), step: 'confirm' };
+  expect((await operator.visitor.post(url.replace('/test/', '/live/'), fields)).status).toBe(303);
+  expect(await refundsOf(transactionId)).toMatchObject([{ environment: 'live' }]);
+});
