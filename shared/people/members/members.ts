@@ -169,7 +169,10 @@ async function refuseCompanyAccounts(
   { organizationId, userId }: { organizationId: string; userId: string },
 ): Promise<void> {
   const elsewhere = { userId, organizationId: { not: organizationId } };
-  if ((await tx.companyAccount.count({ where: elsewhere })) === 0) return;
+  // Without the account, a user whom the provider made could sign in nowhere, and would keep the owner of the address out.
+  const madeElsewhere = { id: userId, companyOf: { notIn: ['', organizationId] } };
+  const accounts = await tx.companyAccount.count({ where: elsewhere });
+  if (accounts + (await tx.user.count({ where: madeElsewhere })) === 0) return;
   const message =
     'Your user signs in with the account of another organization, and can belong to that one only. Sign out and open the link again, or ask for an invitation to another email address.';
   throw new ServiceError('validation_error', message);

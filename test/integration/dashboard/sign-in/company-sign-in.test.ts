@@ -258,6 +258,24 @@ describe('with another user of the same address elsewhere', () => {
   });
 });
 
+test('a former member whom the provider made joins no other organization in the session that is left', async () => {
+  const former = newVisitor();
+  await signIn(former);
+  const { email } = provider.account;
+  const [member] = await memberByEmail();
+  const acting = { administration: 'test' };
+  await removeMember(service.deps, { organizationId, userId: member?.userId ?? '', acting });
+  const elsewhere = { organizationId: service.organization.id, acting } as const;
+  const { token } = await invite(service.deps, { ...elsewhere, email, role: 'admin' });
+  const refused = await former.post(`/dashboard/invitation/${token}`);
+  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('that one only')]);
+  const person = newVisitor();
+  await person.get(`/dashboard/invitation/${token}`);
+  const password = 'a password of their own';
+  expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
+  expect((await newVisitor().signIn(email, password)).status).toBe(303);
+});
+
 test('a member whom the provider made signs in with the password that an operator sets', async () => {
   await signIn(newVisitor());
   const { email } = provider.account;
