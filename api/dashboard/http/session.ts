@@ -106,6 +106,20 @@ export async function beginSession(
   });
 }
 
+/**
+ * Starts the session that replaces the visitor's own after a change of their credentials. One by a company's provider stays one, and opens
+ * no more than before.
+ */
+export async function renewSession(
+  deps: Dependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  proof: Proof,
+): Promise<void> {
+  const { companyOf } = request.session;
+  await beginSession(deps, request, reply, companyOf === undefined ? proof : { ...proof, companyOf });
+}
+
 /** Remembers the last users who signed in with this browser, also after signing out. */
 const knownBrowserName = 'refunds_known_browser';
 

@@ -20,7 +20,7 @@ import { entered, type FormProblems, validationProblemsOf } from '../http/forms.
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { sendPage, useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
-import { beginSession, type Visitor } from '../http/session.ts';
+import { renewSession, type Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 import { doneAt } from '../layout/done.tsx';
 
@@ -50,7 +50,7 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
     } catch (error) {
       return sendSetUp(reply.code(400), secret, validationProblemsOf(error, ['code']));
     }
-    await beginSession(deps, request, reply, enabled.proof);
+    await renewSession(deps, request, reply, enabled.proof);
     return sendRecoveryCodes(reply, 'Second factor enabled', enabled.recoveryCodes);
   });
 
@@ -61,7 +61,7 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
 
   scope.post(`${path}/disable`, confirm, async (request, reply) => {
     const proof = await disableSecondFactor(deps, ownSessionOf(request));
-    await beginSession(deps, request, reply, proof);
+    await renewSession(deps, request, reply, proof);
     return reply.redirect(doneAt(accountPath, 'second-factor-disabled'), 303);
   });
 }

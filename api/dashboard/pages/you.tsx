@@ -22,7 +22,7 @@ import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage, useRequest } from '../http/render.ts';
-import { beginSession } from '../http/session.ts';
+import { renewSession } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 import { Done, doneAt } from '../layout/done.tsx';
 import { browserWord } from '../words/words.ts';
@@ -59,7 +59,7 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
         run: async (entries) => {
           const change = { ...ownSessionOf(request), ...entries };
           const proof = await changePassword({ ...deps, log: request.log }, change);
-          await beginSession(deps, request, reply, proof);
+          await renewSession(deps, request, reply, proof);
           return reply.redirect(doneAt(path, 'password-changed'), 303);
         },
       }),

@@ -18,6 +18,7 @@ import {
 import { noteComplaints } from '#test/support/dashboard/browser.ts';
 import { useDashboardBrowser } from '#test/support/dashboard/dashboard-browser.ts';
 import { DashboardVisitor, type Page } from '#test/support/dashboard/dashboard-visitor.ts';
+import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
 import { newPerson } from '#test/support/people.ts';
 import { useService } from '#test/support/use-service.ts';
 
@@ -378,6 +379,29 @@ test('asks for another sign-in with the provider before a sensitive change', asy
   await visitor.get(callback.replace('http://localhost', ''));
   await visitor.get(page);
   expect((await visitor.post(page, { days: '3' })).status).toBe(303);
+});
+
+test('a second factor or a password makes no other session of one with the provider', async () => {
+  const { email, password } = await newPerson(service.deps, organizationId, 'operator');
+  actAs(['support'], { email });
+  const visitor = newVisitor();
+  await signIn(visitor);
+  const start = await visitor.get(`${startOf(organizationId)}?confirm=yes`);
+  const callback = await passThrough(provider, String(start.headers.location));
+  await visitor.get(callback.replace('http://localhost', ''));
+  await visitor.get('/dashboard/you');
+  await setUpSecondFactor(visitor, service.deps.clock);
+  const { userId, data } = await service.deps.db.session.findFirstOrThrow({ where: { user: { email } } });
+  expect(data).toMatchObject({ companyOf: organizationId });
+  await visitor.get('/dashboard/you');
+  const next = { current: password, next: 'another password of theirs' };
+  expect((await visitor.post('/dashboard/you/password', next)).status).toBe(303);
+  expect(await service.deps.db.session.findMany({ where: { userId } })).toMatchObject([
+    { data: { companyOf: organizationId } },
+  ]);
+  expect((await visitor.get(pagesOf(organizationId))).status).toBe(200);
+  await disableProvider(service.deps, { organizationId, actor: 'test' });
+  expect((await visitor.get(pagesOf(organizationId))).status).toBe(404);
 });
 
 test('takes no issuer over http or at a private address in production', async () => {
