@@ -2,7 +2,7 @@ import { hash, verify } from '@node-rs/argon2';
 import type { Dependencies } from '../../dependencies.ts';
 import { endLinks } from '../../notifications/links.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
-import type { User } from '../../platform/database.ts';
+import { isUniqueViolation, type User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { HashUse } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
@@ -139,7 +139,8 @@ export async function requireCurrent(
 
 /**
  * Sets a user's password as an operator, ends all sessions of the user and clears the lockouts.
- * @throws ServiceError validation_error for an unsuitable password; service_unavailable.
+ * @throws ServiceError validation_error for an unsuitable password, and for one of two users with an address when the other has a
+ * password; service_unavailable.
  */
 export async function resetPassword(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
@@ -150,7 +151,12 @@ export async function resetPassword(
   const passwordHash = await hashPassword(deps, password, { lane: 'open', of: userId });
   await deps.db.$transaction(async (tx) => {
     // Otherwise the password would be of no use to a user whom a provider made, without the provider.
-    await tx.user.update({ where: { id: userId }, data: { passwordHash, companyOf: '' } });
+    const change = { where: { id: userId }, data: { passwordHash, companyOf: '' } };
+    await tx.user.update(change).catch((cause) => {
+      if (!isUniqueViolation(cause)) throw cause;
+      const message = 'email: another user signs in with this address and a password.';
+      throw new ServiceError('validation_error', message, { cause });
+    });
     await endSessionsOf(tx, userId, null);
     await endLinks(tx, userId);
     await forgetFailures(tx, { passwordInSessionOf: userId });

@@ -233,6 +233,14 @@ describe('with another user of the same address elsewhere', () => {
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('already a member')]);
   });
 
+  test('an operator sets no password of the employee, who would sign in as the other', async () => {
+    const { employee, email } = await joinBoth();
+    const user = { userId: employee, email };
+    const reset = resetPassword(service.deps, { user, password: 'a password of an operator', actor: 'test' });
+    await expect(reset).rejects.toThrow('another user signs in with this address');
+    expect((await newVisitor().signIn(email, password)).status).toBe(303);
+  });
+
   test('counts both as one person who may not approve what the other requested', async () => {
     const { employee, own, email, person } = await joinBoth();
     await remove(organizationId, employee);
