@@ -37,8 +37,10 @@ export async function approveRefund(
 ): Promise<DecisionOutcome> {
   const requested = await deps.db.refundEvent.findUniqueOrThrow({
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
-    select: { actor: true, refund: { select: { organizationId: true, requester: true } } },
+    select: { actor: true, refund: true },
   });
+  // Who may approve says nothing of a refund that no one can.
+  if (requested.refund.status !== 'pending') return { kind: 'not-pending', refund: requested.refund };
   const refusal = await readApprovalRefusal(deps, requested.refund, requested.actor, actor);
   if (refusal !== null) throw new ServiceError('insufficient_scope', refusal);
   const move: Decision = {
