@@ -16,7 +16,8 @@ const visibleText = (longest: number) =>
     .regex(/^[\x21-\x7e]*$/, { error: 'must contain visible ASCII characters only' })
     .optional();
 
-const timeError = 'must be an ISO 8601 date or time with a zone, such as 2026-11-20T09:30:00Z';
+const timeError =
+  'must be an ISO 8601 date or time with a zone, such as 2026-11-20T09:30:00Z; encode a + as %2B';
 
 /** A time from 1970 to 9999. Refunds are created at whole milliseconds, so that finer times are rounded up. */
 const time = (description: string) =>

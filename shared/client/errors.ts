@@ -27,7 +27,7 @@ export class RefundApiError extends Error {
   /** Whether the same request, with the same idempotency key, may succeed later. */
   readonly retryable: boolean;
 
-  constructor(message: string, facts: Facts, options?: ErrorOptions) {
+  constructor(message: string, facts: Facts, options?: { cause?: unknown }) {
     super(message, options);
     this.code = facts.code;
     this.status = facts.status;

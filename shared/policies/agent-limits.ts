@@ -126,6 +126,7 @@ function amountDenial(caps: readonly Cap[], { amount, currency }: AgentFacts, le
   const [lowest] = caps.toSorted((one, other) => (one.left < other.left ? -1 : 1));
   if (lowest === undefined || lowest.left >= (amount ?? 1n)) return null;
   const limit = `This key may refund at most ${formatAmount(lowest.limit, currency)} ${lowest.scope}`;
+  if (left === lowest.limit) return `${limit}.`;
   return `${limit}; ${left === 0n ? 'nothing is' : `${formatAmount(left, currency)} are`} left.`;
 }
 

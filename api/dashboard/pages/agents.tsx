@@ -125,7 +125,7 @@ function Limits({ limits, taken }: { limits: AgentLimits; taken: bigint }) {
   return (
     <span class="small">
       {maxPerDay === undefined ? (
-        `${used} in 24 hours, no limit`
+        `${used} refunded in 24 hours; no daily limit`
       ) : (
         <>
           {used} of {inMoney(maxPerDay, currency)} in 24 hours{' '}

@@ -29,7 +29,7 @@ describe('the limits of an agent key', () => {
       'per refund, exceeded',
       { maxPerRefund: 1_000n },
       { amount: 1_001n },
-      { denial: 'This key may refund at most 10.00 USD per refund; 10.00 USD are left.', left: 1_000n },
+      { denial: 'This key may refund at most 10.00 USD per refund.', left: 1_000n },
     ],
     ['per refund, whatever was refunded', { maxPerRefund: 1_000n }, { taken: 5_000n }, { denial: null }],
     ['per payment, reached', { maxPerPayment: 5_000n }, { taken: 4_000n }, { denial: null, left: 1_000n }],

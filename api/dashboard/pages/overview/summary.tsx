@@ -18,7 +18,9 @@ export function Tiles({ overview }: SummaryProps) {
   const shareBefore =
     before.completedShare === null ? 'of finished refunds' : `${inPercent(before.completedShare)} before`;
   const awaiting =
-    counts.pending === 0 ? 'none awaits approval' : `${inWhole(counts.pending)} await approval`;
+    counts.pending === 0
+      ? 'none awaits approval'
+      : `${inWhole(counts.pending)} ${counts.pending === 1 ? 'awaits' : 'await'} approval`;
   const median = completion === null ? '-' : inTime(completion.medianMs);
   const medianBefore = before.medianMs === null ? '' : `, ${inTime(before.medianMs)} before`;
   const list = listOf(overview);
