@@ -259,8 +259,8 @@ describe.each(named(rows))('%s', (_name, row) => {
 
 /** What the example leads to where it does not succeed with a resource that was just made. */
 const otherStatuses: Record<string, number> = {
-  // One person may not both request and approve.
-  '/v1/refunds/:id/approve': 403,
+  // It does not await approval.
+  '/v1/refunds/:id/approve': 409,
   '/v1/refunds/:id/reject': 409,
   '/v1/webhook-endpoints/:id/deliveries/:deliveryId/retry': 404,
 };
