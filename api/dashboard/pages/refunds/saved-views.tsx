@@ -17,7 +17,7 @@ import { answerForm, type FormState, readChoices } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
 import { useRequest } from '../../http/render.ts';
 import { leadTo } from '../../layout/done.tsx';
-import { type EnteredFilter, enteredFilter, filterQuery, isRestricting, readFilter } from './filter.ts';
+import { type EnteredFilter, enteredFilter, filterQuery, readFilter } from './filter.ts';
 import { queryOf, viewOf, views } from './views.tsx';
 
 const path = '/refunds/views';
@@ -37,7 +37,7 @@ export function savedViewRoutes(
 ): void {
   scope.post(path, needs('viewer'), (request, reply) => {
     const filter = enteredFilter(request.query);
-    if (readFilter(filter).kind === 'invalid') return show(reply);
+    if (readFilter(filter).kind === 'invalid' || isForEveryone(filter)) return show(reply);
     const query = queryOf(filter);
     return answerForm(reply, {
       schema,
@@ -56,6 +56,11 @@ export function savedViewRoutes(
   });
 }
 
+/** Whether a filter is a view that every member has, such as that without any filter. */
+function isForEveryone(filter: EnteredFilter): boolean {
+  return viewOf(filter, views) !== undefined;
+}
+
 /** The member whose views a request is for. */
 export function ownerOf(request: FastifyRequest): ViewOwner {
   const { organization, user } = contextOf(request);
@@ -72,7 +77,7 @@ interface ViewActionsProps {
 /** What can be done with a filter that is none of the views: save it, or delete it once it is saved, and copy its link. */
 export function ViewActions({ filter, saved, form }: ViewActionsProps) {
   const link = `${originOf(useRequest())}${useAddress(`/refunds${filterQuery(filter)}`)}`;
-  if (!isRestricting(filter) || viewOf(filter, views) !== undefined) return null;
+  if (isForEveryone(filter)) return null;
   const query = queryOf(filter);
   const own = viewOf(filter, saved);
   return (
