@@ -2,72 +2,25 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
-import { actorOf } from '#shared/people/actors.ts';
+import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
-import { removeMember } from '#shared/people/members/members.ts';
-import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { newId } from '#shared/platform/ids.ts';
-import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
-import {
-  passThrough,
-  startIdentityProvider,
-  type TestProvider,
-} from '#test/support/company-sign-in/identity-provider.ts';
+import { pagesOf, startOf, useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
+import { passThrough, startIdentityProvider } from '#test/support/company-sign-in/identity-provider.ts';
 import { noteComplaints } from '#test/support/dashboard/browser.ts';
 import { useDashboardBrowser } from '#test/support/dashboard/dashboard-browser.ts';
-import { DashboardVisitor, type Page } from '#test/support/dashboard/dashboard-visitor.ts';
 import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
 import { newPerson } from '#test/support/people.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
-const startOf = (organizationId: string) => `/dashboard/sign-in/company/${organizationId}`;
-const pagesOf = (organizationId: string) => `/dashboard/${organizationId}/test/refunds`;
-
-let provider: TestProvider;
-beforeAll(async () => {
-  provider = await startIdentityProvider('http://localhost/dashboard/sign-in/company/callback');
-});
-afterAll(() => provider.close());
-
+const company = useCompanySignIn(service);
+const { organizationWithProvider, actAs, signIn, newVisitor, membersByEmail } = company;
 let organizationId: string;
-beforeEach(async () => {
-  organizationId = await organizationWithProvider();
-  actAs(['support']);
+beforeEach(() => {
+  organizationId = company.organizationId;
 });
-
-async function organizationWithProvider(): Promise<string> {
-  const { id } = await service.addOrganization('With a provider');
-  await setProvider(service.deps, { organizationId: id, actor: 'test', settings: provider.settings });
-  return id;
-}
-
-/** The account that the provider signs in next. */
-function actAs(
-  groups: string[],
-  account: { sub?: string; email?: string; email_verified?: boolean } = {},
-): void {
-  const sub = newId('usr');
-  provider.account = { sub, email: `${sub}@example.com`, email_verified: true, groups, ...account };
-}
-
-/** Signs in with the provider. @param change alters the address that the service sends the browser to. */
-async function signIn(
-  visitor: DashboardVisitor,
-  at = organizationId,
-  change: (address: string) => string = (address) => address,
-): Promise<Page> {
-  const start = await visitor.get(startOf(at));
-  expect(start.status).toBe(303);
-  const callback = new URL(await passThrough(provider, change(String(start.headers.location))));
-  return await visitor.get(`${callback.pathname}${callback.search}`);
-}
-
-const newVisitor = () => new DashboardVisitor(service);
-const memberByEmail = (email = provider.account.email) =>
-  service.deps.db.membership.findMany({ where: { user: { email } } });
 
 test('creates a member with the mapped role, without a second factor that the organization requires', async () => {
   await service.deps.db.organization.update({
@@ -80,7 +33,7 @@ test('creates a member with the mapped role, without a second factor that the or
     headers: { location: `/dashboard/${organizationId}/live` },
   });
   expect((await visitor.get(pagesOf(organizationId))).status).toBe(200);
-  const [member, ...others] = await memberByEmail();
+  const [member, ...others] = await membersByEmail();
   expect([member?.role, member?.organizationId, others]).toEqual(['operator', organizationId, []]);
   const audited = await service.deps.db.auditLog.findMany({ where: { organizationId } });
   expect(audited.map(({ action }) => action)).toEqual(
@@ -90,7 +43,7 @@ test('creates a member with the mapped role, without a second factor that the or
 
 test('follows the role of the claim at every sign-in, and keeps the last owner', async () => {
   await signIn(newVisitor());
-  const { sub } = provider.account;
+  const { sub } = company.provider.account;
   actAs(['admins', 'support'], { sub });
   await signIn(newVisitor());
   const { userId } = await service.deps.db.companyAccount.findFirstOrThrow({ where: { subject: sub } });
@@ -111,7 +64,7 @@ test.each([
   const visitor = newVisitor();
   const refused = await signIn(visitor);
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(message)]);
-  expect(await memberByEmail()).toEqual([]);
+  expect(await membersByEmail()).toEqual([]);
   expect((await visitor.get(pagesOf(organizationId))).status).toBe(303);
 });
 
@@ -123,14 +76,17 @@ describe('refuses a callback', () => {
       return changed.href;
     });
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
-    expect(await memberByEmail()).toEqual([]);
+    expect(await membersByEmail()).toEqual([]);
   });
 
   test('that was used before, or comes from another browser', async () => {
     const visitor = newVisitor();
     const { headers } = await visitor.get(startOf(organizationId));
     const { cookie } = visitor;
-    const callback = (await passThrough(provider, String(headers.location))).replace('http://localhost', '');
+    const callback = (await passThrough(company.provider, String(headers.location))).replace(
+      'http://localhost',
+      '',
+    );
     expect((await newVisitor().get(callback)).status).toBe(403);
     expect((await visitor.get(callback)).status).toBe(303);
     expect((await visitor.get(callback)).status).toBe(403);
@@ -143,7 +99,7 @@ describe('refuses a callback', () => {
   test('once the provider is disabled', async () => {
     const visitor = newVisitor();
     const { headers } = await visitor.get(startOf(organizationId));
-    const callback = await passThrough(provider, String(headers.location));
+    const callback = await passThrough(company.provider, String(headers.location));
     await disableProvider(service.deps, { organizationId, actor: 'test' });
     const refused = await visitor.get(callback.replace('http://localhost', ''));
     expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('not set up')]);
@@ -160,141 +116,7 @@ test("never signs in a user of another organization by the provider's word", asy
   const refused = await signIn(attacker);
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('cannot be used here')]);
   expect((await attacker.get('/dashboard')).status).toBe(303);
-  expect(await memberByEmail(victim.email)).toHaveLength(1);
-});
-
-test("keeps no one out of other organizations by the provider's word for their address", async () => {
-  await signIn(newVisitor());
-  const { sub, email } = provider.account;
-  const elsewhere = { organizationId: service.organization.id, acting: { administration: 'test' } } as const;
-  const { token } = await invite(service.deps, { ...elsewhere, email, role: 'admin' });
-  const person = newVisitor();
-  await person.get(`/dashboard/invitation/${token}`);
-  const password = 'a password of their own';
-  expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
-  expect((await newVisitor().signIn(email, password)).status).toBe(303);
-  const [first, second] = await memberByEmail();
-  expect(first?.userId).not.toBe(second?.userId);
-  // Each goes on as before.
-  actAs(['admins'], { sub, email });
-  const employee = newVisitor();
-  await signIn(employee);
-  expect((await employee.get(pagesOf(organizationId))).status).toBe(200);
-  expect((await employee.get(pagesOf(service.organization.id))).status).toBe(404);
-  expect((await person.get(pagesOf(organizationId))).status).toBe(404);
-  // Nor is the person, invited here as well, a second self beside the employee.
-  const here = { ...elsewhere, organizationId, email, role: 'admin' } as const;
-  await expect(invite(service.deps, here)).rejects.toThrow('already a member');
-});
-
-describe('with another user of the same address elsewhere', () => {
-  const password = 'a password of their own';
-  const elsewhere = { acting: { administration: 'test' }, role: 'admin' } as const;
-
-  /** Signs in with the provider, and joins another organization with a password. */
-  async function joinBoth() {
-    await signIn(newVisitor());
-    const { email } = provider.account;
-    const employee = (await memberByEmail())[0]?.userId ?? '';
-    const { token } = await invite(service.deps, {
-      ...elsewhere,
-      email,
-      organizationId: service.organization.id,
-    });
-    const person = newVisitor();
-    await person.get(`/dashboard/invitation/${token}`);
-    expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
-    const others = await memberByEmail();
-    const own = others.find(({ userId }) => userId !== employee)?.userId ?? '';
-    return { email, employee, own, person };
-  }
-
-  const remove = (at: string, userId: string) =>
-    removeMember(service.deps, { organizationId: at, userId, acting: { administration: 'test' } });
-
-  test.each(['stayed there', 'left as well'])(
-    'a removed member rejoins as the same user when the other %s',
-    async (what) => {
-      const { employee, own } = await joinBoth();
-      await remove(organizationId, employee);
-      if (what !== 'stayed there') await remove(service.organization.id, own);
-      expect((await signIn(newVisitor())).status).toBe(303);
-      const here = await service.deps.db.membership.findMany({ where: { organizationId } });
-      expect(here.map(({ userId }) => userId)).toEqual([employee]);
-    },
-  );
-
-  test('an earlier invitation makes no second self beside the employee', async () => {
-    actAs(['support']);
-    const { email } = provider.account;
-    const { token } = await invite(service.deps, { ...elsewhere, email, organizationId });
-    const { person } = await joinBoth();
-    const refused = await person.post(`/dashboard/invitation/${token}`);
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('already a member')]);
-  });
-
-  test('an operator sets no password of the employee, who would sign in as the other', async () => {
-    const { employee, email } = await joinBoth();
-    const user = { userId: employee, email };
-    const reset = resetPassword(service.deps, { user, password: 'a password of an operator', actor: 'test' });
-    await expect(reset).rejects.toThrow('another user signs in with this address');
-    expect((await newVisitor().signIn(email, password)).status).toBe(303);
-  });
-
-  test('counts both as one person who may not approve what the other requested', async () => {
-    const { employee, own, email, person } = await joinBoth();
-    await remove(organizationId, employee);
-    const { token } = await invite(service.deps, { ...elsewhere, email, organizationId });
-    expect((await person.post(`/dashboard/invitation/${token}`)).status).toBe(303);
-    const requester = actorOf({ userId: employee });
-    const approve = (userId: string) =>
-      readApprovalRefusal(service.deps, { organizationId, requester }, requester, actorOf({ userId }));
-    expect(await approve(own)).toContain('have the same address');
-    const { userId } = await newPerson(service.deps, organizationId, 'operator');
-    expect(await approve(userId)).toBeNull();
-  });
-
-  test('an invited person who left everything takes over one user, whose address is then theirs', async () => {
-    const { employee, own, email } = await joinBoth();
-    await remove(organizationId, employee);
-    await remove(service.organization.id, own);
-    const { token } = await invite(service.deps, { ...elsewhere, email, organizationId });
-    const person = newVisitor();
-    await person.get(`/dashboard/invitation/${token}`);
-    expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
-    expect((await newVisitor().signIn(email, password)).status).toBe(303);
-    expect(await memberByEmail()).toHaveLength(1);
-  });
-});
-
-test('a former member whom the provider made joins no other organization in the session that is left', async () => {
-  const former = newVisitor();
-  await signIn(former);
-  const { email } = provider.account;
-  const [member] = await memberByEmail();
-  const acting = { administration: 'test' };
-  await removeMember(service.deps, { organizationId, userId: member?.userId ?? '', acting });
-  const elsewhere = { organizationId: service.organization.id, acting } as const;
-  const { token } = await invite(service.deps, { ...elsewhere, email, role: 'admin' });
-  const refused = await former.post(`/dashboard/invitation/${token}`);
-  expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('that one only')]);
-  const person = newVisitor();
-  await person.get(`/dashboard/invitation/${token}`);
-  const password = 'a password of their own';
-  expect((await person.post(`/dashboard/invitation/${token}`, { password })).status).toBe(303);
-  expect((await newVisitor().signIn(email, password)).status).toBe(303);
-});
-
-test('a member whom the provider made signs in with the password that an operator sets', async () => {
-  await signIn(newVisitor());
-  const { email } = provider.account;
-  await disableProvider(service.deps, { organizationId, actor: 'test' });
-  const [member] = await memberByEmail();
-  const user = { userId: member?.userId ?? '', email };
-  await resetPassword(service.deps, { user, password: 'a password of an operator', actor: 'test' });
-  const visitor = newVisitor();
-  expect((await visitor.signIn(email, 'a password of an operator')).status).toBe(303);
-  expect((await visitor.get(pagesOf(organizationId))).status).toBe(200);
+  expect(await membersByEmail(victim.email)).toHaveLength(1);
 });
 
 test('links a member of the organization, who then can belong to no other', async () => {
@@ -302,14 +124,14 @@ test('links a member of the organization, who then can belong to no other', asyn
   actAs(['support'], { email: member.email });
   const visitor = newVisitor();
   await signIn(visitor);
-  expect(await memberByEmail()).toMatchObject([{ userId: member.userId, role: 'operator' }]);
+  expect(await membersByEmail()).toMatchObject([{ userId: member.userId, role: 'operator' }]);
   const elsewhere = { organizationId: service.organization.id, acting: { administration: 'test' } } as const;
   const { token } = await invite(service.deps, { ...elsewhere, email: member.email, role: 'admin' });
   const refused = await visitor.post(`/dashboard/invitation/${token}`);
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('that one only')]);
   const other = await organizationWithProvider();
   expect((await signIn(newVisitor(), other)).status).toBe(403);
-  expect(await memberByEmail()).toHaveLength(1);
+  expect(await membersByEmail()).toHaveLength(1);
 });
 
 test('opens no other organization, and none once the membership ended or the provider was replaced', async () => {
@@ -322,7 +144,7 @@ test('opens no other organization, and none once the membership ended or the pro
   const [now, role] = [new Date(), 'owner'] as const;
   await service.deps.db.membership.create({ data: { organizationId: other, userId, role, createdAt: now } });
   expect([await status(), await status(other)]).toEqual([200, 404]);
-  const { settings } = provider;
+  const { settings } = company.provider;
   const issuer = `${settings.issuer}/other`;
   await setProvider(service.deps, { organizationId, actor: 'test', settings: { ...settings, issuer } });
   expect(await status()).toBe(404);
@@ -344,7 +166,7 @@ test('reads nothing of a provider that is packed, because it may unpack to any s
   await once(packed.listen(0, '127.0.0.1'), 'listening');
   onTestFinished(() => void packed.close());
   const issuer = `http://127.0.0.1:${(packed.address() as AddressInfo).port}`;
-  const settings = { ...provider.settings, issuer };
+  const settings = { ...company.provider.settings, issuer };
   await setProvider(service.deps, { organizationId, actor: 'test', settings });
   const refused = await newVisitor().get(startOf(organizationId));
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
@@ -383,7 +205,7 @@ test('asks for another sign-in with the provider before a sensitive change', asy
   expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('Sign in again')]);
   const start = await visitor.get(`${startOf(organizationId)}?confirm=yes`);
   expect(start.headers.location).toContain('prompt=login');
-  const callback = await passThrough(provider, String(start.headers.location));
+  const callback = await passThrough(company.provider, String(start.headers.location));
   await visitor.get(callback.replace('http://localhost', ''));
   await visitor.get(page);
   expect((await visitor.post(page, { days: '3' })).status).toBe(303);
@@ -395,7 +217,7 @@ test('a second factor or a password makes no other session of one with the provi
   const visitor = newVisitor();
   await signIn(visitor);
   const start = await visitor.get(`${startOf(organizationId)}?confirm=yes`);
-  const callback = await passThrough(provider, String(start.headers.location));
+  const callback = await passThrough(company.provider, String(start.headers.location));
   await visitor.get(callback.replace('http://localhost', ''));
   await visitor.get('/dashboard/you');
   await setUpSecondFactor(visitor, service.deps.clock);
@@ -414,8 +236,8 @@ test('a second factor or a password makes no other session of one with the provi
 
 test('takes no issuer over http or at a private address in production', async () => {
   const deps = { ...service.deps, settings: { ...service.deps.settings, NODE_ENV: 'production' } };
-  for (const issuer of [provider.issuer, 'https://127.0.0.1', 'https://localhost']) {
-    const settings = { ...provider.settings, issuer };
+  for (const issuer of [company.provider.issuer, 'https://127.0.0.1', 'https://localhost']) {
+    const settings = { ...company.provider.settings, issuer };
     await expect(setProvider(deps, { organizationId, actor: 'test', settings })).rejects.toThrow(
       'issuer: must',
     );
@@ -429,7 +251,7 @@ test('lets an owner set up, test and disable the provider, and shows no secret',
   await visitor.signIn(owner.email, owner.password);
   const page = `/dashboard/${id}/test/settings/company-sign-in`;
   await visitor.get(page);
-  const { clientId, clientSecret, roleClaim, issuer } = provider.settings;
+  const { clientId, clientSecret, roleClaim, issuer } = company.provider.settings;
   const form = { issuer, clientId, clientSecret, roleClaim, owner: 'owners', operator: 'support, helpers' };
   expect((await visitor.post(page, { ...form, owner: '', operator: '' })).status).toBe(400);
   expect((await visitor.post(page, form)).status).toBe(303);
@@ -453,7 +275,7 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
     const local = await startIdentityProvider(`${browser.origin}/dashboard/sign-in/company/callback`);
     onTestFinished(() => local.close());
     await setProvider(service.deps, { organizationId, actor: 'test', settings: local.settings });
-    local.account = { ...provider.account };
+    local.account = { ...company.provider.account };
     const page = await browser.open();
     const complaints = noteComplaints(page);
     await page.goto(pagesOf(organizationId));
