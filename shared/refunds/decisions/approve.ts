@@ -39,7 +39,7 @@ export async function approveRefund(
     where: { refundId_seq: { refundId: refund.id, seq: 1 } },
     select: { actor: true, refund: true },
   });
-  // Who may approve says nothing of a refund that no one can.
+  // First, because no one may approve it, whoever asks.
   if (requested.refund.status !== 'pending') return { kind: 'not-pending', refund: requested.refund };
   const refusal = await readApprovalRefusal(deps, requested.refund, requested.actor, actor);
   if (refusal !== null) throw new ServiceError('insufficient_scope', refusal);

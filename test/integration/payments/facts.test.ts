@@ -18,7 +18,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const hour = 3_600_000;
 
-// Nobody works but where a test does; what could not be done is not tried again by itself.
+// Only tests advance refunds; a failed attempt is not repeated by itself.
 const settings = {
   RETRY_BASE_MS: hour,
   RETRY_CAP_MS: hour,

@@ -142,7 +142,7 @@ test.each([
     const audited = await auditOf(service, refund.id);
     expect(audited.map(({ action }) => action)).not.toContain('refund.approved');
     expect((await rejectRefund(service.deps, refund, actor, null)).kind).toBe('done');
-    // Nobody may approve it any more, so it does not matter who asks.
+    // It does not await approval any more, so it does not matter who asks.
     expect((await approveRefund(service.deps, refund, actor)).kind).toBe('not-pending');
   },
 );

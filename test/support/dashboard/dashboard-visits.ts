@@ -239,7 +239,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       ]),
     ),
     'refund-flagged': open(refund({ status: 'processing', ...flagged })),
-    // Nobody approves what the same person has asked for.
+    // A person cannot approve what they have requested.
     'refund-approve': open(
       refund({ status: 'pending', initiatedBy: { not: 'dashboard' } }),
       {},
