@@ -106,15 +106,22 @@ function checkMoves(status: RefundStatus, { moves }: StepOutcome): void {
   }
 }
 
+/** The payment could not be read before the first attempt. Without these, a processor that is down would count as idle. */
+const beforeSending: Partial<Record<RefundEventType, AttemptOutcome>> = {
+  'attempt.unavailable': 'unavailable',
+  'attempt.misconfigured': 'misconfigured',
+};
+
 function countOutcome(
   { metrics, clock }: Pick<Dependencies, 'metrics' | 'clock'>,
   { processor, environment, createdAt, status }: Claim['refund'],
   { moves, change }: StepOutcome,
-  outcome: AttemptOutcome | null,
+  ended: AttemptOutcome | null,
 ): void {
   const place = { processor, environment };
   const seconds = (clock.now().getTime() - createdAt.getTime()) / 1_000;
-  if (outcome !== null) metrics.attempts.inc({ ...place, outcome });
+  const outcome = ended ?? (moves[0] && beforeSending[moves[0].type]);
+  if (outcome !== undefined) metrics.attempts.inc({ ...place, outcome });
   if (change?.externalRefundId !== undefined) metrics.acceptedSeconds.observe(place, seconds);
   if (status === 'processing' && moves.at(-1)?.to === 'completed')
     metrics.settledSeconds.observe(place, seconds);

@@ -68,6 +68,7 @@ test('a processor that answers nothing is named by metrics, readiness, overview 
   const place = 'processor="stripe",environment="test"';
   expect(await metric(`refund_processor_unanswered_seconds{${place}}`)).toBeGreaterThan(240);
   expect(await metric(`refund_open_refunds{${place},state="retrying"}`)).toBe(2);
+  expect(await metric(`refund_attempts_total{${place},outcome="unavailable"}`)).toBe(2);
   expect(await metric('refund_processor_unanswered_seconds{processor="braintree",environment="test"}')).toBe(
     0,
   );
