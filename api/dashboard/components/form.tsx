@@ -37,11 +37,13 @@ interface FormProps {
   answeredIn?: string;
   /** The page to return to without a change. */
   cancel?: string;
+  /** True beside what the page is mainly for. */
+  isSecondary?: boolean;
   children: ComponentChildren;
 }
 
 /** A form that changes something, as a card. */
-export function Form({ to, submit, title, form, answeredIn: id, cancel, children }: FormProps) {
+export function Form({ to, submit, title, form, answeredIn: id, cancel, isSecondary, children }: FormProps) {
   return (
     <form {...postedTo(useAddress(to), id)} class="card stack" aria-label={title}>
       {title === undefined ? null : <h2>{title}</h2>}
@@ -49,7 +51,7 @@ export function Form({ to, submit, title, form, answeredIn: id, cancel, children
       <FormNotice problems={form?.problems ?? {}} />
       {children}
       <div class="row">
-        <Submit kind="primary">{submit}</Submit>
+        <Submit kind={isSecondary ? undefined : 'primary'}>{submit}</Submit>
         {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
       </div>
     </form>

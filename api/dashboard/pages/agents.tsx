@@ -67,7 +67,7 @@ function AgentsPage({ agents, taken, names, now }: AgentsProps) {
       'Agent',
       ({ id, name, lastFour }) => (
         <>
-          {name} <code>...{lastFour}</code>
+          {name} <code class="nowrap">...{lastFour}</code>
           <a class="detail small" href={`${base}/refunds?apiKeyId=${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>
           </a>

@@ -148,7 +148,9 @@ function attempt(number: string, outcome: string): string {
 /** Each line: whose story it belongs to, what happens, who does it, from which status to which, what is told, and when. */
 const steps = `(values
   (1, true, 'refund.created', requester, null,
-    case when story in ('waiting', 'approved', 'rejected') then 'pending' else 'processing' end, '{}'::jsonb, interval '0'),
+    case when story in ('waiting', 'approved', 'rejected') then 'pending' else 'processing' end,
+    case when story in ('waiting', 'approved', 'rejected') then jsonb_build_object('policy', 'Everything else', 'approval',
+      jsonb_build_array(jsonb_build_object('of', 'payment', 'above', 0, 'total', amount))) else '{}' end, interval '0'),
   (2, story in ('waiting', 'approved', 'rejected'), 'refund.approval_required', requester, null, 'pending', '{}', interval '0'),
   (3, story = 'approved', 'refund.processing', decider, 'pending', 'processing', '{"approved": true}', took * 0.3),
   (4, story = 'rejected', 'refund.cancelled', decider, 'pending', 'cancelled',

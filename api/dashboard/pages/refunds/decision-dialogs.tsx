@@ -226,7 +226,7 @@ export function ReasonField({ name, form, isOnlyToReject = false }: ReasonFieldP
       form={form}
       name={name}
       label="Reason"
-      hint={`${isOnlyToReject ? 'Required to reject. ' : ''}Stored in the timeline and the audit log.`}
+      hint={`${isOnlyToReject ? 'Required to reject. ' : ''}Shown in the timeline and under Activity.`}
       required={!isOnlyToReject}
       maxLength={500}
     />

@@ -12,7 +12,7 @@ export const newKeySchema = z.object({
   name: z
     .string()
     .default('')
-    .meta({ title: 'Name', description: 'Optional. Shown here and in the audit log.', maxLength: 100 }),
+    .meta({ title: 'Name', description: 'Optional. Shown here and under Activity.', maxLength: 100 }),
   expiresInDays: z
     .string()
     .trim()

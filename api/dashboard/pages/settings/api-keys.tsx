@@ -159,7 +159,8 @@ function columnsOf(view: KeysView, mayManage: boolean): readonly Column<ApiKeySu
       ({ name, lastFour, agentLimits }) => (
         <>
           {name === '' ? null : `${name} `}
-          <code>...{lastFour}</code> {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
+          <code class="nowrap">...{lastFour}</code>{' '}
+          {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
         </>
       ),
     ],

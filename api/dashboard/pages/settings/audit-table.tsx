@@ -19,7 +19,7 @@ export function AuditTable({ entries, ...view }: AuditView) {
   const log = useAddress('/settings/audit-log');
   return (
     <List
-      caption="Audit log, newest first"
+      caption="Activity, newest first"
       items={entries}
       columns={[
         ['Time', ({ createdAt }) => <Moment at={createdAt} />],

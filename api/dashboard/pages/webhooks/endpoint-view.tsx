@@ -137,6 +137,7 @@ function Recovery({ endpoint: { id }, keptDays }: EndpointProps & { keptDays: nu
       answeredIn="endpoint"
       title="Send what was missed"
       submit="Send missed events"
+      isSecondary
     >
       <SelectField
         form={undefined}
@@ -163,6 +164,7 @@ function Rotation({ endpoint: { id } }: EndpointProps) {
       answeredIn="endpoint"
       title="Rotate the secret"
       submit="Rotate secret"
+      isSecondary
     >
       <SelectField
         form={undefined}
