@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 const compress = promisify(gzip);
 
@@ -12,18 +12,18 @@ const leastBytes = 4 * 1024;
  * have it ask for chosen text beside a secret and learn the secret from the size (BREACH). Pages with sessions stay as they are.
  */
 export function compression(app: FastifyInstance): void {
-  app.addHook('onSend', async ({ headers }, reply, payload) => {
+  app.addHook('onSend', async (request, reply, payload) => {
     if (typeof payload !== 'string' || Buffer.byteLength(payload) < leastBytes) return payload;
     reply.header('vary', 'accept-encoding');
-    if (!acceptsGzip(String(headers['accept-encoding'] ?? ''))) return payload;
+    if (!acceptsGzip(request)) return payload;
     reply.header('content-encoding', 'gzip');
     return await compress(payload);
   });
 }
 
-/** Whether an Accept-Encoding header lists gzip, and not with the weight 0. */
-function acceptsGzip(header: string): boolean {
-  return header
+/** Whether a request's Accept-Encoding lists gzip, and not with the weight 0. */
+export function acceptsGzip({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return String(headers['accept-encoding'] ?? '')
     .split(',')
     .some((coding) => /^gzip(;q=(?!0(\.0*)?$)[\d.]+)?$/i.test(coding.replaceAll(/\s/g, '')));
 }

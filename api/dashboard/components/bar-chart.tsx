@@ -96,16 +96,32 @@ function OneBar({ bar, bars, index, series, format, x, y }: OneBarProps) {
   return (
     // Only one bar is reached by Tab; the script moves on with the arrow keys.
     <a class="bar" href={useAddress(bar.to)} aria-label={words} tabIndex={isLast ? 0 : -1}>
-      <rect class="reach" x={start} width={x.bandwidth()} y={size.top} height={y(0) - size.top} />
+      <rect
+        class="reach"
+        x={rounded(start)}
+        width={rounded(x.bandwidth())}
+        y={size.top}
+        height={y(0) - size.top}
+      />
       {series.map(({ name }) => {
         const bottom = top;
         top += bar.values[name] ?? 0;
-        const place = { x: middle - width / 2, width, y: y(top), height: y(bottom) - y(top) };
-        return <rect key={name} data-series={name} {...place} />;
+        if (top === bottom) return null;
+        const [upper, height] = [rounded(y(top)), rounded(y(bottom) - y(top))];
+        return (
+          <rect
+            key={name}
+            data-series={name}
+            x={rounded(middle - width / 2)}
+            width={rounded(width)}
+            y={upper}
+            height={height}
+          />
+        );
       })}
       {hasLabel ? (
         <text
-          x={isLast ? start + x.bandwidth() : middle}
+          x={rounded(isLast ? start + x.bandwidth() : middle)}
           y={size.height - 6}
           text-anchor={isLast ? 'end' : 'middle'}
         >
@@ -152,6 +168,11 @@ function Legend({ series }: Pick<BarChartProps, 'series'>) {
       ))}
     </ul>
   );
+}
+
+/** A coordinate to a hundredth; its further digits would be half of the page. */
+function rounded(coordinate: number): number {
+  return Math.round(coordinate * 100) / 100;
 }
 
 function totalOf({ values }: Bar): number {

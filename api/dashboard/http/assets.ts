@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { acceptsGzip } from '../../http/compression.ts';
 import type { Api } from '../../http/route.ts';
 
 const { resolve } = createRequire(import.meta.url);
@@ -27,7 +29,7 @@ const sources = {
 type AssetName = keyof typeof sources;
 
 /** Read once. The address contains the hash of the content, so that browsers may cache it forever. */
-const assets = new Map<string, { body: Buffer; mediaType: string; url: string }>();
+const assets = new Map<string, { body: Buffer; zipped: Buffer | null; mediaType: string; url: string }>();
 for (const [name, [mediaType, files]] of Object.entries(sources)) {
   const read = Buffer.concat(files.map((file) => readFileSync(file)));
   const body =
@@ -35,7 +37,9 @@ for (const [name, [mediaType, files]] of Object.entries(sources)) {
       ? Buffer.from(`${read}`.replace('"inter.woff2"', assetUrl('inter.woff2')))
       : read;
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
-  assets.set(name, { body, mediaType, url: `/dashboard/assets/${hash}/${name}` });
+  // A font is compressed already.
+  const zipped = mediaType === 'font/woff2' ? null : gzipSync(body, { level: 9 });
+  assets.set(name, { body, zipped, mediaType, url: `/dashboard/assets/${hash}/${name}` });
 }
 
 /** The address of an asset. */
@@ -43,11 +47,14 @@ export function assetUrl(name: AssetName): string {
   return assets.get(name)?.url ?? '';
 }
 
-/** Serves the assets without authentication; they contain no data. */
+/** Serves the assets without authentication, and compressed: they contain no data, and so no secret that a size could tell. */
 export function assetRoutes(scope: Api): void {
-  for (const { url, body, mediaType } of assets.values()) {
-    scope.get(url, async (_request, reply) =>
-      reply.header('cache-control', 'public, max-age=31536000, immutable').type(mediaType).send(body),
-    );
+  for (const { url, body, zipped, mediaType } of assets.values()) {
+    scope.get(url, async (request, reply) => {
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(mediaType);
+      if (zipped === null) return reply.send(body);
+      reply.header('vary', 'accept-encoding');
+      return acceptsGzip(request) ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(body);
+    });
   }
 }

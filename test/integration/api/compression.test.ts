@@ -42,3 +42,18 @@ test.each([
   expect(encoding).toBeUndefined();
   expect(headers.vary).toBe(url === '/v1/refunds' ? 'accept-encoding' : undefined);
 });
+
+test('the files of pages, which hold no data, are compressed', async () => {
+  const { bytes } = await ask('/dashboard/set-up');
+  const urls = [...bytes.toString().matchAll(/\/dashboard\/assets\/[^"]+\.(?:css|js)/g)].map(([url]) => url);
+  expect(urls).toHaveLength(3);
+  for (const url of urls) {
+    const [plain, zipped] = [await ask(url), await ask(url, 'gzip')];
+    expect([plain.encoding, zipped.encoding, zipped.headers.vary]).toEqual([
+      undefined,
+      'gzip',
+      'accept-encoding',
+    ]);
+    expect(gunzipSync(zipped.bytes).equals(plain.bytes)).toBe(true);
+  }
+});
