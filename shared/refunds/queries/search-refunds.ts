@@ -53,6 +53,25 @@ export async function searchRefunds(
   };
 }
 
+/**
+ * The largest refunds among the newest that match, which should have one currency. No index has this order, so those among which
+ * it looks are read and sorted.
+ * @throws ServiceError validation_error for an invalid filter.
+ */
+export async function findLargest(
+  db: Database,
+  owner: RefundOwner,
+  filter: RefundFilter,
+  { among, limit }: { among: number; limit: number },
+): Promise<RefundWithWork[]> {
+  const largest = await db.$queryRaw<RefundPosition[]>`
+    SELECT id, created_at AS "createdAt" FROM (
+      SELECT id, created_at, amount FROM refund WHERE ${conditionOf(owner, filter)}
+      ORDER BY created_at DESC, id DESC LIMIT ${among}) AS newest
+    ORDER BY amount DESC, created_at DESC, id DESC LIMIT ${limit}`;
+  return await loadRefunds(db, largest);
+}
+
 /** A count up to a cap. */
 export interface CappedCount {
   count: number;

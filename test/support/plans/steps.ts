@@ -23,7 +23,7 @@ import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { findByText } from '#shared/refunds/queries/find-by-text.ts';
 import { listReceivedEvents } from '#shared/refunds/queries/received-events.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
-import { countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import { countRefunds, findLargest, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { countWithoutHash, verifyTimelines } from '#shared/timeline/verify.ts';
 import { findDelivery } from '#shared/webhooks/deliveries.ts';
@@ -274,6 +274,11 @@ export function stepsOf(
     },
     'the oldest refunds of a page': () =>
       searchRefunds(db, owner, {}, { cursor: null, limit: 50, isOldestFirst: true }),
+    'the largest refunds of a list': {
+      rows: 3_000,
+      pages: 3_000,
+      run: () => findLargest(db, owner, { currency: 'usd' }, { among: 100, limit: 50 }),
+    },
     'the counts of the views of the list': {
       rows: 3_000,
       pages: 3_000,

@@ -34,8 +34,9 @@ const textFields = [
   'sort',
 ] as const;
 
-/** The `sort` that begins with the oldest refund; any other begins with the newest. */
+/** The `sort` that begins with the oldest refund, and with the largest of one currency; any other begins with the newest. */
 export const oldestFirst = 'oldest';
+export const largestFirst = 'largest';
 
 type FilterField = (typeof textFields)[number];
 
@@ -47,7 +48,7 @@ export interface EnteredFilter extends Record<FilterField, string> {
 /** The filter of a request, whether or not it is valid. */
 export function enteredFilter(query: unknown): EnteredFilter {
   const texts = Object.fromEntries(textFields.map((field) => [field, enteredText(query, field).trim()]));
-  const sort = texts.sort === oldestFirst ? oldestFirst : '';
+  const sort = [oldestFirst, largestFirst].find((each) => each === texts.sort) ?? '';
   return { ...(texts as Record<FilterField, string>), sort, status: enteredList(query, 'status') };
 }
 
@@ -94,6 +95,7 @@ export function readFilter(entered: EnteredFilter): FormReading<RefundFilter> {
   const { status: statuses, from, to, amountFrom, amountTo, ...rest } = reading.value;
   const range = readDayRange({ from, to });
   if (range.kind === 'invalid') return range;
+  if (entered.sort === largestFirst && rest.currency === undefined) return withoutCurrency;
   const amounts = readAmounts({ amountFrom, amountTo }, rest.currency);
   if (amounts.kind === 'invalid') return amounts;
   const { since: createdAfter, until: createdBefore } = range.value;
@@ -108,7 +110,7 @@ function readAmounts(
   for (const field of ['amountFrom', 'amountTo'] as const) {
     const text = entered[field];
     if (text === undefined) continue;
-    if (currency === undefined) return invalid({ currency: 'Choose the currency of the amounts.' });
+    if (currency === undefined) return withoutCurrency;
     const read = readAmount(text, currency);
     if (read.kind === 'problem') return invalid({ [field]: read.problem });
     value[field] = read.amount;
@@ -118,6 +120,8 @@ function readAmounts(
     ? invalid({ amountTo: 'Must not be less than the minimum.' })
     : { kind: 'valid', value };
 }
+
+const withoutCurrency = invalid({ currency: 'Choose the currency of the amounts.' });
 
 function invalid(problems: FormProblems): { kind: 'invalid'; problems: FormProblems } {
   return { kind: 'invalid', problems };

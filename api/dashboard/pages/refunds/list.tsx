@@ -7,7 +7,12 @@ import { mayAct } from '#shared/people/roles.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
-import { type CappedCount, countRefunds, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import {
+  type CappedCount,
+  countRefunds,
+  findLargest,
+  searchRefunds,
+} from '#shared/refunds/queries/search-refunds.ts';
 import { ButtonLink, Switch } from '../../components/button.tsx';
 import { FirstCommand } from '../../components/first-command.tsx';
 import { Pages } from '../../components/list.tsx';
@@ -24,6 +29,7 @@ import {
   enteredFilter,
   filterQuery,
   isRestricting,
+  largestFirst,
   oldestFirst,
   readFilter,
 } from './filter.ts';
@@ -33,7 +39,9 @@ import { ownerOf, savedViewRoutes, ViewActions } from './saved-views.tsx';
 import { capped, Views, viewOf, views } from './views.tsx';
 
 const pageLength = 25;
-/** Refunds are counted up to this number. */
+/** Without pages after it. */
+const largestLength = 50;
+/** Refunds are counted up to this number, and the largest are those among as many of the newest. */
 const countCap = 10_000;
 const viewer = { config: { role: 'viewer' as const } };
 
@@ -66,7 +74,7 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
           <NoRefunds filter={filter} origin={originOf(request)} />
         ) : (
           <>
-            <CountAndExport filter={filter} count={count} />
+            <CountAndExport filter={filter} count={count} currency={results.refunds[0]?.refund.currency} />
             <div class="stack">
               <ResultsPart filter={filter} results={results} />
               {mayAct(context.role, 'operator') && <SelectionBar />}
@@ -107,11 +115,19 @@ async function readResults(
 ): Promise<Results> {
   const cursor = entered(query, 'cursor') || null;
   const page = { cursor, limit: pageLength, isOldestFirst: sort === oldestFirst };
-  const { refunds, next, previous } = await searchRefunds(db, owner, filter, page);
+  const { refunds, next, previous } =
+    sort === largestFirst
+      ? {
+          refunds: await findLargest(db, owner, filter, { among: countCap, limit: largestLength }),
+          ...noPages,
+        }
+      : await searchRefunds(db, owner, filter, page);
   const names = await nameRequesters(db, owner.organizationId, refunds);
   const listed = refunds.map((refund) => ({ refund, requester: names.get(refund.id) ?? null }));
   return { refunds: listed, cursor, next, previous };
 }
+
+const noPages = { next: null, previous: null };
 
 interface PageProps {
   filter: EnteredFilter;
@@ -160,20 +176,36 @@ function CreateLink() {
   );
 }
 
+interface CountProps extends PageProps {
+  count: CappedCount;
+  /** In which the largest are offered: amounts of several have no order. */
+  currency: string | undefined;
+}
+
 /** The number of refunds, their order, and a link to export them. */
-function CountAndExport({ filter, count }: PageProps & { count: CappedCount }) {
+function CountAndExport({ filter, count, currency = filter.currency }: CountProps) {
   const words = `${capped(count)} ${count.count === 1 ? 'refund' : 'refunds'}`;
-  const orders = Object.entries({ '': 'Newest first', [oldestFirst]: 'Oldest first' });
+  const orders = [
+    ['Newest first', { sort: '' }],
+    ['Oldest first', { sort: oldestFirst }],
+    ...(currency === ''
+      ? []
+      : [[`Largest in ${currency.toUpperCase()}`, { sort: largestFirst, currency }] as const]),
+  ] as const;
   return (
     <div class="spread">
-      <p class="muted">{words}</p>
+      <p class="muted">
+        {words}
+        {filter.sort === largestFirst &&
+          `, the ${largestLength} largest${count.atLeast ? ' of the newest 10,000' : ''}`}
+      </p>
       <div class="row">
         <Switch
           label="Order"
-          links={orders.map(([sort, text]) => ({
-            to: `/refunds${filterQuery({ ...filter, sort })}`,
+          links={orders.map(([text, order]) => ({
+            to: `/refunds${filterQuery({ ...filter, ...order })}`,
             text,
-            isCurrent: filter.sort === sort,
+            isCurrent: filter.sort === order.sort,
           }))}
         />
         <ButtonLink id="export" to={`/refunds/export${filterQuery({ ...filter, sort: '' })}`}>
@@ -217,6 +249,7 @@ function ResultsPart({ filter, results }: PageProps & { results: Results }) {
   const areAllChecked = areAllSelected(query);
   const pageAt = (to: string | null) => to && `/refunds${filterQuery(filter, { cursor: to })}`;
   const isOldestFirst = filter.sort === oldestFirst;
+  const order = isOldestFirst ? 'oldest' : filter.sort === largestFirst ? 'largest' : 'newest';
   return (
     <Live
       id="results"
@@ -225,7 +258,7 @@ function ResultsPart({ filter, results }: PageProps & { results: Results }) {
     >
       <div class="stack">
         <RefundTable
-          caption={`Refunds, ${isOldestFirst ? 'oldest' : 'newest'} first`}
+          caption={`Refunds, ${order} first`}
           refunds={refunds}
           boxes={mayAct(role, 'operator') ? { areChecked: areAllChecked } : null}
         />

@@ -188,6 +188,7 @@ describe('the list', () => {
     ['from=0001-01-01', 'Enter a date after 1969.'],
     ['from=2026-02-01&to=2026-01-31', 'Must not be before the start date.'],
     ['amountFrom=10.50', 'Choose the currency of the amounts.'],
+    ['sort=largest', 'Choose the currency of the amounts.'],
     ['currency=usd&amountFrom=10.505', 'Enter a'],
     ['currency=usd&amountTo=-1', 'Must not be negative.'],
     ['currency=usd&amountFrom=2&amountTo=1.99', 'Must not be less than the minimum.'],
@@ -218,6 +219,12 @@ describe('the list', () => {
     expect(listed(oldest)).toEqual(made.toReversed().slice(0, 25));
     expect(oldest).not.toContain('>Older<');
     expect(listed(await follow(oldest, 'Newer'))).toEqual(made.slice(0, 1));
+    const largest = await follow(first, 'Largest in (?:USD|EUR)');
+    const amounts = [...largest.matchAll(/data-title="Amount"[^>]*><span[^>]*>([\d.,]+) [A-Z]{3}</g)].map(
+      ([, amount]) => Number(amount?.replace(',', '')),
+    );
+    expect(amounts.length).toBeGreaterThan(5);
+    expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
   });
 });
 
