@@ -8,16 +8,20 @@ import {
   type OverviewDays,
   overviewDays,
   readOverview,
+  timedRefunds,
 } from '#shared/insights/overview.ts';
 import { isCurrency } from '#shared/money/money.ts';
 import { Link, Switch } from '../../components/button.tsx';
 import { FirstCommand } from '../../components/first-command.tsx';
 import { Empty } from '../../components/notice.tsx';
+import { Moment } from '../../components/values.tsx';
 import { contextOf, useMember } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
+import { inWhole } from '../../words/numbers.ts';
 import { NeedsAttentionCard } from './needs-attention.tsx';
 import { CountCard, MoneyCard, overviewPath } from './over-time.tsx';
+import { remember } from './remembered.ts';
 import { Breakdowns, Tiles } from './summary.tsx';
 
 const querySchema = z.object({
@@ -33,6 +37,7 @@ const dayMs = 86_400_000;
 
 /** The overview of an organization: what needs attention, and figures of recent refunds. */
 export function overviewPages(scope: Api, deps: ApiDependencies): void {
+  const remembered = remember<Overview>();
   scope.get('', { config: { role: 'viewer' } }, async (request) => {
     const context = contextOf(request);
     const { days: chosen, currency = null } = querySchema.parse(request.query);
@@ -43,7 +48,9 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
     const days = chosen ?? (firstAt !== null && now.getTime() - firstAt.getTime() < dayMs ? 1 : 30);
     const [needsAttention, overview] = await Promise.all([
       readNeedsAttention(deps.db, owner),
-      readOverview(deps.db, owner, { now, days, currency }),
+      remembered(`${context.base}/${days}/${currency}`, () =>
+        readOverview(deps.db, owner, { now, days, currency }),
+      ),
     ]);
     const origin = originOf(request);
     const isNew = firstAt === null;
@@ -85,7 +92,10 @@ function OverviewPage(props: OverviewPageProps) {
           </div>
           <Breakdowns overview={overview} />
           <p class="muted small">
-            By creation date in UTC. Compared with the period of the same length before.
+            By creation date in UTC, as of <Moment at={overview.window.to} />. Compared with the period of the
+            same length before.
+            {overview.total > timedRefunds &&
+              ` Times are of the newest ${inWhole(timedRefunds)} that completed.`}
           </p>
         </>
       )}

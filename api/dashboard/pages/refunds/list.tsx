@@ -61,16 +61,16 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
         </Page>,
       );
     }
-    const counted = [reading.value, ...views.map((view) => view.filter)];
-    const [results, [count, ...counts], saved] = await Promise.all([
-      readResults(deps, context, filter, reading.value),
+    const counted = views.map((view) => view.filter);
+    const [{ results, count }, counts, saved] = await Promise.all([
+      readCounted(deps, context, filter, reading.value),
       countRefunds(deps.db, context.owner, counted, countCap),
       listSavedViews(deps.db, ownerOf(request)),
     ]);
     return sendPage(
       reply,
       <Page filter={filter} chips={{ counts, saved }} form={form} problems={{}}>
-        {count === undefined || count.count === 0 ? (
+        {count.count === 0 ? (
           <NoRefunds filter={filter} origin={originOf(request)} />
         ) : (
           <>
@@ -128,6 +128,21 @@ async function readResults(
 }
 
 const noPages = { next: null, previous: null };
+
+/** A page of the list and how many match. A list of one page is its own count: nothing is read twice for a few among a million. */
+async function readCounted(
+  deps: ApiDependencies,
+  context: Context,
+  entered: EnteredFilter,
+  filter: RefundFilter,
+) {
+  const results = await readResults(deps, context, entered, filter);
+  const { refunds, cursor, next } = results;
+  const shown = { count: refunds.length, atLeast: false };
+  const isWhole = cursor === null && next === null && refunds.length < pageLength;
+  const [count = shown] = isWhole ? [shown] : await countRefunds(deps.db, context.owner, [filter], countCap);
+  return { results, count };
+}
 
 interface PageProps {
   filter: EnteredFilter;
