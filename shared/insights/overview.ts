@@ -245,15 +245,8 @@ async function readGroups(
     GROUP BY GROUPING SETS ((step, currency, status), (processor), (initiated_by))`;
 }
 
-/** Times to completion are those of at most as many refunds, the newest that completed: of more, they are hardly others. */
+/** Of a window with more, the times are those of the newest that completed: those of all are hardly others. */
 export const timedRefunds = 100_000;
-
-/** How long the newest refunds of a window took, in milliseconds. */
-function tookSql(owner: RefundOwner, window: Pick<OverviewWindow, 'from' | 'to'>): Prisma.Sql {
-  return Prisma.sql`SELECT (extract(epoch FROM completed_at - created_at) * 1000)::float8 AS took
-    FROM refund WHERE ${windowSql(owner, window)} AND completed_at IS NOT NULL
-    ORDER BY created_at DESC LIMIT ${timedRefunds}`;
-}
 
 /** How long it took from the creation to the completion. */
 export interface CompletionTimes {
@@ -271,7 +264,10 @@ async function readCompletionTimes(
   const [row] = await tx.$queryRaw<CompletionTimes[]>`
     SELECT ms[1] AS "medianMs", ms[2] AS "p90Ms", ms[3] AS "p99Ms" FROM (
       SELECT percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY took) AS ms
-      FROM (${tookSql(owner, window)}) AS completed
+      FROM (
+        SELECT (extract(epoch FROM completed_at - created_at) * 1000)::float8 AS took
+        FROM refund WHERE ${windowSql(owner, window)} AND completed_at IS NOT NULL
+        ORDER BY created_at DESC LIMIT ${timedRefunds}) AS completed
       ) AS measured
     WHERE ms IS NOT NULL`;
   return row ?? null;
@@ -301,8 +297,8 @@ async function readBefore(
       count(*) FILTER (WHERE status = 'completed')::float8
         / nullif(count(*) FILTER (WHERE status IN ('completed', 'failed', 'cancelled')), 0) AS "completedShare",
       coalesce(sum(amount) FILTER (WHERE status = 'completed' AND currency = ${currency}), 0)::text AS "completedAmount",
-      (SELECT percentile_disc(0.5) WITHIN GROUP (ORDER BY took)
-        FROM (${tookSql(owner, window)}) AS completed) AS "medianMs"
+      percentile_disc(0.5) WITHIN GROUP (
+        ORDER BY (extract(epoch FROM completed_at - created_at) * 1000)::float8) AS "medianMs"
     FROM refund WHERE ${windowSql(owner, window)}`;
   if (row === undefined) throw new TypeError('An aggregate has one row.');
   return { ...row, completedAmount: BigInt(row.completedAmount) };

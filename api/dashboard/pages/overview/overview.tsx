@@ -95,7 +95,7 @@ function OverviewPage(props: OverviewPageProps) {
             By creation date in UTC, as of <Moment at={overview.window.to} />. Compared with the period of the
             same length before.
             {overview.total > timedRefunds &&
-              ` Times are of the newest ${inWhole(timedRefunds)} that completed.`}
+              ` The times of this period are of the newest ${inWhole(timedRefunds)} that completed.`}
           </p>
         </>
       )}
