@@ -99,7 +99,13 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
   });
   for (const route of routes) app.route({ ...route, handler: () => undefined });
   await app.ready();
-  return app.swagger() as OpenApiDocument;
+  return JSON.parse(JSON.stringify(app.swagger()), withoutFormatPattern);
+}
+
+/** A format says it all, and generators refuse a pattern on what they read as a date. */
+function withoutFormatPattern(_key: string, part: { format?: unknown; pattern?: string } | null): unknown {
+  if (typeof part?.format === 'string') delete part.pattern;
+  return part;
 }
 
 type Responses = Record<string, Partial<JsonResponse<z.ZodType>>>;

@@ -147,6 +147,13 @@ describe('the OpenAPI document', () => {
     });
   });
 
+  test('has no pattern beside a format', () => {
+    const patterned = JSON.stringify(document).match(
+      /"format":"[\w-]+","pattern"|"pattern":"[^"]*","format"/g,
+    );
+    expect(patterned).toBeNull();
+  });
+
   test('leaves open what answers may have later, and says exactly what requests may have', () => {
     const answers = [
       document.components.schemas,
