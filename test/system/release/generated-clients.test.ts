@@ -15,6 +15,7 @@ const exposed = useExposedService();
 const packages = [
   ...['openapi-typescript@7.13.0', 'openapi-fetch@0.17.0', '@hey-api/openapi-ts@0.95.0', 'orval@7.13.2'],
   ...['zod@4.6.7', 'axios@1.12.2', 'typescript@5.9.3', '@types/node@20', '@redocly/cli@2.77.0'],
+  'quicktype@26.0.0',
 ];
 
 const npx = async (...command: string[]) => {
@@ -94,6 +95,29 @@ report(created, listed, listEventsResponse.parse(page.data).data);`,
   },
 };
 
+/** The same in Python, of which it needs no package. */
+const pythonProgram = `
+import json, os
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
+from models import detailed_refund_from_dict, event_from_dict, refund_from_dict
+
+def call(path, body=None):
+    headers = {'authorization': 'Bearer ' + os.environ['KEY'], 'content-type': 'application/json'}
+    return urlopen(Request(os.environ['BASE_URL'] + path, body and json.dumps(body).encode(), headers)).read().decode()
+
+def of_later(text):
+    return text.replace('"refund.created"', '"refund.disputed"').replace('"processing"', '"disputed"').replace('"seq":', '"later":{"a":1},"seq":')
+
+body = {'transactionId': os.environ['PAYMENT'], 'amount': 100, 'reason': 'other', 'metadata': {'ticket': 'T-1'}}
+created = refund_from_dict(json.loads(call('/v1/refunds', body))['data'])
+query = urlencode({'include': ['failure', 'cancellable'], 'metadata[ticket]': 'T-1'}, doseq=True)
+listed = [detailed_refund_from_dict(one) for one in json.loads(call('/v1/refunds?' + query))['data']]
+events = [event_from_dict(one) for one in json.loads(of_later(call('/v1/events')))['data']]
+print(json.dumps({'created': created.id, 'listed': [{'id': one.id, 'cancellable': one.cancellable, 'failure': one.failure} for one in listed],
+    'events': [one.data.refund.status for one in events if one.type == 'refund.disputed']}))
+`;
+
 beforeAll(async () => {
   writeFileSync(folder('package.json'), JSON.stringify({ type: 'module', private: true }));
   writeFileSync(folder('tsconfig.json'), JSON.stringify({ compilerOptions: { module: 'nodenext' } }));
@@ -114,6 +138,22 @@ test('redocly has nothing to say of the document', async () => {
   expect(JSON.parse(stdout.slice(stdout.indexOf('{'))).problems).toEqual([]);
 });
 
+/** Runs a program against the service, and holds what it prints against what is on record. */
+async function expectToRead(command: string, file: string): Promise<void> {
+  const { service, port } = exposed;
+  const env = {
+    ...process.env,
+    BASE_URL: `http://127.0.0.1:${port}`,
+    KEY: service.organization.keys.test.plaintext,
+    PAYMENT: await newPayment(service),
+  };
+  const { stdout } = await run(command, [folder(file)], { cwd: folder(), env });
+  const { created, listed, events } = JSON.parse(stdout);
+  expect(listed[0]).toEqual({ id: created, cancellable: true, failure: null });
+  expect(listed).toHaveLength(await service.deps.db.refund.count());
+  expect(new Set(events)).toEqual(new Set(['disputed']));
+}
+
 describe('a client that is generated from the document compiles, and reads what a later version adds', () => {
   test.each(Object.entries(clients))('%s', async (name, { config, generate, use }) => {
     if (config !== undefined) writeFileSync(folder(config[0]), config[1]);
@@ -131,20 +171,14 @@ describe('a client that is generated from the document compiles, and reads what 
       'node',
     ];
     await npx('tsc', ...options, '--rewriteRelativeImportExtensions', '--outDir', 'out', file);
-    const { service, port } = exposed;
-    const env = {
-      ...process.env,
-      BASE_URL: `http://127.0.0.1:${port}`,
-      KEY: service.organization.keys.test.plaintext,
-      PAYMENT: await newPayment(service),
-    };
-    const { stdout } = await run(process.execPath, [folder('out', file.replace('.ts', '.js'))], {
-      cwd: folder(),
-      env,
-    });
-    const { created, listed, events } = JSON.parse(stdout);
-    expect(listed[0]).toEqual({ id: created, cancellable: true, failure: null });
-    expect(listed).toHaveLength(await service.deps.db.refund.count());
-    expect(new Set(events)).toEqual(new Set(['disputed']));
+    await expectToRead(process.execPath, `out/${file.replace('.ts', '.js')}`);
+  });
+
+  test('quicktype for Python', async () => {
+    const schemas = 'openapi.json#/components/schemas/';
+    const from = ['--src-lang', 'schema', '--src', schemas, '--no-date-times'];
+    await npx('quicktype', '--lang', 'python', '--python-version', '3.7', ...from, '-o', 'models.py');
+    writeFileSync(folder('program.py'), pythonProgram);
+    await expectToRead('python3', 'program.py');
   });
 });
