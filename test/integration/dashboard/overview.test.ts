@@ -49,6 +49,23 @@ test('shows numbers, money and what needs attention of one organization and envi
   expect(live.text).not.toContain('Needs attention');
 });
 
+test('shows each organization its own figures when several are read at once', async () => {
+  const amounts = [1_100, 1_200, 1_300];
+  const reads = await Promise.all(
+    amounts.map(async (amount) => {
+      const { id, keys } = await service.addOrganization(`Of ${amount}`);
+      const transactionId = await newPayment(service, { processor: 'stripe' });
+      await newRefund(service, { transactionId, amount }, { key: keys.test.plaintext });
+      const visitor = await signedIn(id);
+      return async (environment: string) =>
+        (await visitor.get(`/dashboard/${id}/${environment}?days=7`)).text;
+    }),
+  );
+  const shown = await Promise.all(reads.flatMap((read) => [read('test'), read('live')]));
+  const found = shown.map((text) => amounts.filter((amount) => text.includes(`${amount / 100}.00 USD`)));
+  expect(found).toEqual([[1_100], [], [1_200], [], [1_300], []]);
+});
+
 test('an organization whose refunds are all older is not shown as a new one, and has no completion rate while all are in progress', async () => {
   const { id: organizationId, keys } = await service.addOrganization('Quiet');
   const asking = { name: 'Ask', priority: 1, approvalAbove: { api: 0 } };

@@ -21,7 +21,7 @@ import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import { NeedsAttentionCard } from './needs-attention.tsx';
 import { CountCard, MoneyCard, overviewPath } from './over-time.tsx';
-import { remember } from './remembered.ts';
+import { cacheSlowReads } from './slow-reads.ts';
 import { Breakdowns, Tiles } from './summary.tsx';
 
 const querySchema = z.object({
@@ -37,7 +37,7 @@ const dayMs = 86_400_000;
 
 /** The overview of an organization: what needs attention, and figures of recent refunds. */
 export function overviewPages(scope: Api, deps: ApiDependencies): void {
-  const remembered = remember<Overview>();
+  const cached = cacheSlowReads<Overview>();
   scope.get('', { config: { role: 'viewer' } }, async (request) => {
     const context = contextOf(request);
     const { days: chosen, currency = null } = querySchema.parse(request.query);
@@ -48,7 +48,7 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
     const days = chosen ?? (firstAt !== null && now.getTime() - firstAt.getTime() < dayMs ? 1 : 30);
     const [needsAttention, overview] = await Promise.all([
       readNeedsAttention(deps.db, owner),
-      remembered(`${context.base}/${days}/${currency}`, () =>
+      cached([owner.organizationId, owner.environment, days, currency].join(), () =>
         readOverview(deps.db, owner, { now, days, currency }),
       ),
     ]);
