@@ -23,6 +23,7 @@ import { entered, type FormProblems, type FormState } from '../../http/forms.ts'
 import { originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
+import { inWhole } from '../../words/numbers.ts';
 import { areAllSelected, pageQuery, SelectionBar } from './bulk-selection.tsx';
 import {
   type EnteredFilter,
@@ -39,9 +40,9 @@ import { ownerOf, savedViewRoutes, ViewActions } from './saved-views.tsx';
 import { capped, Views, viewOf, views } from './views.tsx';
 
 const pageLength = 25;
-/** Without pages after it. */
+/** The largest are one page. */
 const largestLength = 50;
-/** Refunds are counted up to this number, and the largest are those among as many of the newest. */
+/** Refunds are counted up to this number; the largest are found among as many of the newest. */
 const countCap = 10_000;
 const viewer = { config: { role: 'viewer' as const } };
 
@@ -129,7 +130,7 @@ async function readResults(
 
 const noPages = { next: null, previous: null };
 
-/** A page of the list and how many match. A list of one page is its own count: nothing is read twice for a few among a million. */
+/** A page of the list and how many refunds match. A first page that is not full holds all of them, so they are not counted. */
 async function readCounted(
   deps: ApiDependencies,
   context: Context,
@@ -137,11 +138,10 @@ async function readCounted(
   filter: RefundFilter,
 ) {
   const results = await readResults(deps, context, entered, filter);
-  const { refunds, cursor, next } = results;
-  const shown = { count: refunds.length, atLeast: false };
-  const isWhole = cursor === null && next === null && refunds.length < pageLength;
-  const [count = shown] = isWhole ? [shown] : await countRefunds(deps.db, context.owner, [filter], countCap);
-  return { results, count };
+  const { refunds, cursor } = results;
+  const holdsAll = cursor === null && refunds.length < pageLength;
+  const [counted] = holdsAll ? [] : await countRefunds(deps.db, context.owner, [filter], countCap);
+  return { results, count: counted ?? { count: refunds.length, atLeast: false } };
 }
 
 interface PageProps {
@@ -193,7 +193,7 @@ function CreateLink() {
 
 interface CountProps extends PageProps {
   count: CappedCount;
-  /** In which the largest are offered: amounts of several have no order. */
+  /** The largest are offered in this currency, because amounts of different currencies have no order. */
   currency: string | undefined;
 }
 
@@ -212,7 +212,8 @@ function CountAndExport({ filter, count, currency = filter.currency }: CountProp
       <p class="muted">
         {words}
         {filter.sort === largestFirst &&
-          `, the ${largestLength} largest${count.atLeast ? ' of the newest 10,000' : ''}`}
+          count.count > largestLength &&
+          `, the ${largestLength} largest${count.atLeast ? ` of the newest ${inWhole(countCap)}` : ''}`}
       </p>
       <div class="row">
         <Switch

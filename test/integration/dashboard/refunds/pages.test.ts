@@ -219,12 +219,26 @@ describe('the list', () => {
     expect(listed(oldest)).toEqual(made.toReversed().slice(0, 25));
     expect(oldest).not.toContain('>Older<');
     expect(listed(await follow(oldest, 'Newer'))).toEqual(made.slice(0, 1));
-    const largest = await follow(first, 'Largest in (?:USD|EUR)');
-    const amounts = [...largest.matchAll(/data-title="Amount"[^>]*><span[^>]*>([\d.,]+) [A-Z]{3}</g)].map(
-      ([, amount]) => Number(amount?.replace(',', '')),
-    );
-    expect(amounts.length).toBeGreaterThan(5);
-    expect(amounts).toEqual(amounts.toSorted((a, b) => b - a));
+  });
+
+  test.each([
+    [40, 'all of a currency'],
+    [120, 'the 50 largest of a currency'],
+  ])('lists by amount, of %i refunds, %s', async (count, shown) => {
+    const { id: organizationId } = await service.addOrganization(`Largest of ${count}`);
+    const { visitor } = await signInMember(service, 'viewer', organizationId);
+    await fillWithRefunds(service, organizationId, count);
+    const list = `/dashboard/${organizationId}/test/refunds`;
+    const [, to = ''] =
+      /href="([^"]+)">Largest in USD</.exec((await visitor.get(`${list}?currency=usd`)).text) ?? [];
+    const { text } = await visitor.get(to.replaceAll('&amp;', '&'));
+    const ours = { organizationId, currency: 'usd' };
+    const matching = await service.deps.db.refund.findMany({ where: ours, orderBy: { amount: 'desc' } });
+    const expected = matching.slice(0, 50).map(({ amount }) => toDecimal(amount, 'usd'));
+    const amounts = [...text.matchAll(/data-title="Amount"[^>]*><span[^>]*>([\d.,]+) USD</g)];
+    expect(amounts.map(([, amount]) => amount?.replaceAll(',', ''))).toEqual(expected);
+    const words = `${matching.length} refunds${shown.startsWith('all') ? '' : ', the 50 largest'}`;
+    expect(text).toContain(`<p class="muted">${words}</p>`);
   });
 });
 
