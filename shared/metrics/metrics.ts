@@ -34,7 +34,7 @@ export function openMetrics() {
     }),
     attempts: new Counter({
       name: 'refund_attempts_total',
-      help: 'Attempts to send a refund, by outcome: accepted, rejected, unavailable, unknown or misconfigured. Unavailable and misconfigured include payments that could not be read before the first attempt.',
+      help: 'Attempts to send a refund, by outcome: accepted, rejected, unavailable, unknown or misconfigured. Unavailable and misconfigured include attempts that ended before anything was sent, because the payment could not be read or the credentials could not be used.',
       labelNames: [...place, 'outcome'] as const,
       registers,
     }),

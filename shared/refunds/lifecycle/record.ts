@@ -106,8 +106,8 @@ function checkMoves(status: RefundStatus, { moves }: StepOutcome): void {
   }
 }
 
-/** The payment could not be read before the first attempt. Without these, a processor that is down would count as idle. */
-const beforeSending: Partial<Record<RefundEventType, AttemptOutcome>> = {
+/** Attempts that ended before anything was sent. They are counted, or a processor that is down would look idle. */
+const unsentOutcomes: Partial<Record<RefundEventType, AttemptOutcome>> = {
   'attempt.unavailable': 'unavailable',
   'attempt.misconfigured': 'misconfigured',
 };
@@ -116,11 +116,11 @@ function countOutcome(
   { metrics, clock }: Pick<Dependencies, 'metrics' | 'clock'>,
   { processor, environment, createdAt, status }: Claim['refund'],
   { moves, change }: StepOutcome,
-  ended: AttemptOutcome | null,
+  sent: AttemptOutcome | null,
 ): void {
   const place = { processor, environment };
   const seconds = (clock.now().getTime() - createdAt.getTime()) / 1_000;
-  const outcome = ended ?? (moves[0] && beforeSending[moves[0].type]);
+  const outcome = sent ?? (moves[0] && unsentOutcomes[moves[0].type]);
   if (outcome !== undefined) metrics.attempts.inc({ ...place, outcome });
   if (change?.externalRefundId !== undefined) metrics.acceptedSeconds.observe(place, seconds);
   if (status === 'processing' && moves.at(-1)?.to === 'completed')

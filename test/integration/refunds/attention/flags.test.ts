@@ -226,6 +226,21 @@ describe('credentials', () => {
     },
   );
 
+  test('counts an attempt that could not read the payment with refused credentials', async () => {
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    const { id } = await createdRefund(service, 'stripe');
+    await service.sandbox.clearFaults();
+    await stripe.setKey('sk_test_invalid');
+    const count = async () =>
+      (await service.deps.metrics.attempts.get()).values.find(
+        ({ labels }) => labels.outcome === 'misconfigured',
+      )?.value ?? 0;
+    const before = await count();
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ flagReason: 'account_unusable', attempts: [] });
+    expect((await count()) - before).toBe(1);
+  });
+
   test('does not mark new credentials for a refusal of the old ones', async () => {
     const old = await stripe.read();
     await stripe.setKey('sk_test_sandbox');
