@@ -102,7 +102,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
   return JSON.parse(JSON.stringify(app.swagger()), withoutFormatPattern);
 }
 
-/** A format says it all, and generators refuse a pattern on what they read as a date. */
+/** Removes patterns beside formats: quicktype rejects a pattern of a date, and the format says as much. */
 function withoutFormatPattern(_key: string, part: { format?: unknown; pattern?: string } | null): unknown {
   if (typeof part?.format === 'string') delete part.pattern;
   return part;

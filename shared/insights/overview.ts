@@ -245,7 +245,7 @@ async function readGroups(
     GROUP BY GROUPING SETS ((step, currency, status), (processor), (initiated_by))`;
 }
 
-/** Of a window with more, the times are those of the newest that completed: those of all are hardly others. */
+/** Completion times are those of this many of the newest completed refunds in a window, so that a long window stays quick to read. */
 export const timedRefunds = 100_000;
 
 /** How long it took from the creation to the completion. */

@@ -107,15 +107,14 @@ function OneBar({ bar, bars, index, series, format, x, y }: OneBarProps) {
         const bottom = top;
         top += bar.values[name] ?? 0;
         if (top === bottom) return null;
-        const [upper, height] = [rounded(y(top)), rounded(y(bottom) - y(top))];
         return (
           <rect
             key={name}
             data-series={name}
             x={rounded(middle - width / 2)}
             width={rounded(width)}
-            y={upper}
-            height={height}
+            y={rounded(y(top))}
+            height={rounded(y(bottom) - y(top))}
           />
         );
       })}
@@ -170,7 +169,7 @@ function Legend({ series }: Pick<BarChartProps, 'series'>) {
   );
 }
 
-/** A coordinate to a hundredth; its further digits would be half of the page. */
+/** A coordinate to a hundredth. Further digits would double the size of the page. */
 function rounded(coordinate: number): number {
   return Math.round(coordinate * 100) / 100;
 }

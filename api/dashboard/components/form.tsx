@@ -37,7 +37,7 @@ interface FormProps {
   answeredIn?: string;
   /** The page to return to without a change. */
   cancel?: string;
-  /** True beside what the page is mainly for. */
+  /** True if the page's main action is another one. */
   isSecondary?: boolean;
   children: ComponentChildren;
 }

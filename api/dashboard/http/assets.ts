@@ -29,7 +29,7 @@ const sources = {
 type AssetName = keyof typeof sources;
 
 /** Read once. The address contains the hash of the content, so that browsers may cache it forever. */
-const assets = new Map<string, { body: Buffer; zipped: Buffer | null; mediaType: string; url: string }>();
+const assets = new Map<string, { body: Buffer; gzipped: Buffer | null; mediaType: string; url: string }>();
 for (const [name, [mediaType, files]] of Object.entries(sources)) {
   const read = Buffer.concat(files.map((file) => readFileSync(file)));
   const body =
@@ -37,9 +37,9 @@ for (const [name, [mediaType, files]] of Object.entries(sources)) {
       ? Buffer.from(`${read}`.replace('"inter.woff2"', assetUrl('inter.woff2')))
       : read;
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
-  // A font is compressed already.
-  const zipped = mediaType === 'font/woff2' ? null : gzipSync(body, { level: 9 });
-  assets.set(name, { body, zipped, mediaType, url: `/dashboard/assets/${hash}/${name}` });
+  // WOFF2 is compressed already.
+  const gzipped = mediaType === 'font/woff2' ? null : gzipSync(body, { level: 9 });
+  assets.set(name, { body, gzipped, mediaType, url: `/dashboard/assets/${hash}/${name}` });
 }
 
 /** The address of an asset. */
@@ -47,14 +47,14 @@ export function assetUrl(name: AssetName): string {
   return assets.get(name)?.url ?? '';
 }
 
-/** Serves the assets without authentication, and compressed: they contain no data, and so no secret that a size could tell. */
+/** Serves the assets without authentication. They contain no secret, so their size can reveal none when they are compressed. */
 export function assetRoutes(scope: Api): void {
-  for (const { url, body, zipped, mediaType } of assets.values()) {
+  for (const { url, body, gzipped, mediaType } of assets.values()) {
     scope.get(url, async (request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(mediaType);
-      if (zipped === null) return reply.send(body);
+      if (gzipped === null) return reply.send(body);
       reply.header('vary', 'accept-encoding');
-      return acceptsGzip(request) ? reply.header('content-encoding', 'gzip').send(zipped) : reply.send(body);
+      return acceptsGzip(request) ? reply.header('content-encoding', 'gzip').send(gzipped) : reply.send(body);
     });
   }
 }

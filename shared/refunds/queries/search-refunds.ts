@@ -54,8 +54,8 @@ export async function searchRefunds(
 }
 
 /**
- * The largest refunds among the newest that match, which should have one currency. No index has this order, so those among which
- * it looks are read and sorted.
+ * The largest of the newest refunds that match a filter of one currency. No index has this order, so all `among` which it looks
+ * are read and sorted.
  * @throws ServiceError validation_error for an invalid filter.
  */
 export async function findLargest(

@@ -10,12 +10,12 @@ import { waitFor } from '../../support/wait-for.ts';
 const payments = 200;
 const rowsPerPayment = 50;
 
-/** The most memory that a process has had. */
+/** The peak memory of a process. */
 const peakMiB = (pid: number) =>
   Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 
-/** Whether refunds were created whose rows do not say so yet. */
-async function isWithinSlice(databaseUrl: string): Promise<boolean> {
+/** Whether a worker has created refunds and not yet recorded them in their rows. */
+async function hasUnrecordedRefunds(databaseUrl: string): Promise<boolean> {
   const [row] = await query(
     databaseUrl,
     "SELECT (SELECT count(*) FROM refund) > (SELECT count(*) FROM refund_batch_row WHERE state = 'created') AS is",
@@ -27,7 +27,7 @@ describe.each(queueBackends)('the largest batch, queues on $name', (backend) => 
   const processes = useDeployment({ backend });
   afterEach(() => expectInvariants(processes.service));
 
-  test('refunds each of 10,000 rows once, although its worker is killed half way and another one goes on', async () => {
+  test('refunds each of 10,000 rows once, although its worker is killed half way and another one continues', async () => {
     const { service } = processes;
     const transactionIds = await Promise.all(
       Array.from({ length: payments }, () => newPayment(service, { amount: rowsPerPayment * 100 })),
@@ -47,7 +47,7 @@ describe.each(queueBackends)('the largest batch, queues on $name', (backend) => 
         intervalMs: 500,
       });
     await untilWaiting(rows.length / 2);
-    await waitFor('refunds whose rows are not recorded', () => isWithinSlice(service.databaseUrl), {
+    await waitFor('refunds whose rows are not recorded', () => hasUnrecordedRefunds(service.databaseUrl), {
       intervalMs: 1,
     });
     const firstPeakMiB = peakMiB(first.pid);

@@ -95,7 +95,7 @@ report(created, listed, listEventsResponse.parse(page.data).data);`,
   },
 };
 
-/** The same in Python, of which it needs no package. */
+/** The same program in Python, with its standard library only. */
 const pythonProgram = `
 import json, os
 from urllib.parse import urlencode
@@ -125,7 +125,7 @@ beforeAll(async () => {
   await run('npm', ['install', '--no-audit', '--no-fund', ...packages], { cwd: folder() });
 });
 
-test('redocly has nothing to say of the document', async () => {
+test('redocly finds no problem in the document', async () => {
   const { stdout } = await npx(
     'redocly',
     'lint',
@@ -138,7 +138,7 @@ test('redocly has nothing to say of the document', async () => {
   expect(JSON.parse(stdout.slice(stdout.indexOf('{'))).problems).toEqual([]);
 });
 
-/** Runs a program against the service, and holds what it prints against what is on record. */
+/** Runs a program against the service and compares its output with the database. */
 async function expectToRead(command: string, file: string): Promise<void> {
   const { service, port } = exposed;
   const env = {

@@ -138,7 +138,7 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
   return (
     <>
       <Notice tone="warn">
-        {reasons.length === 0 ? <p>The rule that required approval is not on record.</p> : null}
+        {reasons.length === 0 ? <p>The reason for the approval was not recorded.</p> : null}
         {[...reasons, ...(denial === null ? [] : [denial])].map((sentence) => (
           <p key={sentence}>{sentence}</p>
         ))}

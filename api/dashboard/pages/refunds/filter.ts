@@ -34,7 +34,7 @@ const textFields = [
   'sort',
 ] as const;
 
-/** The `sort` that begins with the oldest refund, and with the largest of one currency; any other begins with the newest. */
+/** Values of `sort`; with any other the newest refunds come first. The largest need a currency. */
 export const oldestFirst = 'oldest';
 export const largestFirst = 'largest';
 

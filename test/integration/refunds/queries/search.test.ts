@@ -146,7 +146,7 @@ test('lists every matching refund on exactly one page, in both orders and direct
 test('finds the largest among the newest that match', async () => {
   await fc.assert(
     fc.asyncProperty(filters(), fc.integer({ min: 1, max: 60 }), async (filter, among) => {
-      // A sort keeps the order of equal ones.
+      // Sorting is stable, so of equal amounts the newest comes first.
       const newest = expected(ours, filter).slice(0, among);
       const largest = newest.toSorted((a, b) => Number(b.amount - a.amount)).slice(0, 10);
       expect(idsOf(await findLargest(db, ours, filter, { among, limit: 10 }))).toEqual(idsOf(largest));
