@@ -44,6 +44,7 @@ test('shows numbers, money and what needs attention of one organization and envi
   expect(page.text).toContain(`href="${review}"`);
   expect((await visitor.get(review)).text).toContain(waiting.id);
   expect(page.text).toContain('aria-label="Refunds per day by status"');
+  expect(page.text).toMatch(/By creation date in UTC, as of <time /);
   const live = await visitor.get(`/dashboard/${organizationId}/live?days=7`);
   expect(live.text).not.toContain('15.00 USD');
   expect(live.text).not.toContain('Needs attention');
