@@ -17,7 +17,11 @@ export async function operationRoutes(app: Api, operations: readonly Operation[]
     renameLists(query as Record<string, unknown>);
     done();
   });
-  for (const one of operations) await app.register(async (scope: Api) => addRoute(scope, one));
+  for (const one of operations) {
+    const add = async (scope: Api) => addRoute(scope, one);
+    // For a plugin without it, Fastify looks through all modules that are loaded.
+    await app.register(Object.assign(add, { [Symbol.for('fastify.display-name')]: one.id }));
+  }
 }
 
 /** Some programs write the name of a parameter that they repeat with brackets: `include[]=a`. */
