@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { type SandboxControl, sandboxControl } from '../../sandbox/clients.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
@@ -14,11 +14,13 @@ import {
 import '../../support/processes/run-servers.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
-import { startSteadyLoad } from '../../support/refunds/steady-load.ts';
+import { type SteadyLoad, startSteadyLoad } from '../../support/refunds/steady-load.ts';
 import { type WaitOptions, waitFor } from '../../support/wait-for.ts';
 
 const compose = inject('compose');
 const name = `refund-test-${randomBytes(4).toString('hex')}`;
+/** The next version: the same one under another name, because upgrade.test.ts compares versions. */
+const next = `${name}-next`;
 const minuteMs = 60_000;
 const patient: WaitOptions = { timeoutMs: 5 * minuteMs, intervalMs: 250 };
 
@@ -28,6 +30,7 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
   let control: SandboxControl;
   let project: ComposeProject;
   let url: string;
+  let load: SteadyLoad;
 
   beforeAll(async () => {
     await buildImage(name);
@@ -43,6 +46,7 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
   afterAll(async () => {
     await project?.compose('down', '--volumes', '--timeout', '5');
     await removeImage(name);
+    await removeImage(next);
     await sandbox?.close();
   }, 5 * minuteMs);
 
@@ -108,10 +112,10 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
   );
 
   test(
-    'loses and doubles no refund while a worker is killed, frozen and joined by others, and the stores restart',
+    'fails no client while a worker is killed, frozen and joined by others, the stores restart, and it is upgraded',
     async () => {
       const key = await setUpOrganization();
-      const load = startSteadyLoad({ urls: [url], control, key, pauseMs: 250 });
+      load = startSteadyLoad({ urls: [url], control, key, pauseMs: 250 });
       const [worker] = await untilHealthy('worker');
       if (worker === undefined) throw new Error('There is no worker.');
       await load.until(10);
@@ -138,8 +142,42 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
         await load.until(load.count() + 10);
       }
 
+      await buildImage(next);
+      const env = readFileSync(inFolder('.env'), 'utf8');
+      writeFileSync(inFolder('.env'), env.replace(`=${name}\n`, `=${next}\n`));
+      await project.compose('up', '--detach', '--no-build', '--scale', 'worker=3');
+      await Promise.all([untilHealthy('api'), untilHealthy('worker', 3)]);
+      await load.until(load.count() + 10);
+    },
+    20 * minuteMs,
+  );
+
+  test(
+    'has lost and doubled no refund then, nor after a restore from a backup of before the last ones',
+    async () => {
+      const inPostgres = async (...command: string[]) =>
+        await project.exec(await container('postgres'), command);
+      const as = '--username=refunds';
+      const since = new Date().toISOString();
+      await inPostgres('pg_dump', as, '--format=custom', '--file=/tmp/refunds.dump', 'refunds');
+      await load.until(load.count() + 10);
       const { accepted, moved } = await load.end();
       expect(moved).toEqual(accepted);
+
+      await project.compose('stop', 'api', 'worker');
+      const rename = 'ALTER DATABASE refunds RENAME TO refunds_before';
+      await inPostgres('psql', as, '--dbname=postgres', '--command', rename);
+      await inPostgres('createdb', as, 'refunds');
+      await inPostgres('pg_restore', as, '--dbname=refunds', '/tmp/refunds.dump');
+      await project.compose('up', '--detach', '--no-build', 'api');
+      await untilHealthy('api');
+      const recover = ['node', 'dist/api/cli/main.js', 'recover', '--since', since];
+      await project.exec(await container('api'), recover);
+      await project.compose('up', '--detach', '--no-build', '--scale', 'worker=2');
+      await untilHealthy('worker', 2);
+
+      expect(await load.repeat()).toEqual([]);
+      expect(await load.end()).toEqual({ accepted, moved });
       console.log(`${accepted.length} refunds were accepted and moved, 0 lost, 0 doubled`);
     },
     20 * minuteMs,
