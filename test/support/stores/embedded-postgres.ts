@@ -9,12 +9,11 @@ import {
   readFileSync,
   renameSync,
   rmSync,
-  statfsSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
-import { freemem, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -54,7 +53,7 @@ const user = 'postgres';
  * @throws Error with the server's log when it does not start.
  */
 export async function startPostgres(options: PostgresOptions): Promise<RunningPostgres> {
-  const temporary = options.dataDir === undefined ? makeTemporaryFolder(options.durable) : null;
+  const temporary = options.dataDir === undefined ? makeTemporaryFolder() : null;
   const dataDir = resolve(options.dataDir ?? join(temporary ?? '', 'data'));
   const cluster = { dataDir, account: accountFor(dataDir) };
   await endOrphan(dataDir);
@@ -76,24 +75,11 @@ export async function startPostgres(options: PostgresOptions): Promise<RunningPo
   return { ...server, url, port, stop: () => server.stop(30_000, 'SIGINT') };
 }
 
-function makeTemporaryFolder(durable: boolean): string {
-  const folder = mkdtempSync(join(durable ? tmpdir() : fastestFolder(), 'refund-postgres-'));
+function makeTemporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'refund-postgres-'));
   chmodSync(folder, 0o755);
   return folder;
 }
-
-/** Copying a database takes a third of the CPU time in memory, which the hundreds of a test run have to leave to others. */
-function fastestFolder(): string {
-  if (!existsSync(memoryFolder)) return tmpdir();
-  const { bavail, bsize } = statfsSync(memoryFolder);
-  return Math.min(bavail * bsize, freemem() / 2) > roomBytes ? memoryFolder : tmpdir();
-}
-
-/** Linux keeps it in memory. Containers often have a small one. */
-const memoryFolder = '/dev/shm';
-
-/** A test run has 250 databases of 10 MB each, and a gigabyte of WAL. */
-const roomBytes = 4 * 1024 ** 3;
 
 /** Ends a server of an earlier run that was killed together with its reaper. */
 async function endOrphan(dataDir: string): Promise<void> {
