@@ -36,7 +36,7 @@ export async function buildBrowserApp(
   await withOtherMethodsRefused(app, refuseAddress, async () => {
     // Whoever opens the address of the service in a browser looks for the dashboard.
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
-    openApi(app, described);
+    await openApi(app, described);
     await app.register(async (scope: Api) => {
       limitInProgress(scope, () => people);
       await dashboard(scope, { ...deps, db: deps.dashboardDb });

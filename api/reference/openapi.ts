@@ -41,17 +41,15 @@ interface Operation {
 }
 
 /** Serves `/openapi.json` and `/docs`, made from the routes of the public API. */
-export function openApi(app: FastifyInstance, routes: readonly DescribedRoute[]): void {
-  // Made for the first who asks, because it takes longer than all else at the start.
-  let document: Promise<OpenApiDocument> | undefined;
+export async function openApi(app: FastifyInstance, routes: readonly DescribedRoute[]): Promise<void> {
+  const document = await documentOf(routes);
   referencePage(app);
-  app.get('/openapi.json', async (_request, reply) => {
-    document ??= documentOf(routes);
-    return reply
+  app.get('/openapi.json', async (_request, reply) =>
+    reply
       .type('application/json')
       .serializer(JSON.stringify)
-      .send((await document) as never);
-  });
+      .send(document as never),
+  );
 }
 
 /** The generator reads the routes of the application that it is registered on, so it gets one of its own. */
