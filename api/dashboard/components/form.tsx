@@ -262,7 +262,7 @@ export function CheckboxField({ form = emptyForm, name, label, hint }: NamedFiel
 
 /** The input for a code of the second factor, named `code`; for confirmations and sign-ins also for a recovery code. */
 export function CodeField({
-  hint = 'Of your authenticator app, or a recovery code.',
+  hint = 'From your authenticator app, or a recovery code.',
   ...field
 }: Pick<NamedFieldProps, 'form'> & { hint?: string }) {
   return (

@@ -35,7 +35,7 @@ const messages = {
     'Credentials saved. Refunds that waited for them are being retried. Test the connection to check the account.',
   'sent-metadata-saved': 'Settings saved. Refunds that are first sent from now on use them.',
   'columns-saved': 'Settings saved. Lists of refunds show these columns.',
-  'view-saved': 'View saved. It is beside the others above the list.',
+  'view-saved': 'View saved.',
   'view-deleted': 'View deleted.',
   'endpoint-saved': 'Webhook endpoint saved.',
   'endpoint-enabled': 'Webhook endpoint enabled. Send it the events that it missed.',

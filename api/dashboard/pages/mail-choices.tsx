@@ -47,11 +47,11 @@ export function MailChoices({ organizations }: MailChoicesProps) {
         if (offered.length === 0) return null;
         const kinds = offered.filter((kind) => !declinedMails.includes(kind));
         return (
-          <Form key={id} to={`${path}/${id}`} title={`Mails from ${name}`} submit="Save">
+          <Form key={id} to={`${path}/${id}`} title={`Emails from ${name}`} submit="Save">
             <CheckboxesField
               form={{ body: { kinds }, problems: {} }}
               name="kinds"
-              label="Mail me about"
+              label="Email me about"
               choices={offered.map((kind) => [kind, kindWords[kind]])}
             />
           </Form>

@@ -123,7 +123,7 @@ function Results({ decision, results }: ResultsProps) {
             ),
           ],
           ['Result', ({ refusal }) => (refusal === null ? doneBadge : refusedBadge)],
-          ['Because', ({ refusal }) => refusal],
+          ['Reason', ({ refusal }) => refusal],
         ]}
       />
     </Frame>

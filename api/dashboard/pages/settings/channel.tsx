@@ -27,7 +27,7 @@ const schema = z.object({
   url: z.string().trim().meta({
     title: 'Webhook URL',
     description:
-      'Of an incoming webhook of Slack, or of one that takes the same messages. It is not shown again.',
+      "An incoming webhook of Slack, or one that accepts the same messages. It won't be shown again.",
     format: 'password',
   }),
 });
@@ -81,14 +81,14 @@ function ChannelPage({ channel, lastTest, hasAddress, form }: ChannelProps) {
     <SettingsFrame page="notifications">
       {hasAddress ? null : (
         <Notice tone="bad">
-          Nothing is posted: the service does not know its own address. Ask its operator to set it.
+          No notifications are posted, because this service has no public URL. Ask its operator to set one.
         </Notice>
       )}
       {channel && <CurrentChannel channel={channel} lastTest={lastTest} />}
       <Form to={path} title={channel === null ? 'Channel' : 'Replace channel'} submit="Save" form={form}>
         <p>
-          The channel gets approvals, what needs attention, disabled webhook endpoints and new API keys of{' '}
-          {useMember().environment}. Everyone who reads it sees amounts and links.
+          The channel is notified of approvals, refunds and accounts that need attention, disabled webhook
+          endpoints and new API keys in {useMember().environment}. Everyone in it sees amounts and links.
         </p>
         <Fields schema={schema} form={form} />
       </Form>
@@ -104,14 +104,14 @@ function CurrentChannel({ channel, lastTest }: CurrentChannelProps) {
       <Facts
         facts={[
           ['Host', channel.host],
-          ['Set', <Moment key="set" at={channel.updatedAt} />],
+          ['Updated', <Moment key="updated" at={channel.updatedAt} />],
           ['Last test', lastTest && <TestResult key="test" {...lastTest} />],
         ]}
       />
       <div class="row">
         <Post to={`${path}/test`}>Send a test</Post>
         <Confirm id="remove" action="Remove" title="Remove channel?" kind="danger" to={`${path}/remove`}>
-          <p>What waits to be posted is not sent.</p>
+          <p>Pending notifications are not sent.</p>
         </Confirm>
       </div>
     </Card>

@@ -38,10 +38,10 @@ const schema = z.object({
   clientId: text.meta({ title: 'Client ID' }),
   clientSecret: text.meta({
     title: 'Client secret',
-    description: 'It is not shown again.',
+    description: "It won't be shown again.",
     format: 'password',
   }),
-  roleClaim: text.meta({ title: 'Claim for roles', description: 'Of the ID token, such as groups.' }),
+  roleClaim: text.meta({ title: 'Claim for roles', description: 'A claim of the ID token, such as groups.' }),
   owner: valuesOf('Owners'),
   admin: valuesOf('Admins'),
   operator: valuesOf('Operators'),

@@ -11,7 +11,7 @@ import { metadataKeysForm } from './metadata-keys.ts';
 
 const path = '/settings/accounts/columns';
 const schema = metadataKeysForm(
-  `Up to ${maxRefundColumns}, separated by commas, such as order, customer, store. Leave empty for the usual order and customer.`,
+  `Up to ${maxRefundColumns}, separated by commas, such as order, customer, store. Leave empty to show order and customer.`,
 );
 
 /** What of the metadata lists of refunds show. @param show responds with the page that has the form. */

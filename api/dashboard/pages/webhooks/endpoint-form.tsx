@@ -31,7 +31,7 @@ export function inSentences({ body, problems }: FormState): FormState {
 
 /** The name of an event to subscribe to. */
 export function eventWord(event: EndpointEvent): string {
-  return event === '*' ? 'All events, also new types' : event;
+  return event === '*' ? 'All events, including new types' : event;
 }
 
 const eventChoices: Choices = endpointEvents.map((event) => [event, eventWord(event)]);

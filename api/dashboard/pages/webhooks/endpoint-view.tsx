@@ -120,7 +120,7 @@ function Actions({ endpoint: { id, url, status } }: EndpointProps) {
       ) : null}
       {isAdmin ? (
         <Confirm id="delete" action="Delete" title={`Delete ${url}?`} kind="danger" to={`${to}/delete`}>
-          <p>Nothing more is sent, also not what is pending. This can't be undone.</p>
+          <p>No more events are sent, and pending deliveries are dropped. This can't be undone.</p>
         </Confirm>
       ) : null}
     </div>
@@ -135,14 +135,14 @@ function Recovery({ endpoint: { id }, keptDays }: EndpointProps & { keptDays: nu
     <Form
       to={`/webhooks/${id}/recover`}
       answeredIn="endpoint"
-      title="Send what was missed"
+      title="Send missed events"
       submit="Send missed events"
       isSecondary
     >
       <SelectField
         form={undefined}
         name="days"
-        label="Of"
+        label="Missed in"
         choices={choices}
         hint={`Deliveries that failed, and events that were never sent because the endpoint was disabled. At most ${inWhole(maxReplayed)} of each at a time.`}
       />
@@ -162,14 +162,14 @@ function Rotation({ endpoint: { id } }: EndpointProps) {
     <Form
       to={`/webhooks/${id}/rotate-secret`}
       answeredIn="endpoint"
-      title="Rotate the secret"
+      title="Rotate secret"
       submit="Rotate secret"
       isSecondary
     >
       <SelectField
         form={undefined}
         name="overlapSeconds"
-        label="The current secret ends"
+        label="The current secret expires"
         choices={overlaps}
         hint="Until then requests are signed with both secrets, so that you can replace it without losing events."
       />
