@@ -116,8 +116,8 @@ function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly s
       <section class="card stack" aria-labelledby="codes-title">
         <h2 id="codes-title">Recovery codes</h2>
         <p>
-          Save these codes now; they won't be shown again. Each one replaces a code of your app once, for
-          example when you lose your device.
+          Save these codes now; they won't be shown again. Each one works once instead of a code from your
+          app, for example if you lose your device.
         </p>
         <pre>{text}</pre>
         <CopyButton text={text} label="recovery codes" />
@@ -147,10 +147,12 @@ export function SecondFactor({ secondFactor }: SecondFactorProps) {
               The organization that you want to open requires a second factor. Set one up first.
             </Notice>
           ) : null}
-          <p>Protect your sign-in with codes of an authenticator app.</p>
-          <Post to={path} kind="primary">
-            Set up
-          </Post>
+          <p>Protect your sign-in with codes from an authenticator app.</p>
+          <div class="row">
+            <Post to={path} kind="primary">
+              Set up
+            </Post>
+          </div>
         </>
       ) : (
         <>

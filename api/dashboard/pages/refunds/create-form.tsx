@@ -134,7 +134,7 @@ export function CreateReview({ entered, entry, formKey, payment, verdict }: Crea
         ))}
         {verdict.eligible || !verdict.enforced ? (
           <Submit kind="primary" name="step" value="confirm">
-            Refund {amount}
+            <span>Refund {amount}</span>
           </Submit>
         ) : null}
         <Submit name="step" value="change">

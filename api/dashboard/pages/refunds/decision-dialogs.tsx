@@ -200,7 +200,7 @@ export function OneOf({ legend, name, choices, form }: OneOfProps): ComponentChi
   const chosen = entered(form?.body, name) || (choices.length === 1 ? choices[0]?.[0] : '');
   const problem = form?.problems[name];
   return (
-    <fieldset class="stack-tight">
+    <fieldset class="field">
       <legend class="label">{legend}</legend>
       {choices.map(([value, words]) => (
         <label key={value}>

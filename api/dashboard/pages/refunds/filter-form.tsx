@@ -37,11 +37,11 @@ export function FilterForm({ to, filter, isOpen, problems }: FilterFormProps) {
           type="search"
           class="grow"
           value={filter.q}
-          placeholder="Refund ID, transaction ID or the processor's refund ID"
+          placeholder="Refund or transaction ID"
           autocomplete="off"
           spellcheck={false}
         />
-        <Submit kind="primary">Search</Submit>
+        <Submit>Search</Submit>
         {isRestricting(filter) ? <ButtonLink to={to}>Clear</ButtonLink> : null}
       </search>
       {filter.sort === '' ? null : <input type="hidden" name="sort" value={filter.sort} />}

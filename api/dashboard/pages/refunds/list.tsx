@@ -179,7 +179,7 @@ function Page({ filter, chips, form, problems, children }: WholePageProps) {
 
 /** The entry of the navigation that leads to a list. */
 function sectionOf({ needsAttention }: EnteredFilter) {
-  if (needsAttention !== '') return { title: 'Attention', section: 'attention' } as const;
+  if (needsAttention !== '') return { title: 'Needs attention', section: 'attention' } as const;
   return { title: 'Refunds', section: 'refunds' } as const;
 }
 
@@ -245,10 +245,7 @@ function NoRefunds({ filter, origin }: PageProps & { origin: string }) {
   return (
     <Empty title={`No ${environment} refunds yet`}>
       {mayAct(role, 'operator') ? (
-        <>
-          <p>Create the first refund here or through the API:</p>
-          <CreateLink />
-        </>
+        <p>Create the first refund here or through the API:</p>
       ) : (
         <p>Refunds appear here once they are created in the dashboard or through the API:</p>
       )}

@@ -94,11 +94,11 @@ function Attempts({ attempts }: Pick<DeliveryWithBody, 'attempts'>) {
         [
           'Result',
           ({ responseStatus, error, durationMs }) => (
-            <>
+            <span>
               {responseStatus === null ? null : <code>{responseStatus} </code>}
               {error === null && (durationMs === null ? 'Under way' : 'Accepted')}
               {error !== null && (attemptErrors[error] ?? error)}
-            </>
+            </span>
           ),
         ],
         [
