@@ -178,7 +178,7 @@ function totalOf({ values }: Bar): number {
   return Object.values(values).reduce((sum, value) => sum + value, 0);
 }
 
-/** "Nov 21: Completed 12, Failed 1". */
+/** "21 Nov: Completed 12, Failed 1". */
 function wordsOf(
   { label, values }: Bar,
   series: BarChartProps['series'],

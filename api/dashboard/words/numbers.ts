@@ -5,9 +5,9 @@ export function inWhole(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A share from 0 to 1 in percent: 86.1 %. */
+/** A share from 0 to 1 in percent: 86.1%. */
 export function inPercent(share: number): string {
-  return `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)} %`;
+  return `${(share * 100).toFixed(share > 0 && share < 1 ? 1 : 0)}%`;
 }
 
 /** An amount of minor units: 416,751.97 USD. */

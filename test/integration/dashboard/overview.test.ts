@@ -129,7 +129,7 @@ test('compares with the period before, shows a first day by hours, and leads to 
   const createdAt = new Date(Date.now() - 10 * 86_400_000);
   await service.deps.db.refund.update({ ...where(earlier), data: { createdAt } });
   const { text } = await visitor.get(`${base}?days=7`);
-  expect(text).toMatch(/>Refunds<\/span><span class="tile-value">2<\/span><span[^>]*>\+100 %, 1 before</);
+  expect(text).toMatch(/>Refunds<\/span><span class="tile-value">2<\/span><span[^>]*>\+100%, 1 before</);
   const [, to = ''] = /<a href="([^"]+)">Not enough funds in the account<\/a>/.exec(text) ?? [];
   const list = (await visitor.get(to.replaceAll('&amp;', '&'))).text;
   expect(list).toContain(`id="row-${failed}"`);

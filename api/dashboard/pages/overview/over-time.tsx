@@ -85,9 +85,9 @@ function seriesOf(name: RefundStatus) {
   return { name, label: statusWords[name] };
 }
 
-const dayFormat = new Intl.DateTimeFormat('en-US', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+const dayFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', day: 'numeric', timeZone: 'UTC' });
 
-/** `2026-11-21` becomes "Nov 21", `2026-11-21T14` "14:00". */
+/** `2026-11-21` becomes "21 Nov", `2026-11-21T14` "14:00". */
 function inWords(step: string): string {
   const [day, hour] = step.split('T');
   return hour === undefined ? dayFormat.format(new Date(`${day}T00:00:00Z`)) : `${hour}:00`;

@@ -92,8 +92,8 @@ function OverviewPage(props: OverviewPageProps) {
           </div>
           <Breakdowns overview={overview} />
           <p class="muted small">
-            By creation date in UTC, as of <Moment at={overview.window.to} />. Compared with the period of the
-            same length before.
+            By creation date in UTC, as of <Moment at={overview.window.to} />. Compared with the previous
+            period of the same length.
             {overview.total > timedRefunds &&
               ` The times of this period are of the newest ${inWhole(timedRefunds)} that completed.`}
           </p>

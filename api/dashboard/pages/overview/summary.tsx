@@ -57,7 +57,7 @@ function inNumber(amount: bigint, currency: string): string {
   return inMoney(amount, currency).slice(0, -currency.length - 1);
 }
 
-/** "+12.5 %, 40 before". */
+/** "+12.5%, 40 before". */
 function changeOf(now: number, before: number, inWords = inWhole): string {
   if (before === 0) return 'none before';
   const change = (now - before) / before;
@@ -114,9 +114,9 @@ export function Breakdowns({ overview }: SummaryProps) {
           completion === null
             ? []
             : [
-                ['Half of them within', inTime(completion.medianMs)],
-                ['90 % within', inTime(completion.p90Ms)],
-                ['99 % within', inTime(completion.p99Ms)],
+                ['50% within', inTime(completion.medianMs)],
+                ['90% within', inTime(completion.p90Ms)],
+                ['99% within', inTime(completion.p99Ms)],
               ]
         }
       />
