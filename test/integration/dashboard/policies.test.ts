@@ -97,9 +97,9 @@ describe('the cards', () => {
     const { text } = await admin.get(`${base}/policies`);
     expect(text).toContain(`from ${words}, up to ${words} (priority 1).<`);
     expect(text).toContain(`${words} in 24 hours, ${words} per requester in 24 hours.<`);
-    expect(text).toContain(`Refunds above ${words} by API need an approval.<`);
+    expect(text).toContain(`Refunds above ${words} by API require approval.<`);
     expect(text).toContain(
-      `in the dashboard need an approval once those of their requester come to more than ${words} in 24 hours.<`,
+      `in the dashboard require approval once those of their requester come to more than ${words} in 24 hours.<`,
     );
   });
 
@@ -304,13 +304,17 @@ describe('blocking what a policy denies', () => {
   test('is one confirmed click for each way in which nothing is blocked, which the page says', async () => {
     await store(open, empty);
     expect(await page()).toContain(nothingIsBlocked);
-    expect(await page()).toContain('is blocked by agents, and not blocked by API and in the dashboard.<');
+    expect(await page()).toContain(
+      'are blocked when requested by agents, but not by API or in the dashboard.<',
+    );
     expect((await send('/block', await blockForm('api'))).status).toBe(303);
     expect(await stored()).toEqual(parsed({ ...open, enforce: { api: true } }, empty));
     expect(await page()).not.toContain(nothingIsBlocked);
     expect(await blockForm('api')).toEqual([]);
     await send('/block', await blockForm('dashboard'));
-    expect(await page()).toContain('What it denies is blocked by API, in the dashboard, by agents.<');
+    expect(await page()).toContain(
+      'Denied refunds are blocked when requested by API, in the dashboard or by agents.<',
+    );
   });
 
   test('is refused after a concurrent change, and for another way', async () => {
@@ -329,7 +333,7 @@ describe('a replay', () => {
 
   test.each<[stored: object, edited: Record<string, string>, outcomes: string[]]>([
     [{}, { windowDays: '5' }, []],
-    [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Needs an approval']],
+    [{}, { 'approvalAbove.api': '10' }, ['Allowed', 'Requires approval']],
     [blocked, { 'enforce.api': '' }, ['Blocked', 'Denied, not blocked']],
     [blocked, { windowDays: '5' }, ['Blocked']],
   ])('of %j edited to %j shows the outcomes %j and saves nothing', async (rules, edited, outcomes) => {

@@ -33,7 +33,7 @@ export function PolicyCards(props: PolicyCardsProps) {
       {blocksNothing(policies) ? (
         <Notice tone="warn">
           <strong>Nothing is blocked by API or in the dashboard.</strong> Refunds that these policies deny are
-          created all the same. {isEditable ? 'Choose Block on a policy to change that.' : null}
+          created anyway. {isEditable ? 'Choose Block on a policy to change that.' : null}
         </Notice>
       ) : null}
       <ol class="stack">
@@ -131,12 +131,12 @@ function sentencesOf(policy: Policy): string[] {
     `Refunds ${window}${limits === '' ? '' : `, at most ${limits}`}.`,
     ...amountsOf(approvalAbove).map(([initiator, amount]) =>
       amount === 0n
-        ? `Every refund ${initiators[initiator]} needs an approval.`
-        : `Refunds above ${money(amount, currencies)} ${initiators[initiator]} need an approval.`,
+        ? `Every refund ${initiators[initiator]} requires approval.`
+        : `Refunds above ${money(amount, currencies)} ${initiators[initiator]} require approval.`,
     ),
     ...amountsOf(approvalAbovePerRequesterDay).map(
       ([initiator, amount]) =>
-        `Refunds ${initiators[initiator]} need an approval once those of their requester come to more than ${money(amount, currencies)} in 24 hours.`,
+        `Refunds ${initiators[initiator]} require approval once those of their requester come to more than ${money(amount, currencies)} in 24 hours.`,
     ),
     ...holdsOf(policy),
     ...blockingOf(policy),
@@ -178,7 +178,7 @@ function limitsOf({ match: { currencies }, maxPercent, maxAmount, velocity }: Po
     [perRequesterDay, 'per requester in 24 hours'],
   ] as const;
   return [
-    maxPercent === null ? undefined : `${maxPercent} % of the payment`,
+    maxPercent === null ? undefined : `${maxPercent}% of the payment`,
     maxAmount === null ? undefined : `${inMoney(maxAmount.amount, maxAmount.currency)} per payment`,
     perTransaction === undefined ? undefined : `${countOf(perTransaction, 'refund')} per payment`,
     ...days.flatMap(([limit, scope]) => [
@@ -187,6 +187,8 @@ function limitsOf({ match: { currencies }, maxPercent, maxAmount, velocity }: Po
     ]),
   ];
 }
+
+const either = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 function blockingOf(policy: Policy): string[] {
   if (!canDeny(policy)) return [];
@@ -198,9 +200,9 @@ function blockingOf(policy: Policy): string[] {
   ];
   const wordsFor = (wanted: boolean) =>
     isBlocked.flatMap(([initiator, blocks]) => (blocks === wanted ? [initiators[initiator]] : []));
-  const open = wordsFor(false).join(' and ');
-  const blocked = `What it denies is blocked ${wordsFor(true).join(', ')}`;
-  return [open === '' ? `${blocked}.` : `${blocked}, and not blocked ${open}.`];
+  const open = wordsFor(false).join(' or ');
+  const blocked = `Denied refunds are blocked when requested ${either.format(wordsFor(true))}`;
+  return [open === '' ? `${blocked}.` : `${blocked}, but not ${open}.`];
 }
 
 function joined(parts: readonly (string | undefined)[]): string {

@@ -118,12 +118,12 @@ export const fieldGroups: readonly { legend: string; note: string; rows: PolicyF
   },
   {
     legend: 'Hold before sending',
-    note: 'A refund can be undone for certain while it is held, up to 3600 seconds after it is created or approved. An empty field means that it is sent at once.',
+    note: 'A held refund can still be undone. Enter up to 3600 seconds from its creation or approval, or leave empty to send it at once.',
     rows: [bySource('number', 'holdSeconds', 'for seconds')],
   },
   {
-    legend: 'Refunds that the policy denies',
-    note: 'Not blocked means that they are created all the same. By agents and with agent keys they are always blocked.',
+    legend: 'Denied refunds',
+    note: 'A denied refund that is not blocked is created anyway. Those requested by agents or with agent keys are always blocked.',
     rows: [[flag('enforce.api', 'By API'), flag('enforce.dashboard', 'In the dashboard')]],
   },
 ];

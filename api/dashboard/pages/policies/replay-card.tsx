@@ -4,10 +4,14 @@ import { Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Amount, Moment, Sentence } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
+import { inWhole } from '../../words/numbers.ts';
+
+/** How many refunds the page lists. */
+const mostShown = 25;
 
 const outcomes: Readonly<Record<PolicyOutcome, readonly [words: string, tone: Tone]>> = {
   blocked: ['Blocked', 'bad'],
-  approval_required: ['Needs an approval', 'wait'],
+  approval_required: ['Requires approval', 'wait'],
   not_blocked: ['Denied, not blocked', 'warn'],
   allowed: ['Allowed', 'good'],
 };
@@ -16,35 +20,40 @@ const outcomes: Readonly<Record<PolicyOutcome, readonly [words: string, tone: To
 export function ReplayCard({ replay }: { replay: Replay }) {
   const { environment } = useMember();
   const { refundCount, skippedCount, isCutOff, current, proposed, changedCount, affected, unknown } = replay;
+  const shown = affected.slice(0, mostShown);
   const period = `the last ${replayedDays} days`;
   return (
     <Card id="replay" title={`Replay of ${period}`}>
       <p>
         <strong>
-          Would have blocked {proposed.blocked} of {refundCount} {environment} refunds, and asked for an
-          approval of {proposed.approval_required}.
+          Would have blocked {inWhole(proposed.blocked)} of {inWhole(refundCount)} {environment} refunds, and
+          required approval for {inWhole(proposed.approval_required)}.
         </strong>{' '}
-        {changedCount} would get a different decision than with the saved policies.
-        {isCutOff ? ` There are more refunds in ${period}; these are the newest ${maxReplayed}.` : ''}
+        {inWhole(changedCount)} would get a different decision than with the saved policies.
+        {isCutOff
+          ? ` There are more refunds in ${period}; these are the newest ${inWhole(maxReplayed)}.`
+          : ''}
       </p>
       <Facts
         facts={Object.entries(outcomes).map(([outcome, [words]]) => {
           const [now, then] = [current[outcome as PolicyOutcome], proposed[outcome as PolicyOutcome]];
-          return [words, now === then ? `${now}, no change` : `${now} → ${then}`];
+          return [words, now === then ? `${inWhole(now)}, no change` : `${inWhole(now)} → ${inWhole(then)}`];
         })}
       />
-      {affected.length < changedCount ? <p class="small">The newest {affected.length} that change:</p> : null}
+      {shown.length < changedCount ? <p class="small">The newest {shown.length} that change:</p> : null}
       <ul class="stack">
-        {affected.map(({ refund, reason, ...decided }) => (
+        {shown.map(({ refund, reason, ...decided }) => (
           <li key={refund.id} class="stack-tight">
             <div class="row">
               <Link to={`/refunds/${refund.id}`}>
                 <Amount amount={refund.amount} currency={refund.currency} />
               </Link>
               <Moment at={refund.createdAt} />
-              {decided.current === decided.proposed ? null : <Outcome outcome={decided.current} />}
-              {decided.current === decided.proposed ? null : '→'}
-              <Outcome outcome={decided.proposed} />
+              <span class="row">
+                {decided.current === decided.proposed ? null : <Outcome outcome={decided.current} />}
+                {decided.current === decided.proposed ? null : '→'}
+                <Outcome outcome={decided.proposed} />
+              </span>
             </div>
             <p class="small">
               <Sentence text={reason} />
@@ -53,7 +62,9 @@ export function ReplayCard({ replay }: { replay: Replay }) {
         ))}
       </ul>
       <ul class="small muted">
-        {skippedCount === 0 ? null : <li>Left out: {skippedCount} refunds whose payment is not known.</li>}
+        {skippedCount === 0 ? null : (
+          <li>Left out: {inWhole(skippedCount)} refunds whose payment is not known.</li>
+        )}
         {unknown.map((sentence) => (
           <li key={sentence}>{sentence}</li>
         ))}
