@@ -76,7 +76,7 @@ export async function createBatch(
 
 function refuseInvalid(rows: readonly RequestedRow[]): void {
   const problems = rows.flatMap((row, index) =>
-    'problem' in row ? [`row ${index + 1}: ${row.problem}`] : [],
+    'problem' in row ? [`Row ${index + 1}: ${row.problem}`] : [],
   );
   if (problems.length === 0) return;
   const listed: string[] = [];

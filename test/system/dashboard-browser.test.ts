@@ -285,7 +285,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const transactionId = await newPayment(service);
     const page = await pageOf(operator, '/refunds');
     await page.getByRole('link', { name: 'Create refund' }).first().click();
-    await page.getByLabel('Transaction').fill(transactionId);
+    await page.getByLabel('Payment ID').fill(transactionId);
     await page.getByLabel('Amount').fill('12.34');
     await page.getByLabel('Reason').selectOption('Product defective');
     await press(page, 'Review');

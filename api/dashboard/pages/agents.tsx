@@ -8,6 +8,7 @@ import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
+import { ButtonLink } from '../components/button.tsx';
 import { Confirm } from '../components/dialog.tsx';
 import { Post } from '../components/form.tsx';
 import { type Column, List } from '../components/list.tsx';
@@ -74,7 +75,7 @@ function AgentsPage({ agents, taken, names, now }: AgentsProps) {
         </>
       ),
     ],
-    ['May', (key) => <Permissions agent={key} />],
+    ['Permissions', (key) => <Permissions agent={key} />],
     ['Limits', ({ id, limits }) => <Limits limits={limits} taken={taken.get(id) ?? 0n} />],
     ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
     ['Expires', ({ expiresAt }) => <When at={expiresAt} />],
@@ -89,7 +90,8 @@ function AgentsPage({ agents, taken, names, now }: AgentsProps) {
       </p>
       {agents.length === 0 ? (
         <Empty title={`No ${environment} agents`} icon="copilot">
-          <p>Agents get keys of their own, with limits on what they may refund.</p>
+          <p>Agents use their own API keys, which limit what they can refund.</p>
+          {mayAct(role, 'admin') ? <ButtonLink to="/settings/api-keys">View API keys</ButtonLink> : null}
         </Empty>
       ) : (
         <List caption="Agents, newest first" items={agents} rowId={({ id }) => id} columns={columns} />

@@ -128,7 +128,7 @@ function ConfirmationForm({ sealed, problems, hasSecondFactor, cancelTo, replace
   const form = { body: {}, problems };
   return (
     <form {...postedTo(useRequest().url, replaces)} class="card stack">
-      <p>This action needs a recent confirmation. Your entries are kept.</p>
+      <p>Confirm your identity to continue. Your entries are kept.</p>
       <FormNotice problems={problems} />
       {hasSecondFactor ? (
         <CodeField form={form} />

@@ -38,7 +38,7 @@ export function healthPage(scope: Api, deps: ApiDependencies): void {
         section="health"
         actions={
           <>
-            <ButtonLink to={receivedEventsPath}>Events of processors</ButtonLink>
+            <ButtonLink to={receivedEventsPath}>Processor events</ButtonLink>
             {/* The board itself admits only operators of every organization. */}
             <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>
           </>
@@ -85,7 +85,7 @@ function WorkersCard({ health: { workers, now, undeliveredSince } }: HealthProps
           ['Oldest undelivered event', undelivered],
         ]}
       />
-      {trouble === null ? null : <p>Refunds are accepted, and wait until a worker runs.</p>}
+      {trouble === null ? null : <p>New refunds are accepted, but not sent until a worker runs.</p>}
     </Card>
   );
 }
@@ -160,7 +160,7 @@ function AccountState({ account, trouble, now }: AccountStateProps) {
   if (account.throttledUntil !== null && account.throttledUntil > now) {
     return <Badge tone="warn">Rate limited</Badge>;
   }
-  if (trouble === undefined || !isUnanswered(trouble, now)) return <Badge tone="good">No trouble</Badge>;
+  if (trouble === undefined || !isUnanswered(trouble, now)) return <Badge tone="good">Operational</Badge>;
   return (
     <>
       <Badge tone="bad">Not answering</Badge> <p class="small muted">{accountTrouble(trouble, now)}</p>

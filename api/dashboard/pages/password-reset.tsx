@@ -80,7 +80,7 @@ function RequestLink({ form }: { form: FormState }) {
           form={form}
           name="email"
           label="Email address"
-          hint="Gets a link to set a new password, if it has a user here."
+          hint="If a user has this address, we email a link to set a new password."
           type="email"
           autocomplete="username"
           required
@@ -89,8 +89,8 @@ function RequestLink({ form }: { form: FormState }) {
       </form>
       <a href={signInPath}>Back to sign-in</a>
       <p class="small muted">
-        If you sign in with your company's account, your password is there. No mail? Ask the operator of this
-        service to reset it.
+        If you sign in with your company's account, reset its password there. No email? Ask the operator of
+        this service to reset your password.
       </p>
     </Gate>
   );

@@ -62,14 +62,16 @@ interface UnreadProps {
 function Unread({ error, refunds, again }: UnreadProps) {
   const { environment } = useMember();
   const isMissing = error.code === 'not_found';
-  const title = refunds === null ? 'Nothing is on record of it' : 'Its amount is not known yet';
+  const title = refunds === null ? 'No record of this payment' : 'Amount not known yet';
   const message =
-    refunds === null ? error.message : 'Its refunds are on record. Its processor did not show it.';
+    refunds === null
+      ? error.message
+      : 'The processor did not return this payment. Its refunds are on record.';
   return (
-    <Frame title={isMissing ? 'Payment not found' : 'Payment not read'} section="refunds">
-      <Empty title={isMissing ? `No ${environment} account has it` : title}>
-        <p>{isMissing ? 'Check the ID, and whether you are in test or live.' : message}</p>
-        {refunds === null ? null : <ButtonLink to={refunds}>Its refunds</ButtonLink>}
+    <Frame title={isMissing ? 'Payment not found' : 'Payment unavailable'} section="refunds">
+      <Empty title={isMissing ? `No ${environment} account has this payment` : title}>
+        <p>{isMissing ? 'Check the ID and whether you are in test or live.' : message}</p>
+        {refunds === null ? null : <ButtonLink to={refunds}>View refunds</ButtonLink>}
         <ButtonLink to={again}>Try again</ButtonLink>
       </Empty>
     </Frame>

@@ -53,9 +53,10 @@ function ReceivedEvents({ events, hasMore, filter, offset }: ReceivedEventsProps
     return `${path}?${new URLSearchParams({ processor, id, offset: `${from}` })}`;
   };
   return (
-    <Frame title="Events of processors" section="health">
+    <Frame title="Processor events" section="health">
       <p class="muted">
-        Events that differed from the record when they arrived. Each has its refund or payment read again.
+        Events that differed from our records when they arrived. Each causes a recheck of its refund or
+        payment.
       </p>
       <FilterForm filter={filter} />
       {events.length === 0 ? <NoEvents filter={filter} /> : <EventList events={events} />}
@@ -89,11 +90,11 @@ function NoEvents({ filter: { processor, id } }: Pick<ReceivedEventsProps, 'filt
   const { environment } = useMember();
   return processor === undefined && id === undefined ? (
     <Empty title={`No stored events in ${environment}`} icon="webhook">
-      <p>Most events repeat what is on record, and are not stored.</p>
+      <p>Only events that differ from our records are stored.</p>
     </Empty>
   ) : (
     <Empty title={`No matching events in ${environment}`}>
-      <p>See below what that can mean, or clear the filters.</p>
+      <p>Clear the filters, or see below why an event may be missing.</p>
       <ButtonLink to={path}>Clear filters</ButtonLink>
     </Empty>
   );
@@ -102,7 +103,7 @@ function NoEvents({ filter: { processor, id } }: Pick<ReceivedEventsProps, 'filt
 function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
   return (
     <List
-      caption="Events of processors, newest first"
+      caption="Processor events, newest first"
       items={events}
       columns={[
         [
@@ -127,12 +128,14 @@ function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
 
 function RefundOf({ refundId, externalRefundId }: ReceivedEvent) {
   if (refundId !== null) return <Link to={`/refunds/${refundId}`}>{refundId}</Link>;
-  return <span class="muted">{externalRefundId === null ? 'None' : `${externalRefundId}, not ours`}</span>;
+  return (
+    <span class="muted">{externalRefundId === null ? 'None' : `${externalRefundId} (not created here)`}</span>
+  );
 }
 
 /** What followed an event, according to the record. */
 function sinceThen({ refundId, nextEntry }: ReceivedEvent): string {
-  if (refundId === null) return 'Payment is read again before its next use';
+  if (refundId === null) return 'Payment rechecked before its next use';
   return nextEntry === null ? 'No change so far' : eventWords({ type: nextEntry }).title;
 }
 
@@ -140,22 +143,23 @@ function sinceThen({ refundId, nextEntry }: ReceivedEvent): string {
 function NotListed() {
   return (
     <Card id="not-listed" title="Event not listed?">
-      <p>The processor&rsquo;s dashboard shows the response that an event got:</p>
+      <p>Find the event in the processor&rsquo;s dashboard, and check the response to it:</p>
       <ul class="stack-tight">
         <li>
-          <strong>200:</strong> it arrived, and matched the record, was a duplicate, or concerned nothing in{' '}
-          {useMember().environment}. Such events are not stored, and stored ones are deleted after{' '}
-          {receivedEventDays} days.
+          <strong>200:</strong> the event arrived. Events that match our records, are duplicates or concern
+          nothing in {useMember().environment} are not stored; others are deleted after {receivedEventDays}{' '}
+          days.
         </li>
         <li>
-          <strong>400:</strong> its signature was refused. Compare the secret or keys of the{' '}
+          <strong>400:</strong> the signature was invalid. Compare the secret or keys of the{' '}
           <Link to="/settings/accounts">account</Link> with the processor&rsquo;s.
         </li>
         <li>
-          <strong>404:</strong> the URL at the processor is not that of an account.
+          <strong>404:</strong> the webhook URL set at the processor belongs to no account.
         </li>
         <li>
-          <strong>Another response, or none:</strong> it was not accepted. The processor sends it again.
+          <strong>Another response, or none:</strong> the event was not accepted. The processor sends it
+          again.
         </li>
       </ul>
     </Card>

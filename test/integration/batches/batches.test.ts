@@ -101,11 +101,11 @@ describe('invalid rows', () => {
     ]);
     expect([status, body.error.code]).toEqual([400, 'validation_error']);
     expect(body.error.message.split(' | ')).toEqual([
-      expect.stringMatching(/^No refund was created\. row 2: amount: must be a positive whole number/),
-      'row 3: "note": unknown field',
-      'row 4: idempotencyKey: is the same as in row 1',
-      'row 5: transactionId: is required; remaining: cannot be combined with amount',
-      'row 6: row: must be a JSON object',
+      expect.stringMatching(/^No refund was created\. Row 2: amount: must be a positive whole number/),
+      'Row 3: "note": unknown field',
+      'Row 4: idempotencyKey: is the same as in row 1',
+      'Row 5: transactionId: is required; remaining: cannot be combined with amount',
+      'Row 6: row: must be a JSON object',
     ]);
     expect(await service.deps.db.refundBatch.count({ where: { rowCount: 6 } })).toBe(0);
   });
@@ -206,7 +206,7 @@ describe('CSV', () => {
     [
       'with an amount in major units',
       'transactionId,amount,reason\nch_1,10.50,other',
-      /row 1: amount: must be a positive/,
+      /Row 1: amount: must be a positive/,
     ],
     ['without rows', 'transactionId,amount,reason', /^rows: must not be empty/],
   ])('%s is refused', async (_case, text, message) => {

@@ -50,6 +50,6 @@ test('an invalid file is refused with its rows, and nothing is stored', async ()
     mode: 'strict',
     file: 'transactionId,amount,reason\nch_2,x,other',
   });
-  expect([page.status, page.text]).toEqual([400, expect.stringContaining('row 1: amount: must be')]);
+  expect([page.status, page.text]).toEqual([400, expect.stringContaining('Row 1: amount: must be')]);
   expect(await service.deps.db.refundBatchRow.count({ where: { transactionId: 'ch_2' } })).toBe(0);
 });

@@ -36,5 +36,5 @@ test('the health page counts what waits in its own environment, and links to ref
   expect(stripeOf(text)).toMatch(/^\S+ +Not answering .* +1 +1 min.* +1 +1 +0 /);
   expect(text).toContain('?processor=stripe&amp;outcomeUnknown=true">1</a>');
   const live = await operator.visitor.get(`${base.replace('/test', '/live')}/health`);
-  expect(stripeOf(live.text)).toMatch(/^\S+ +No trouble +0 +None +0 +0 +0 /);
+  expect(stripeOf(live.text)).toMatch(/^\S+ +Operational +0 +None +0 +0 +0 /);
 });

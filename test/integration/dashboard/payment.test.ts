@@ -24,7 +24,7 @@ test('shows a payment without a refund, to which the search leads, and its form 
   expect((await pageFor('viewer', `/search?q=${id}`)).text).toContain(`${base}/payments/${id}"`);
   const viewed = await pageFor('viewer', `/payments/${id}`);
   expect(viewed.text).toContain('Payment of 100.00 USD');
-  expect(viewed.text).toContain('No refunds of it were made here.');
+  expect(viewed.text).toContain('No refunds created here yet.');
   expect(viewed.text).not.toContain('method="post"');
   const { text } = await pageFor('operator', `/payments/${id}`);
   expect(text).toMatch(new RegExp(`action="${base}/refunds/new".*name="amount"[^>]* value="100.00"`, 's'));
@@ -45,12 +45,12 @@ test.each(['stripe', 'braintree'])(
     expect(text).toMatch(new RegExp(`as of.*datetime="${fetchedAt.toISOString()}"`, 'is'));
     const nothing = await pageFor('operator', `/payments/${unknown}`);
     expect(nothing.status).toBe(503);
-    expect(nothing.text).toContain('Nothing is on record of it');
+    expect(nothing.text).toContain('No record of this payment');
     expect(nothing.text).not.toMatch(/not found/i);
     await createdRefund(service, processor, { transactionId: unknown });
     const unread = await pageFor('operator', `/payments/${unknown}`);
     expect(unread.status).toBe(503);
-    expect(unread.text).toContain('Its amount is not known yet');
+    expect(unread.text).toContain('Amount not known yet');
     expect(unread.text).toContain(`href="${base}/refunds?q=${unknown}"`);
   },
 );

@@ -74,7 +74,7 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
   const enterRefund =
     (amount: string, seen: Steps): Steps =>
     async (page) => {
-      await page.getByLabel('Transaction').fill(await newPayment(service));
+      await page.getByLabel('Payment ID').fill(await newPayment(service));
       await page.getByLabel('Amount').fill(amount);
       await page.getByLabel('Reason').selectOption('product_defective');
       await page.getByLabel('Metadata').fill('{"ticket": "T-1001"}');

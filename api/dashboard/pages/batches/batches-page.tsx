@@ -86,8 +86,8 @@ function Upload({ form }: Pick<BatchesProps, 'form'>) {
             <input {...inputProps('file')} type="file" accept=".csv,text/csv" required />
             <p class="hint" id="file-hint">
               Columns: transactionId, amount, reason; optional: currency, processor, idempotencyKey,
-              metadata.order_id. Amounts are in the smallest unit (1050 is 10.50 USD); an empty one refunds
-              all that is left.
+              metadata.order_id. Amounts are in the smallest unit (1050 is 10.50 USD); leave one empty to
+              refund the rest.
             </p>
           </div>
           <SelectField
@@ -95,7 +95,7 @@ function Upload({ form }: Pick<BatchesProps, 'form'>) {
             name="mode"
             label="Invalid rows"
             choices={[
-              ['strict', 'Refuse the whole file'],
+              ['strict', 'Reject the whole file'],
               ['partial', 'Skip them and create the others'],
             ]}
           />

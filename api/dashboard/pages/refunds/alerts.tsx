@@ -70,7 +70,7 @@ const adviceByCode: Readonly<Record<string, string>> = {
   amount_too_large: 'Create another refund of the remaining amount or less.',
   currency_mismatch: 'Create another refund in the currency of the payment.',
   transaction_not_found:
-    'Check the transaction ID and that the payment was made in this environment, then create another refund.',
+    'Check the payment ID and that the payment was made in this environment, then create another refund.',
   processor_unavailable: 'It was never sent. Create another refund once the processor is available.',
   reversed: 'The refund was reversed. Pay the customer another way.',
   expired_or_canceled_card: 'The card has expired or was cancelled. Pay the customer another way.',

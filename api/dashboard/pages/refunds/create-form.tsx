@@ -40,7 +40,7 @@ export function CreateForm({ entered, formKey, problems }: CreateFormProps & Pic
         <TextField
           form={form}
           name="transactionId"
-          label="Transaction ID"
+          label="Payment ID"
           hint="The ID of the payment at the processor."
           required
           maxLength={255}

@@ -90,7 +90,7 @@ export function PaymentFacts({ payment, transactionId, page, children }: Payment
     <Card id="payment" title={page === undefined ? 'Payment' : <Link to={page}>Payment</Link>}>
       <Facts
         facts={[
-          ['Transaction', <Copyable key="id" text={transactionId} label="the transaction ID" />],
+          ['Payment ID', <Copyable key="id" text={transactionId} label="the payment ID" />],
           ['Processor', <ProcessorPage key="processor" payment={payment} transactionId={transactionId} />],
           ...(known === null ? [] : balanceOf(known)),
         ]}
@@ -156,7 +156,7 @@ interface PaymentRefundsProps {
 
 /** The refunds of a payment. */
 export function PaymentRefunds({ refunds, areOthers = false }: PaymentRefundsProps) {
-  if (refunds.length === 0) return areOthers ? null : <p class="muted">No refunds of it were made here.</p>;
+  if (refunds.length === 0) return areOthers ? null : <p class="muted">No refunds created here yet.</p>;
   return (
     <List
       isInCard={areOthers}

@@ -37,7 +37,7 @@ export function FilterForm({ to, filter, isOpen, problems }: FilterFormProps) {
           type="search"
           class="grow"
           value={filter.q}
-          placeholder="Refund or transaction ID"
+          placeholder="Refund or payment ID"
           autocomplete="off"
           spellcheck={false}
         />
