@@ -23,7 +23,7 @@ const sections = {
   overview: { label: 'Overview', path: '', icon: 'home' },
   refunds: { label: 'Refunds', path: '/refunds', icon: 'undo' },
   approvals: { label: 'Approvals', path: '/approvals', icon: 'checklist' },
-  attention: { label: 'Needs attention', path: '/refunds?needsAttention=true', icon: 'alert' },
+  attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
   batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
   agents: { label: 'Agents', path: '/agents', icon: 'copilot', group: 'Developers' },
