@@ -28,7 +28,7 @@ export function wordsFor(code: FlagReason | FindingKind, facts: Facts, processor
 export function processorStatusWords(processorStatus: string): string {
   // Stripe waits for the customer's bank account, for example. Such a refund goes on without the merchant.
   return processorStatus === 'requires_action'
-    ? 'waiting for the customer'
+    ? "waiting for the customer's bank details"
     : processorStatus.replaceAll('_', ' ');
 }
 

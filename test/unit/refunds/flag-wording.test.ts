@@ -42,5 +42,7 @@ test('renders what it can when facts are missing or the code is unknown', () => 
 
 test('a status of the processor is shown in words', () => {
   const facts = { externalRefundId: 're_1', processorStatus: 'requires_action' };
-  expect(wordsFor('found_there', facts, 'Stripe').summary).toContain('re_1 as waiting for the customer.');
+  expect(wordsFor('found_there', facts, 'Stripe').summary).toContain(
+    "re_1 as waiting for the customer's bank details.",
+  );
 });

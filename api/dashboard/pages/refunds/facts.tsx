@@ -136,7 +136,7 @@ function balanceOf(payment: ReturnType<typeof asKnown<ShownPayment>> & object): 
             'read again before the next refund'
           ) : (
             <>
-              as of <Moment at={fetchedAt} />
+              refunds elsewhere as of <Moment at={fetchedAt} />
             </>
           )}
         </span>

@@ -237,7 +237,10 @@ function NoRefunds({ filter, origin }: PageProps & { origin: string }) {
   if (isRestricting(filter)) {
     return (
       <Empty title="No matching refunds">
-        <p>Search matches complete IDs in this environment.</p>
+        <p>
+          The search field matches complete IDs in this environment. Press <kbd>/</kbd> to search by order,
+          customer or amount.
+        </p>
         <ButtonLink to="/refunds">Clear filters</ButtonLink>
       </Empty>
     );
