@@ -359,9 +359,8 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     await page.getByRole('heading', { name: 'Refunds' }).waitFor();
     await keyboard.press('/');
     await keyboard.type(refund.id);
-    await keyboard.press('Enter');
-    await page.getByText('1 refund', { exact: true }).waitFor();
-    await goTo('link', refund.id);
+    await page.getByRole('dialog').getByRole('link', { name: refund.id }).waitFor();
+    await keyboard.press('ArrowDown');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Timeline' }).waitFor();
     await goTo('button', 'Approve');
@@ -381,8 +380,9 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const page = await browser.open({ javaScriptEnabled: false });
     await signInAt(page, operator);
     await page.getByRole('link', { name: 'Refunds', exact: true }).click();
-    await page.getByLabel('Search').fill(id);
-    await press(page, 'Search');
+    const field = page.getByRole('searchbox', { name: 'Search', exact: true });
+    await field.fill(id);
+    await field.press('Enter');
     await page.getByRole('link', { name: id }).click();
     await page.getByRole('heading', { name: 'Timeline' }).waitFor();
     expect(await page.locator('time').first().textContent()).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$/);
