@@ -47,8 +47,11 @@ describe.each(queueBackends)('the largest batch, queues on $name', (backend) => 
         intervalMs: 500,
       });
     await untilWaiting(rows.length / 2);
-    await waitFor('refunds whose rows are not recorded', () => hasUnrecordedRefunds(service.databaseUrl), {
-      intervalMs: 1,
+    await waitFor('the worker to be frozen before it records rows', async () => {
+      first.freeze();
+      if (await hasUnrecordedRefunds(service.databaseUrl)) return true;
+      first.thaw();
+      return false;
     });
     const firstPeakMiB = peakMiB(first.pid);
     await first.kill();
