@@ -97,27 +97,6 @@ describe('an application with a second one for unknown routes', () => {
     return app;
   }
 
-  test('answers its own requests while the second one loads once', async () => {
-    let finishLoading = () => {};
-    const loading = new Promise<void>((resolve) => {
-      finishLoading = resolve;
-    });
-    let builds = 0;
-    const app = firstApp(async () => {
-      builds += 1;
-      await loading;
-      const second: Api = Fastify().withTypeProvider();
-      second.get('/unknown', async () => 'second');
-      await second.ready();
-      return second;
-    });
-    const waiting = Promise.all([app.inject('/unknown'), app.inject('/unknown')]);
-    expect((await app.inject('/known')).body).toBe('first');
-    finishLoading();
-    expect((await waiting).map(({ body }) => body)).toEqual(['second', 'second']);
-    expect(builds).toBe(1);
-  });
-
   test('answers its own requests when the second one cannot be loaded', async () => {
     const app = firstApp(async () => {
       throw new Error('It cannot be loaded.');

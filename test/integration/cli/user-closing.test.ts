@@ -70,30 +70,9 @@ describe('user disable', () => {
     expect(onlyLine((await user('enable', member)).stderr)).toBe('This user is not disabled.');
   });
 
-  test('lists the API keys of the user, also those made with another key, or revokes them', async () => {
-    const member = await newPerson(service.deps, service.organization.id, 'admin');
-    const keys = await keysOf(member);
-    const { stderr } = await user('disable', member);
-    for (const { id } of keys) {
-      expect(stderr).toContain(`key revoke ${id}`);
-      expect(await isRevoked(id)).toBe(false);
-    }
-    await user('enable', member);
-    expect((await user('disable', member, '--revoke-keys')).stderr).toContain(
-      'Revoked 2 API keys that the user created.',
-    );
-    for (const { id } of keys) {
-      expect(await isRevoked(id)).toBe(true);
-      expect(await lastAction(id)).toMatchObject({
-        action: 'key.revoked',
-        actor: expect.stringMatching(/^cli:./),
-      });
-    }
-    expect(await isRevoked(service.organization.keys.live.id)).toBe(false);
-  });
-
   test('lists the webhook endpoints that keys of the user created, or disables them with these keys', async () => {
     const member = await newPerson(service.deps, service.organization.id, 'admin');
+    // The second key is made with the first one.
     const [former, current] = await keysOf(member);
     const ofFormer = await endpointOf(former);
     const ofCurrent = await endpointOf(current);
@@ -101,8 +80,15 @@ describe('user disable', () => {
     const listed = await user('disable', member);
     for (const { place } of [ofFormer, ofCurrent])
       expect(listed.stderr).toContain(`Still sent events: ${place}`);
+    expect(listed.stderr).toContain(`key revoke ${current.id}`);
+    expect(await isRevoked(current.id)).toBe(false);
     await user('enable', member);
     const { stderr } = await user('disable', member, '--revoke-keys');
+    expect(stderr).toContain('Revoked 1 API key that the user created.');
+    expect([await isRevoked(current.id), await isRevoked(service.organization.keys.live.id)]).toEqual([
+      true,
+      false,
+    ]);
     expect(stderr).toContain(`Disabled: ${ofCurrent.place}`);
     // A backend may have another key by now.
     expect(stderr).toContain(`Still sent events: ${ofFormer.place}`);
@@ -137,20 +123,14 @@ describe('user disable', () => {
   });
 });
 
-describe('user remove', () => {
-  test('lists the API keys of the member in this organization, or revokes them', async () => {
-    const organization = ['--organization', service.organization.id];
-    const kept = await newPerson(service.deps, service.organization.id, 'admin');
-    const [first, second] = await keysOf(kept);
-    const { stderr } = await user('remove', kept, ...organization);
-    for (const { id } of [first, second]) expect(stderr).toContain(`key revoke ${id}`);
-    expect(await isRevoked(first.id)).toBe(false);
-    const revoked = await newPerson(service.deps, service.organization.id, 'admin');
-    const keys = await keysOf(revoked);
-    const quiet = await user('remove', revoked, ...organization, '--revoke-keys');
-    expect(quiet.stderr).not.toContain('key revoke');
-    for (const { id } of keys) expect(await isRevoked(id)).toBe(true);
-  });
+test.each([
+  [[], false],
+  [['--revoke-keys'], true],
+])('user remove with %j revokes the API keys of the member: %s', async (more, revokes) => {
+  const member = await newPerson(service.deps, service.organization.id, 'admin');
+  const [{ id }] = await keysOf(member);
+  const { stderr } = await user('remove', member, '--organization', service.organization.id, ...more);
+  expect([stderr.includes(`key revoke ${id}`), await isRevoked(id)]).toEqual([!revokes, revokes]);
 });
 
 describe('user delete', () => {

@@ -44,13 +44,6 @@ describe('the client', () => {
     expect(await client.refunds.list({ ...filters, metadata: { paid: 'false' } })).toEqual([]);
   });
 
-  test('tries a creation out without creating anything', async () => {
-    const refund = refundOf(await newPayment(service));
-    const above = await client.refunds.dryRun({ ...refund, amount: 10_001 });
-    expect(above).toMatchObject({ wouldCreate: false, error: { code: 'validation_error' } });
-    expect(await client.refunds.list({ transactionId: refund.transactionId })).toEqual([]);
-  });
-
   test('uses an address with a path', async () => {
     const asked: string[] = [];
     const fetch = async (url: string | URL | Request) => {

@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
@@ -130,18 +129,6 @@ test('a worker whose lease was lost changes nothing but its own attempt, and bot
     attempts: [{ responseStatus: 500, error: 'unsuccessful_status' }, { responseStatus: 204 }],
   });
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1);
-});
-
-test('a response that comes after an erasure of the refund is not kept', async () => {
-  const { deliveries, end } = await holdAttempt();
-  const { refundId } = await onlyOne(deliveries());
-  await eraseRefunds(
-    { db: service.ownerDb, clock: stage.time },
-    { organizationId: service.organization.id, refundIds: [refundId ?? ''], actor: 'test' },
-  );
-  await end(responses.fail);
-  const { attempts } = await onlyOne(deliveries());
-  expect(attempts).toMatchObject([{ responseStatus: 500, responseBody: '(erased)' }]);
 });
 
 test('a delivery keeps its last 20 attempts', async () => {

@@ -166,15 +166,6 @@ describe('a page of the feed', () => {
 });
 
 describe('a request that waits for events', () => {
-  const wait = (seconds: number) => ({ headers: { prefer: `wait=${seconds}` } });
-
-  test('is answered at once when there are some', async () => {
-    const { id } = await create();
-    const { headers, body } = await get('/v1/events?type=refund.created', wait(30));
-    expect(headers['preference-applied']).toBe('wait=30');
-    expect(body.data.map(({ refundId }: { refundId: string }) => refundId)).toEqual([id]);
-  });
-
   test('is answered by the event that it asked for, and by no other', async () => {
     const closing = new AbortController();
     const feed = new EventFeed(service.deps, closing.signal);

@@ -59,37 +59,9 @@ describe('an agent key', () => {
       expect([byApi.status, byApi.body]).toEqual([403, { error }]);
       expect((await cancel(id, backend)).body.data.status).toBe('cancelled');
     }
+    const { id: refundId } = await newRefund(service, {}, { key: agent.plaintext });
+    expect((await agent.call('cancel_refund', { refundId })).content.refund.status).toBe('cancelled');
   });
-
-  test('cancels what it requested', async () => {
-    const agent = await agents.connect({ agentLimits: { currency: 'usd' } });
-    const { id } = await newRefund(service, {}, { key: agent.plaintext });
-    expect(await agent.call('cancel_refund', { refundId: id })).toMatchObject({
-      isError: false,
-      content: { refund: { id, status: 'cancelled' } },
-    });
-  });
-});
-
-test('refunds of others get the answer for an unknown id, and are not listed', async () => {
-  const { keys } = await service.addOrganization('Other');
-  const body = { ...creation(), amount: 500 };
-  const key = keys.test.plaintext;
-  const foreign = (await service.call('POST', '/v1/refunds', { body, key })).body.data.id;
-  const agent = await agents.connect();
-  await agent.call('create_refund', creation());
-  for (const tool of ['get_refund', 'cancel_refund']) {
-    for (const refundId of [foreign, unknownRefundId, '', `ref_${'x'.repeat(5_000)}`]) {
-      expect(await agent.call(tool, { refundId }), refundId).toEqual({
-        isError: true,
-        content: { code: 'not_found', message: 'Refund not found.' },
-      });
-    }
-  }
-  const { content } = await agent.call('list_refunds', { limit: 100 });
-  const ids = content.refunds.map(({ id }: { id: string }) => id);
-  expect(ids.length).toBeGreaterThan(0);
-  expect(ids).not.toContain(foreign);
 });
 
 describe('invalid arguments are refused with every problem', () => {
@@ -129,18 +101,5 @@ describe('invalid arguments are refused with every problem', () => {
       message: typeof message === 'string' ? message : expect.stringMatching(message),
     });
     expect(await countRefunds()).toBe(0);
-  });
-
-  test('an amount that cannot be stored exactly gets 400', async () => {
-    const agent = await agents.connect();
-    await expect(agent.call('create_refund', { ...creation(), amount: 2 ** 60 })).rejects.toMatchObject({
-      status: 400,
-      message: expect.stringContaining('cannot be stored exactly'),
-    });
-  });
-
-  test('arguments that are no object get an error of the protocol', async () => {
-    const agent = await agents.connect();
-    await expect(agent.call('get_refund', 'ref_1' as never)).rejects.toMatchObject({ code: -32602 });
   });
 });

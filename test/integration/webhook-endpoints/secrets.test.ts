@@ -74,17 +74,6 @@ describe('a rotation', () => {
     expect(valid.at(-1)).toBe(secret);
   });
 
-  test.each([-1, 604_801])('refuses an overlap of %j', async (overlapSeconds) => {
-    const { id, secret } = await newEndpoint(service);
-    const path = `/v1/webhook-endpoints/${id}/rotate-secret`;
-    expect(refusalOf(await service.call('POST', path, { body: { overlapSeconds } }))).toEqual([
-      400,
-      'validation_error',
-      'overlapSeconds: must be a whole number of seconds from 0 to 604800 (seven days)',
-    ]);
-    expect(await signing(id)).toEqual([secret]);
-  });
-
   test('of a secret that cannot be read works without an overlap', async () => {
     const { id } = await newEndpoint(service);
     const where = { id };

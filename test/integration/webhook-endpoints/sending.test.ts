@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import { beforeAll, expect, test } from 'vitest';
-import { retention } from '#worker/schedule/retention.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
@@ -63,18 +62,5 @@ test('makes no further attempt for an endpoint that is disabled during one', asy
     service.deps.db.webhookDelivery.findFirst({ where }),
   );
   expect(delivery).toMatchObject({ status: 'failed', nextAttemptAt: null });
-  expect(at.received).toHaveLength(1);
-});
-
-test('makes no further attempt for an endpoint that is deleted during one, and removes both', async () => {
-  const { at, respond } = await heldReceiver();
-  const { id } = await newEndpoint(service, { url: at.url });
-  await call('POST', `${id}/test`);
-  await untilReceived(at, 1);
-  await call('DELETE', id);
-  respond(500);
-  // The schedule may run this at any moment of the test, too.
-  await retention.expireWebhooks(service.deps);
-  expect(await service.deps.db.webhookEndpoint.count({ where: { id } })).toBe(0);
   expect(at.received).toHaveLength(1);
 });

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Processor } from '#shared/processors/contract/processor.ts';
 import { toItems } from '#shared/refunds/model/rows.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
@@ -122,44 +121,6 @@ describe('a request with the key of one that is being carried out', () => {
     await process.commit();
     expectReplayOf(await create(key, transactionId), process.refundId);
     expect(await refundsOf(transactionId)).toHaveLength(1);
-  });
-});
-
-describe('a request overtaken by another with the same key', () => {
-  /** Blocks the next read of a payment until `release` is called. */
-  function holdNextReading(): { reached: Promise<void>; release: () => void } {
-    const { promise: reached, resolve: reach } = deferred<void>();
-    const { promise: gate, resolve: release } = deferred<void>();
-    const { connections } = service.deps;
-    const connect = connections.connect.bind(connections);
-    vi.spyOn(connections, 'connect').mockImplementationOnce(async (account) => {
-      const processor = await connect(account);
-      const getPayment: Processor['getPayment'] = async (...question) => {
-        reach();
-        await gate;
-        return await processor.getPayment(...question);
-      };
-      return { ...processor, getPayment };
-    });
-    return { reached, release };
-  }
-
-  test.each([
-    ['returns the refund of the faster one', 1_000, [200, undefined]],
-    ['is refused when it differs', 1_001, [422, 'idempotency_key_reused']],
-    ['is refused when it differs, also for more than is left', 10_001, [422, 'idempotency_key_reused']],
-  ])('%s', async (_what, amount, expected) => {
-    const [key, transactionId] = [randomUUID(), await payment()];
-    const { reached, release } = holdNextReading();
-    const slow = create(key, transactionId, amount);
-    await reached;
-    const taker = await create(key, transactionId);
-    expect([taker.status, taker.headers['idempotent-replayed']]).toEqual([200, undefined]);
-    release();
-    const overtaken = await slow;
-    expect([overtaken.status, overtaken.body.error?.code]).toEqual(expected);
-    if (overtaken.status === 200) expectReplayOf(overtaken, taker.body.data.id);
-    expect((await refundsOf(transactionId)).map(({ id }) => id)).toEqual([taker.body.data.id]);
   });
 });
 
