@@ -175,6 +175,12 @@ export function contextOf(request: FastifyRequest): Context {
   return required(request.member, 'requireMember');
 }
 
+/** Who makes a change, and where. */
+export function actingIn(request: FastifyRequest) {
+  const { owner, actor } = contextOf(request);
+  return { ...owner, actor };
+}
+
 /** The user whose page is rendered. */
 export function useVisitor(): Visitor {
   return visitorOf(useRequest());
@@ -186,9 +192,13 @@ export function useMember(): Context {
 }
 
 /** An address; a path below the environment gets its prefix. */
-export function useAddress(to: string): string {
-  const { member } = useRequest();
+export function addressIn({ member }: FastifyRequest, to: string): string {
   return to.startsWith(dashboardPath) ? to : `${member?.base ?? ''}${to}`;
+}
+
+/** The same for the page that is rendered. */
+export function useAddress(to: string): string {
+  return addressIn(useRequest(), to);
 }
 
 function required<T>(value: T | null | undefined, guard: string): T {

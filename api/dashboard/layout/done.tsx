@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { Notice } from '../components/notice.tsx';
-import { contextOf } from '../http/access.ts';
+import { addressIn } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
 import { useRequest } from '../http/render.ts';
 
@@ -64,14 +64,10 @@ const messages = {
 
 export type DoneWord = keyof typeof messages;
 
-/** The address of a page that confirms what was done. */
-export function doneAt(path: string, word: DoneWord): string {
-  return `${path}${path.includes('?') ? '&' : '?'}done=${word}`;
-}
-
-/** Leads to a page below the environment that confirms what was done. */
-export function leadTo(reply: FastifyReply, path: string, word: DoneWord): FastifyReply {
-  return reply.redirect(doneAt(`${contextOf(reply.request).base}${path}`, word), 303);
+/** Leads to a page that confirms what was done. @param to its address, or its path below the environment. */
+export function leadTo(reply: FastifyReply, to: string, word: DoneWord): FastifyReply {
+  const address = addressIn(reply.request, to);
+  return reply.redirect(`${address}${address.includes('?') ? '&' : '?'}done=${word}`, 303);
 }
 
 /** Confirms the action that led to this page; unknown words show nothing. */

@@ -15,10 +15,9 @@ import { type Column, List } from '../components/list.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Made } from '../components/values.tsx';
 import { contextOf, needs, useMember } from '../http/access.ts';
-import { readChoices } from '../http/forms.ts';
 import { idInPath } from '../http/paths.ts';
 import { sendPage } from '../http/render.ts';
-import { leadTo } from '../layout/done.tsx';
+import { changesOf } from '../layout/changes.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { reasonWords } from '../words/words.ts';
@@ -40,14 +39,16 @@ export function agentPages(scope: Api, deps: ApiDependencies): void {
     return sendPage(reply, <AgentsPage {...{ agents, taken, names, now: deps.clock.now() }} />);
   });
 
-  scope.post(`${path}/:keyId/status`, needs('admin', 'confirmed'), async (request, reply) => {
-    const { owner, actor } = contextOf(request);
-    const { status } = readChoices(statusSchema, request.body);
-    const { id: keyId } = await findAgentKey(deps.db, owner, idInPath(request, 'keyId', 'key'));
-    const isStopped = status === 'stopped';
-    await changeApiKey(deps, { keyId, actor, change: { isStopped } });
-    return leadTo(reply, path, isStopped ? 'agent-stopped' : 'agent-resumed');
-  });
+  changesOf(scope, path)(
+    `${path}/:keyId/status`,
+    { ...needs('admin', 'confirmed'), schema: statusSchema },
+    ({ status }) => (status === 'stopped' ? 'agent-stopped' : 'agent-resumed'),
+    async (request, { status }) => {
+      const { owner, actor } = contextOf(request);
+      const { id: keyId } = await findAgentKey(deps.db, owner, idInPath(request, 'keyId', 'key'));
+      await changeApiKey(deps, { keyId, actor, change: { isStopped: status === 'stopped' } });
+    },
+  );
 }
 
 type AgentKey = ApiKeySummary & { limits: AgentLimits };

@@ -8,7 +8,7 @@ import { CheckboxesField, Form } from '../components/form.tsx';
 import { ownSessionOf, visitorOf } from '../http/access.ts';
 import { enteredList, readChoices } from '../http/forms.ts';
 import { accountPath, idInPath, pageNotFound } from '../http/paths.ts';
-import { doneAt } from '../layout/done.tsx';
+import { leadTo } from '../layout/done.tsx';
 
 const path = `${accountPath}/mails`;
 const kindsSchema = z.array(z.enum(notificationKinds));
@@ -30,7 +30,7 @@ export function mailChoiceRoute(scope: Api, deps: ApiDependencies): void {
     if (membership === null) throw pageNotFound();
     const kinds = readChoices(kindsSchema, enteredList(request.body, 'kinds'));
     await chooseMails(deps, { ...ownSessionOf(request), organizationId, kinds });
-    return reply.redirect(doneAt(accountPath, 'mails-chosen'), 303);
+    return leadTo(reply, accountPath, 'mails-chosen');
   });
 }
 

@@ -14,7 +14,7 @@ import { dashboardPath, pageNotFound, passwordResetPath } from '../http/paths.ts
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage, useRequest } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
-import { doneAt } from '../layout/done.tsx';
+import { leadTo } from '../layout/done.tsx';
 
 const linkPath = `${passwordResetPath}/:token`;
 const signInPath = `${dashboardPath}/sign-in`;
@@ -47,7 +47,7 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
         again: (form) => sendPage(reply, <RequestLink form={form} />),
         run: async ({ email }) => {
           await requestPasswordReset({ ...deps, log }, { email, ip });
-          return reply.redirect(doneAt(signInPath, 'reset-requested'), 303);
+          return leadTo(reply, signInPath, 'reset-requested');
         },
       }),
     );
@@ -60,7 +60,7 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
         again: (form) => show(reply, token, form),
         run: async ({ password }) => {
           await setForgottenPassword(deps, { token, password });
-          return reply.redirect(doneAt(signInPath, 'password-reset'), 303);
+          return leadTo(reply, signInPath, 'password-reset');
         },
       });
     });

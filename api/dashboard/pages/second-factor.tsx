@@ -22,7 +22,7 @@ import { sendPage, useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { renewSession, type Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
-import { doneAt } from '../layout/done.tsx';
+import { leadTo } from '../layout/done.tsx';
 
 const path = `${accountPath}/second-factor`;
 const confirm = { config: { confirm: true } } as const;
@@ -42,7 +42,7 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
   scope.post(`${path}/enable`, confirm, async (request, reply) => {
     const { body } = request;
     const secret = openField<string>(deps, entered(body, 'secret'), purposeOf(visitorOf(request)));
-    if (secret === null) return reply.redirect(doneAt(accountPath, 'set-up-expired'), 303);
+    if (secret === null) return leadTo(reply, accountPath, 'set-up-expired');
     const change = { ...ownSessionOf(request), secret, code: entered(body, 'code') };
     let enabled: EnabledSecondFactor;
     try {
@@ -62,7 +62,7 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
   scope.post(`${path}/disable`, confirm, async (request, reply) => {
     const proof = await disableSecondFactor(deps, ownSessionOf(request));
     await renewSession(deps, request, reply, proof);
-    return reply.redirect(doneAt(accountPath, 'second-factor-disabled'), 303);
+    return leadTo(reply, accountPath, 'second-factor-disabled');
   });
 }
 

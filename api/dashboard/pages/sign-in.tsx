@@ -17,7 +17,7 @@ import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
-import { Done, doneAt } from '../layout/done.tsx';
+import { Done, leadTo } from '../layout/done.tsx';
 
 const path = `${dashboardPath}/sign-in`;
 const codePath = `${path}/code`;
@@ -75,7 +75,7 @@ export function signInPages(scope: Api, deps: ApiDependencies): void {
     const next = safeReturnPath(entered(body, 'next'));
     const sealed = entered(body, 'proof');
     const proof = openField<Proof>(deps, sealed, purpose);
-    if (proof === null) return reply.redirect(doneAt(path, 'sign-in-expired'), 303);
+    if (proof === null) return leadTo(reply, path, 'sign-in-expired');
     const refuse = (problems: FormProblems) =>
       sendPage(reply.code(401), <SignInCode {...{ sealed, next, problems }} />);
     const guess = { proof, code: entered(body, 'code'), browser: knownBrowserOf(request) };
@@ -107,7 +107,7 @@ export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
     await signOut(deps, ownSessionOf(request));
     await request.session.destroy();
-    return reply.redirect(doneAt(path, 'signed-out'), 303);
+    return leadTo(reply, path, 'signed-out');
   });
 }
 

@@ -18,13 +18,14 @@ import { Card } from '../components/card.tsx';
 import { CsrfField, emptyForm, FormNotice, NewPasswordField, Post, TextField } from '../components/form.tsx';
 import { Moment } from '../components/values.tsx';
 import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
-import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
+import { type FormState, problemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { sendPage, useRequest } from '../http/render.ts';
 import { renewSession } from '../http/session.ts';
+import { changesOf } from '../layout/changes.ts';
 import { Gate } from '../layout/document.tsx';
-import { Done, doneAt } from '../layout/done.tsx';
+import { Done } from '../layout/done.tsx';
 import { browserWord } from '../words/words.ts';
 import { MailChoices, type MailChoicesProps, mailChoiceRoute } from './mail-choices.tsx';
 import { SecondFactor, type SecondFactorProps } from './second-factor.tsx';
@@ -51,33 +52,33 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
   scope.get(path, (_request, reply) => show(reply, emptyForm));
 
   await limitAttempts(scope, (limited) => {
-    limited.post(`${path}/password`, { config: { confirm: true } }, (request, reply) =>
-      answerForm(reply, {
-        schema: passwordSchema,
-        problemsIn: passwordProblemsOf,
-        again: (form) => show(reply, form),
-        run: async (entries) => {
-          const change = { ...ownSessionOf(request), ...entries };
-          const proof = await changePassword({ ...deps, log: request.log }, change);
-          await renewSession(deps, request, reply, proof);
-          return reply.redirect(doneAt(path, 'password-changed'), 303);
-        },
-      }),
+    const changing = {
+      config: { confirm: true } as const,
+      schema: passwordSchema,
+      problemsIn: passwordProblemsOf,
+      again: show,
+    };
+    changesOf(limited, path)(
+      `${path}/password`,
+      changing,
+      'password-changed',
+      async (request, entries, reply) => {
+        const own = { ...ownSessionOf(request), ...entries };
+        const proof = await changePassword({ ...deps, log: request.log }, own);
+        await renewSession(deps, request, reply, proof);
+      },
     );
   });
 
   mailChoiceRoute(scope, deps);
 
-  scope.post(`${path}/sessions/end-others`, async (request, reply) => {
-    await revokeOtherSessions(deps, ownSessionOf(request));
-    return reply.redirect(doneAt(path, 'sessions-ended'), 303);
-  });
-
-  scope.post(`${path}/sessions/:id/end`, async (request, reply) => {
-    const id = idInPath(request, 'id', 'ses');
-    await revokeSession(deps, { ...ownSessionOf(request), id });
-    return reply.redirect(doneAt(path, 'session-ended'), 303);
-  });
+  const change = changesOf(scope, path);
+  change(`${path}/sessions/end-others`, {}, 'sessions-ended', (request) =>
+    revokeOtherSessions(deps, ownSessionOf(request)),
+  );
+  change(`${path}/sessions/:id/end`, {}, 'session-ended', (request) =>
+    revokeSession(deps, { ...ownSessionOf(request), id: idInPath(request, 'id', 'ses') }),
+  );
 }
 
 /** Once the session has ended, the user's page must not be shown. */

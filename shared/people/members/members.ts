@@ -185,17 +185,16 @@ async function refuseCompanyAccounts(
  */
 export async function changeRole(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: { organizationId: string; actingUserId: string; userId: string; role: Role },
+  request: { organizationId: string; acting: { userId: string }; userId: string; role: Role },
 ): Promise<void> {
-  const { organizationId, actingUserId, userId, role } = request;
-  const acting = { userId: actingUserId };
+  const { organizationId, acting, userId, role } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);
     const previous = await readMember(tx, organizationId, userId);
     await requireManaging(tx, organizationId, acting, [previous.role, role]);
-    if (userId === actingUserId) {
+    if (userId === acting.userId) {
       const message = 'You cannot change your own role. Ask another owner or admin.';
       throw new ServiceError('insufficient_scope', message);
     }

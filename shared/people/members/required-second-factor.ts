@@ -26,9 +26,10 @@ export async function readSecondFactorRule(db: Database, organizationId: string)
  */
 export async function setSecondFactorRule(
   { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  request: { organizationId: string; actingUserId: string; isRequired: boolean },
+  request: { organizationId: string; acting: { userId: string }; isRequired: boolean },
 ): Promise<void> {
-  const { organizationId, actingUserId: userId, isRequired } = request;
+  const { organizationId, acting, isRequired } = request;
+  const { userId } = acting;
   const now = clock.now();
   await db.$transaction(async (tx) => {
     await lockOrganization(tx, organizationId);

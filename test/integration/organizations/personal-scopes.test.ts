@@ -53,10 +53,7 @@ const endings: [how: string, end: () => Promise<unknown>][] = [
     'is disabled',
     () => disableUser(service.deps, { userId: admin.userId, actor: 'cli:root', revokesKeys: false }),
   ],
-  [
-    'becomes a viewer',
-    () => changeRole(service.deps, { ...member(), actingUserId: owner.userId, role: 'viewer' }),
-  ],
+  ['becomes a viewer', () => changeRole(service.deps, { ...member(), acting: owner, role: 'viewer' })],
 ];
 
 describe('the key of an admin who', () => {
@@ -78,7 +75,7 @@ describe('the key of an admin who', () => {
   });
 
   test('becomes an operator approves with it, and makes no keys', async () => {
-    await changeRole(service.deps, { ...member(), actingUserId: owner.userId, role: 'operator' });
+    await changeRole(service.deps, { ...member(), acting: owner, role: 'operator' });
     expect(await personalAnswers()).toEqual([200, 403, 403]);
   });
 });

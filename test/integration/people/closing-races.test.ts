@@ -51,7 +51,7 @@ describe('a key that an admin creates', () => {
   const demote = () =>
     changeRole(people.deps, {
       ...{ organizationId, userId: leaving.userId },
-      ...{ actingUserId: owner.userId, role: 'operator' },
+      ...{ acting: owner, role: 'operator' },
     });
 
   test.each([

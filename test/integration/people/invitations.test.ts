@@ -116,7 +116,7 @@ describe('open invitations are revoked', () => {
       await inviteBy(first, newEmail(), 'owner'),
     ];
     await revoke(owner, earlier.id);
-    const demotion = { actingUserId: owner.userId, userId: first.userId, role: 'admin' } as const;
+    const demotion = { acting: owner, userId: first.userId, role: 'admin' } as const;
     await changeRole(people.deps, { organizationId, ...demotion });
     expect(await find(lost.token)).toBeNull();
     expect(await find(kept.token)).not.toBeNull();

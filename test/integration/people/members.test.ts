@@ -16,7 +16,7 @@ beforeEach(async () => {
 const forbidden = { code: 'insufficient_scope', status: 403 };
 const add = (role: Role) => people.addPerson(organizationId, role);
 const change = (acting: TestPerson, { userId }: TestPerson, role: Role) =>
-  changeRole(people.deps, { organizationId, actingUserId: acting.userId, userId, role });
+  changeRole(people.deps, { organizationId, acting, userId, role });
 const remove = (acting: TestPerson, { userId }: TestPerson) =>
   removeMember(people.deps, { organizationId, userId, acting: { userId: acting.userId } });
 const roleOf = async ({ userId }: TestPerson) =>

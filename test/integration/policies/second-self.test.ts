@@ -152,7 +152,7 @@ describe('the rule about invitations', () => {
     const self = await inviteSecondSelf(ada);
     const third = await inviteSecondSelf(self);
     const [refundId, byThird] = [await ask(self), await ask(third)];
-    const demotion = { actingUserId: ada.userId, userId: self.userId, role: 'viewer' } as const;
+    const demotion = { acting: ada, userId: self.userId, role: 'viewer' } as const;
     await changeRole(service.deps, { organizationId, ...demotion });
     await expectRefused(ada, refundId, connected);
     await remove(self);

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { uploadBody } from '#api/http/body.ts';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import { fewAtOnce } from '#api/http/room.ts';
@@ -10,14 +11,15 @@ import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { sha256 } from '#shared/platform/secrets.ts';
 import type { FormState } from '../../components/form.tsx';
-import { type Context, contextOf } from '../../http/access.ts';
+import { type Context, contextOf, needs } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
+import { changesOf } from '../../layout/changes.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { BatchPage, BatchState } from './batch-page.tsx';
 import { BatchesPage } from './batches-page.tsx';
 
-const viewer = { config: { role: 'viewer' as const } };
-const operator = { config: { role: 'operator' as const } };
+const viewer = needs('viewer');
+const operator = needs('operator');
 const pageLength = 25;
 /** Rejected rows that the page of a batch shows; the file has all. */
 const shownRows = 100;
@@ -64,17 +66,13 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
       .send(await resultsInCsv(deps.db, id));
   });
 
-  const changes = [
-    ['pause', pauseBatch, 'batch-paused'],
-    ['resume', resumeBatch, 'batch-resumed'],
-  ] as const;
-  for (const [verb, change, done] of changes) {
-    scope.post<{ Params: { id: string } }>(`/batches/:id/${verb}`, operator, async (request, reply) => {
-      const { owner, actor } = contextOf(request);
-      const { id } = await change(deps, { owner, actor, batchId: request.params.id });
-      return leadTo(reply, `/batches/${id}`, done);
-    });
-  }
+  const change = changesOf(scope, '/batches/:id');
+  const batchIn = (request: FastifyRequest) => {
+    const { owner, actor } = contextOf(request);
+    return { owner, actor, batchId: (request.params as { id: string }).id };
+  };
+  change('/batches/:id/pause', operator, 'batch-paused', (request) => pauseBatch(deps, batchIn(request)));
+  change('/batches/:id/resume', operator, 'batch-resumed', (request) => resumeBatch(deps, batchIn(request)));
 }
 
 async function showBatches(deps: ApiDependencies, context: Context, form?: FormState) {

@@ -24,11 +24,11 @@ import { Confirm } from '../../components/dialog.tsx';
 import { type Column, List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { CopyButton, Made, Moment } from '../../components/values.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, entered, type FormState } from '../../http/forms.ts';
+import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
+import { answerForm, type FormState } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
 import { sendPartOrPage, useRequest } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
 import { ShownOnce } from './settings-frame.tsx';
@@ -45,6 +45,8 @@ const querySchema = z.object({
     .catch(undefined),
 });
 
+const revocationSchema = z.object({ withCreated: z.stringbool().default(false) });
+
 /** `/settings/api-keys`: the API keys of the environment. */
 export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, needs('viewer'), (_request, reply) => show(deps, reply, {}));
@@ -54,21 +56,20 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
       schema: newKeySchema,
       again: (form) => show(deps, reply, { form }),
       run: async ({ name, scopes, expiresInDays }) => {
-        const { owner, actor } = contextOf(request);
         const expiresAt = expiresInDays === null ? null : expiryAfter(expiresInDays, deps.clock.now());
-        const { plaintext } = await createApiKey(deps, { ...owner, actor, name, scopes, expiresAt });
+        const { plaintext } = await createApiKey(deps, { ...actingIn(request), name, scopes, expiresAt });
         return await show(deps, reply, { plaintext });
       },
     }),
   );
 
-  scope.post(`${path}/:keyId/revoke`, needs('admin', 'confirmed'), async (request, reply) => {
-    const { owner, actor } = contextOf(request);
-    const keyId = idInPath(request, 'keyId', 'key');
-    const withCreated = entered(request.body, 'withCreated') === 'yes';
-    await revokeApiKey(deps, { ...owner, keyId, actor, withCreated });
-    return leadTo(reply, path, withCreated ? 'keys-revoked' : 'key-revoked');
-  });
+  changesOf(scope, path)(
+    `${path}/:keyId/revoke`,
+    { ...needs('admin', 'confirmed'), schema: revocationSchema },
+    ({ withCreated }) => (withCreated ? 'keys-revoked' : 'key-revoked'),
+    (request, { withCreated }) =>
+      revokeApiKey(deps, { ...actingIn(request), keyId: idInPath(request, 'keyId', 'key'), withCreated }),
+  );
 }
 
 /** The result of the last action. */

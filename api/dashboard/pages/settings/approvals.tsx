@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -6,10 +7,10 @@ import { mayAct } from '#shared/people/roles.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, type FormState } from '../../http/forms.ts';
+import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/approvals';
@@ -37,16 +38,10 @@ export function approvalPages(scope: Api, deps: ApiDependencies): void {
     return sendPage(reply, <Approvals body={{ days: String(fourEyesDays) }} problems={{}} />);
   });
 
-  scope.post(path, needs('owner', 'confirmed'), (request, reply) =>
-    answerForm(reply, {
-      schema,
-      again: (form) => sendPage(reply, <Approvals {...form} />),
-      run: async ({ days }) => {
-        const { organization, actor } = contextOf(request);
-        await setFourEyesDays(deps, { organizationId: organization.id, actor, days });
-        return leadTo(reply, path, 'approvals-saved');
-      },
-    }),
+  const again = (reply: FastifyReply, form: FormState) => sendPage(reply, <Approvals {...form} />);
+  const saving = { ...needs('owner', 'confirmed'), schema, again };
+  changesOf(scope, path)(path, saving, 'approvals-saved', (request, { days }) =>
+    setFourEyesDays(deps, { ...actingIn(request), days }),
   );
 }
 

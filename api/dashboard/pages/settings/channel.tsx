@@ -16,10 +16,10 @@ import { Fields } from '../../components/fields.tsx';
 import { Form, Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, type FormState } from '../../http/forms.ts';
+import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import { sendPage } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/notifications';
@@ -43,29 +43,15 @@ export function channelPages(scope: Api, deps: ApiDependencies): void {
 
   scope.get(path, needs('admin'), (_request, reply) => show(reply));
 
-  scope.post(path, needs('admin', 'confirmed'), (request, reply) =>
-    answerForm(reply, {
-      schema,
-      again: (form) => show(reply, form),
-      run: async ({ url }) => {
-        const { owner, actor } = contextOf(request);
-        await setChannel(deps, { ...owner, actor, url });
-        return leadTo(reply, path, 'channel-saved');
-      },
-    }),
+  const change = changesOf(scope, path);
+  const confirmed = needs('admin', 'confirmed');
+  change(path, { ...confirmed, schema, again: show }, 'channel-saved', (request, { url }) =>
+    setChannel(deps, { ...actingIn(request), url }),
   );
-
-  scope.post(`${path}/test`, needs('admin'), async (request, reply) => {
-    const { owner, actor } = contextOf(request);
-    await requestChannelTest(deps, { ...owner, actor });
-    return leadTo(reply, path, 'channel-tested');
-  });
-
-  scope.post(`${path}/remove`, needs('admin', 'confirmed'), async (request, reply) => {
-    const { owner, actor } = contextOf(request);
-    await removeChannel(deps, { ...owner, actor });
-    return leadTo(reply, path, 'channel-removed');
-  });
+  change(`${path}/test`, needs('admin'), 'channel-tested', (request) =>
+    requestChannelTest(deps, actingIn(request)),
+  );
+  change(`${path}/remove`, confirmed, 'channel-removed', (request) => removeChannel(deps, actingIn(request)));
 }
 
 interface ChannelProps {

@@ -17,10 +17,11 @@ import { Confirm } from '../../components/dialog.tsx';
 import { Fields } from '../../components/fields.tsx';
 import { Form, FormNotice, Post } from '../../components/form.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import { contextOf, needs } from '../../http/access.ts';
-import { answerForm, type FormState } from '../../http/forms.ts';
+import { actingIn, contextOf, needs } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import { companySignInCallback, companySignInPath, originOf } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
+import { changesOf } from '../../layout/changes.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
@@ -51,11 +52,9 @@ const ruleSchema = z.object({ rule: z.string().optional() });
 
 /** `/settings/company-sign-in`: the company's provider. Owners only, because it makes owners. */
 export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
-  const changeOf = ({ request }: FastifyReply) => {
-    const { organization, actor } = contextOf(request);
-    return { organizationId: organization.id, actor };
-  };
-  const find = (reply: FastifyReply) => findProvider(deps.db, changeOf(reply).organizationId);
+  const change = changesOf(scope, path);
+  const confirmed = needs('owner', 'confirmed');
+  const find = ({ request }: FastifyReply) => findProvider(deps.db, contextOf(request).organization.id);
   const show = async (reply: FastifyReply, form?: FormState, problem?: string) => {
     const [provider, origin] = [await find(reply), originOf(reply.request)];
     return sendPage(reply, <SignInSettings {...{ provider, origin, form, problem }} />);
@@ -63,17 +62,11 @@ export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
 
   scope.get(path, needs('owner'), (_request, reply) => show(reply));
 
-  scope.post(path, needs('owner', 'confirmed'), (_request, reply) =>
-    answerForm(reply, {
-      schema,
-      again: (form) => show(reply, form),
-      run: async ({ issuer, clientId, clientSecret, roleClaim, ...values }) => {
-        const settings = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(values) };
-        await setProvider(deps, { ...changeOf(reply), settings });
-        return leadTo(reply, path, 'sign-in-saved');
-      },
-    }),
-  );
+  change(path, { ...confirmed, schema, again: show }, 'sign-in-saved', (request, entries) => {
+    const { issuer, clientId, clientSecret, roleClaim, ...values } = entries;
+    const settings = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(values) };
+    return setProvider(deps, { ...actingIn(request), settings });
+  });
 
   scope.post(`${path}/test`, needs('owner'), async (_request, reply) => {
     const provider = await find(reply);
@@ -87,16 +80,14 @@ export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
     return leadTo(reply, path, 'connection-works');
   });
 
-  scope.post(`${path}/rule`, needs('owner', 'confirmed'), (_request, reply) =>
-    answerForm(reply, {
-      schema: ruleSchema,
-      again: ({ problems }) => show(reply, undefined, problems.form),
-      run: async ({ rule }) => {
-        if (rule === 'disabled') await disableProvider(deps, changeOf(reply));
-        else await enforceProvider(deps, { ...changeOf(reply), isEnforced: rule === 'required' });
-        return leadTo(reply, path, 'sign-in-saved');
-      },
-    }),
+  const ruling = {
+    ...{ ...confirmed, schema: ruleSchema },
+    again: (reply: FastifyReply, { problems }: FormState) => show(reply, undefined, problems.form),
+  };
+  change(`${path}/rule`, ruling, 'sign-in-saved', (request, { rule }) =>
+    rule === 'disabled'
+      ? disableProvider(deps, actingIn(request))
+      : enforceProvider(deps, { ...actingIn(request), isEnforced: rule === 'required' }),
   );
 }
 

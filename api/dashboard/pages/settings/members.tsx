@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -12,98 +12,94 @@ import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
 import { FormNotice } from '../../components/form.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, enteredList, type FormProblems, type FormSchema } from '../../http/forms.ts';
+import { answerForm, enteredList, type FormProblems, type FormState } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
 import { sendPartOrPage } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { Invitations, type Invited, InvitedNotice, InviteForm, inviteSchema } from './invitations.tsx';
 import { MemberList } from './member-list.tsx';
 import { SecondFactorRuleCard } from './second-factor-rule.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/members';
-const changeSchema = inviteSchema.pick({ role: true });
 const ruleSchema = z.object({ required: z.enum(['yes', 'no'], 'Select whether to require it.') });
-const noEntries = z.object({});
 
 /** `/settings/members`: members and invitations. */
 export function memberPages(scope: Api, deps: ApiDependencies): void {
   const confirmed = needs('admin', 'confirmed');
-
-  /** Responds to a form beside the one for invitations. */
-  const answer = <T,>(
-    reply: FastifyReply,
-    schema: FormSchema<T>,
-    run: (by: ReturnType<typeof actingIn>, entries: T) => Promise<FastifyReply>,
-  ) =>
-    answerForm(reply, {
-      schema,
-      again: ({ problems }) => show(deps, reply, { problems: { form: Object.values(problems)[0] } }),
-      run: (entries) => run(actingIn(reply), entries),
-    });
+  const change = changesOf(scope, path);
+  /** Shows what is wrong with a form beside the one for invitations. */
+  const again = (reply: FastifyReply, { problems }: FormState) =>
+    show(deps, reply, { problems: { form: Object.values(problems)[0] } });
+  const memberIn = (request: FastifyRequest) => ({
+    ...changeIn(request),
+    userId: idInPath(request, 'userId', 'usr'),
+  });
 
   scope.get(path, needs('viewer'), (_request, reply) => show(deps, reply, {}));
 
-  scope.post(`${path}/:userId/role`, confirmed, (request, reply) =>
-    answer(reply, changeSchema, async ({ organizationId, acting }, { role }) => {
-      const userId = idInPath(request, 'userId', 'usr');
-      await changeRole(deps, { organizationId, actingUserId: acting.userId, userId, role });
-      return leadTo(reply, path, 'role-changed');
-    }),
+  const changing = { ...confirmed, schema: inviteSchema.pick({ role: true }), again };
+  change(`${path}/:userId/role`, changing, 'role-changed', (request, { role }) =>
+    changeRole(deps, { ...memberIn(request), role }),
   );
 
-  scope.post(`${path}/:userId/remove`, confirmed, (request, reply) =>
-    answer(reply, noEntries, async (by) => {
-      const userId = idInPath(request, 'userId', 'usr');
-      // A key that was created after the page was loaded is not among those shown, and is revoked.
-      const revoked = enteredList(request.body, 'revokedKeys');
-      const keptKeys = enteredList(request.body, 'shownKeys').filter((id) => !revoked.includes(id));
-      await removeMember(deps, { ...by, userId, keptKeys });
-      return leadTo(reply, path, 'member-removed');
-    }),
+  change(`${path}/:userId/remove`, { ...confirmed, again }, 'member-removed', (request) => {
+    // A key that was created after the page was loaded is not among those shown, and is revoked.
+    const revoked = enteredList(request.body, 'revokedKeys');
+    const keptKeys = enteredList(request.body, 'shownKeys').filter((id) => !revoked.includes(id));
+    return removeMember(deps, { ...memberIn(request), keptKeys });
+  });
+
+  change(
+    `${path}/second-factor`,
+    { ...confirmed, schema: ruleSchema, again },
+    ({ required }) => (required === 'yes' ? 'second-factor-required' : 'second-factor-optional'),
+    (request, { required }) =>
+      setSecondFactorRule(deps, { ...changeIn(request), isRequired: required === 'yes' }),
   );
 
-  scope.post(`${path}/second-factor`, confirmed, (_request, reply) =>
-    answer(reply, ruleSchema, async ({ organizationId, acting }, { required }) => {
-      const isRequired = required === 'yes';
-      await setSecondFactorRule(deps, { organizationId, actingUserId: acting.userId, isRequired });
-      return leadTo(reply, path, isRequired ? 'second-factor-required' : 'second-factor-optional');
-    }),
-  );
-
-  scope.post(`${path}/leave`, needs('viewer', 'confirmed'), (_request, reply) =>
-    answer(reply, noEntries, async (by) => {
-      await removeMember(deps, { ...by, userId: by.acting.userId });
-      return reply.redirect(dashboardPath, 303);
+  scope.post(`${path}/leave`, needs('viewer', 'confirmed'), (request, reply) =>
+    answerForm(reply, {
+      schema: z.object({}),
+      again: (form) => again(reply, form),
+      run: async () => {
+        const change = changeIn(request);
+        await removeMember(deps, { ...change, userId: change.acting.userId });
+        return reply.redirect(dashboardPath, 303);
+      },
     }),
   );
 
   scope.post(`${path}/invitations`, confirmed, (request, reply) =>
     answerForm(reply, {
       schema: inviteSchema,
-      again: ({ body, problems }) => show(deps, reply, { body, problems }),
+      again: (form) => show(deps, reply, form),
       run: async (entries) => {
-        const by = actingIn(reply);
+        const change = changeIn(request);
         const isMailed = deps.settings.SMTP_URL !== null;
         if (isMailed) {
-          await countRequest({ ...deps, log: request.log }, [{ mailedInvitationsOf: by.organizationId }]);
+          const subjects = [{ mailedInvitationsOf: change.organizationId }];
+          await countRequest({ ...deps, log: request.log }, subjects);
         }
-        const { token, expiresAt } = await invite(deps, { ...by, ...entries, isMailed });
+        const { token, expiresAt } = await invite(deps, { ...change, ...entries, isMailed });
         const link = `${originOf(request)}${dashboardPath}/invitation/${token}`;
         return await show(deps, reply, { invited: { link, expiresAt, isMailed, ...entries } });
       },
     }),
   );
 
-  scope.post(`${path}/invitations/:invitationId/revoke`, confirmed, (request, reply) =>
-    answer(reply, noEntries, async (by) => {
-      await revokeInvitation(deps, { ...by, invitationId: idInPath(request, 'invitationId', 'inv') });
-      return leadTo(reply, path, 'invitation-revoked');
-    }),
+  change(
+    `${path}/invitations/:invitationId/revoke`,
+    { ...confirmed, again },
+    'invitation-revoked',
+    (request) => {
+      const invitationId = idInPath(request, 'invitationId', 'inv');
+      return revokeInvitation(deps, { ...changeIn(request), invitationId });
+    },
   );
 }
 
-function actingIn({ request }: FastifyReply) {
+function changeIn(request: FastifyRequest) {
   const { organization, user } = contextOf(request);
   return { organizationId: organization.id, acting: { userId: user.id } };
 }

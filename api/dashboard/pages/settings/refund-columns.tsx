@@ -4,9 +4,9 @@ import type { Api } from '#api/http/route.ts';
 import { maxRefundColumns, setRefundColumns } from '#shared/organizations/refund-columns.ts';
 import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, type FormState } from '../../http/forms.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { actingIn, needs, useMember } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
+import { changesOf } from '../../layout/changes.ts';
 import { metadataKeysForm } from './metadata-keys.ts';
 
 const path = '/settings/accounts/columns';
@@ -20,16 +20,9 @@ export function refundColumnsRoute(
   deps: ApiDependencies,
   show: (reply: FastifyReply, form: FormState) => Promise<FastifyReply>,
 ): void {
-  scope.post(path, needs('admin'), (request, reply) =>
-    answerForm(reply, {
-      schema,
-      again: (form) => show(reply, form),
-      run: async ({ keys }) => {
-        const { organization, actor } = contextOf(request);
-        await setRefundColumns(deps, { organizationId: organization.id, actor, keys });
-        return leadTo(reply, '/settings/accounts', 'columns-saved');
-      },
-    }),
+  const saving = { ...needs('admin'), schema, again: show };
+  changesOf(scope, '/settings/accounts')(path, saving, 'columns-saved', (request, { keys }) =>
+    setRefundColumns(deps, { ...actingIn(request), keys }),
   );
 }
 

@@ -5,11 +5,11 @@ import { findSentMetadata, maxSentKeys, setSentMetadata } from '#shared/processo
 import { processorKind } from '#shared/processors/registry.ts';
 import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
-import { contextOf, needs } from '../../http/access.ts';
-import { answerForm, type FormState } from '../../http/forms.ts';
+import { actingIn, contextOf, needs } from '../../http/access.ts';
+import type { FormState } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { processorInPath } from './credentials.tsx';
 import { metadataKeysForm } from './metadata-keys.ts';
 import { SettingsFrame } from './settings-frame.tsx';
@@ -27,15 +27,9 @@ export function sentMetadataPages(scope: Api, deps: ApiDependencies): void {
     return show(reply, { body: { keys: sentMetadataKeys.join(', ') }, problems: {} });
   });
 
-  scope.post(path, needs('admin', 'confirmed'), (request, reply) =>
-    answerForm(reply, {
-      schema,
-      again: (form) => show(reply, form),
-      run: async ({ keys }) => {
-        await setSentMetadata(deps, { ...keeperOf(reply), keys, actor: contextOf(request).actor });
-        return leadTo(reply, accounts, 'sent-metadata-saved');
-      },
-    }),
+  const saving = { ...needs('admin', 'confirmed'), schema, again: show };
+  changesOf(scope, accounts)(path, saving, 'sent-metadata-saved', (request, { keys }, reply) =>
+    setSentMetadata(deps, { ...actingIn(request), ...keeperOf(reply), keys }),
   );
 }
 

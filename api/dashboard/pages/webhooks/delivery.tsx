@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
@@ -11,7 +12,7 @@ import { Copyable, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useAddress } from '../../http/access.ts';
 import { idInPath } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import { DeliveryBadge } from './delivery-list.tsx';
@@ -21,21 +22,22 @@ const path = '/webhooks/:endpointId/deliveries/:deliveryId';
 
 /** A delivery: its body and its attempts, and a button to resend it. */
 export function deliveryPages(scope: Api, deps: ApiDependencies): void {
+  const deliveryOf = (request: FastifyRequest) => ({
+    ...endpointOf(request),
+    deliveryId: idInPath(request, 'deliveryId', 'del'),
+  });
+
   scope.get(path, needs('operator'), async (request, reply) => {
     const { owner } = contextOf(request);
-    const { endpointId } = endpointOf(request);
-    const deliveryId = idInPath(request, 'deliveryId', 'del');
-    const endpoint = await findEndpoint(deps.db, owner, endpointId);
-    const delivery = await findDelivery(deps.db, owner, { endpointId, deliveryId });
+    const ids = deliveryOf(request);
+    const endpoint = await findEndpoint(deps.db, owner, ids.endpointId);
+    const delivery = await findDelivery(deps.db, owner, ids);
     return sendPage(reply, <DeliveryPage endpoint={endpoint} delivery={delivery} />);
   });
 
-  scope.post(`${path}/retry`, needs('operator'), async (request, reply) => {
-    const endpoint = endpointOf(request);
-    const deliveryId = idInPath(request, 'deliveryId', 'del');
-    await retryDelivery(deps, { ...endpoint, deliveryId });
-    return leadTo(reply, `/webhooks/${endpoint.endpointId}/deliveries/${deliveryId}`, 'delivery-resent');
-  });
+  changesOf(scope, path)(`${path}/retry`, needs('operator'), 'delivery-resent', (request) =>
+    retryDelivery(deps, deliveryOf(request)),
+  );
 }
 
 interface DeliveryPageProps {

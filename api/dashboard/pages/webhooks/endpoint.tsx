@@ -12,11 +12,11 @@ import {
 import { type EndpointRequest, findEndpoint, hostOf } from '#shared/webhooks/endpoint.ts';
 import { changeEndpoint, deleteEndpoint, rotateSecret } from '#shared/webhooks/manage-endpoints.ts';
 import { replayMissing } from '#shared/webhooks/replay-missing.ts';
-import { contextOf, needs } from '../../http/access.ts';
-import { answerForm, readChoices } from '../../http/forms.ts';
+import { actingIn, contextOf, needs } from '../../http/access.ts';
+import { type FormState, readChoices } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';
 import { sendPart, sendPartOrPage } from '../../http/render.ts';
-import { type DoneWord, leadTo } from '../../layout/done.tsx';
+import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { DeliveriesPart } from './delivery-list.tsx';
 import { endpointSchema, inSentences } from './endpoint-form.tsx';
@@ -55,8 +55,7 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
       </Frame>
     ));
   };
-  const done = (reply: FastifyReply, word: DoneWord) =>
-    leadTo(reply, `/webhooks/${endpointOf(reply.request).endpointId}`, word);
+  const change = changesOf(scope, path);
 
   scope.get(path, needs('operator'), async (request, reply) => {
     // The deliveries update themselves.
@@ -64,22 +63,18 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
     return sendPart(reply, <DeliveriesPart {...(await readDeliveries(deps, request))} />);
   });
 
-  scope.post(path, confirmed, (request, reply) =>
-    answerForm(reply, {
-      schema: endpointSchema(deps.settings),
-      again: (form) => show(reply, { form: inSentences(form) }),
-      run: async (entries) => {
-        await changeEndpoint(deps, endpointOf(request), entries);
-        return done(reply, 'endpoint-saved');
-      },
-    }),
+  const again = (reply: FastifyReply, form: FormState) => show(reply, { form: inSentences(form) });
+  const saving = { ...confirmed, schema: endpointSchema(deps.settings), again };
+  change(path, saving, 'endpoint-saved', (request, entries) =>
+    changeEndpoint(deps, endpointOf(request), entries),
   );
 
-  scope.post(`${path}/status`, confirmed, async (request, reply) => {
-    const { status } = readChoices(statusSchema, request.body);
-    await changeEndpoint(deps, endpointOf(request), { status });
-    return done(reply, `endpoint-${status}`);
-  });
+  change(
+    `${path}/status`,
+    { ...confirmed, schema: statusSchema },
+    ({ status }) => `endpoint-${status}`,
+    (request, { status }) => changeEndpoint(deps, endpointOf(request), { status }),
+  );
 
   scope.post(`${path}/rotate-secret`, confirmed, async (request, reply) => {
     const { overlapSeconds } = readChoices(rotationSchema, request.body);
@@ -87,15 +82,13 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
     return await show(reply, { secret });
   });
 
-  scope.post(`${path}/delete`, confirmed, async (request, reply) => {
-    await deleteEndpoint(deps, endpointOf(request));
-    return leadTo(reply, '/webhooks', 'endpoint-deleted');
-  });
+  changesOf(scope, '/webhooks')(`${path}/delete`, confirmed, 'endpoint-deleted', (request) =>
+    deleteEndpoint(deps, endpointOf(request)),
+  );
 
-  scope.post(`${path}/test`, needs('operator'), async (request, reply) => {
-    await sendTestEvent(deps, endpointOf(request));
-    return done(reply, 'test-sent');
-  });
+  change(`${path}/test`, needs('operator'), 'test-sent', (request) =>
+    sendTestEvent(deps, endpointOf(request)),
+  );
 
   scope.post(`${path}/recover`, needs('operator'), async (request, reply) => {
     const { days } = readChoices(recoverySchema, request.body);
@@ -109,8 +102,7 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
 
 /** @throws ServiceError not_found for a malformed id. */
 export function endpointOf(request: FastifyRequest): EndpointRequest {
-  const { owner, actor } = contextOf(request);
-  return { ...owner, actor, endpointId: idInPath(request, 'endpointId', 'we') };
+  return { ...actingIn(request), endpointId: idInPath(request, 'endpointId', 'we') };
 }
 
 async function readDeliveries({ db }: ApiDependencies, request: FastifyRequest) {

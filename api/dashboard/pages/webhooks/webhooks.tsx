@@ -16,7 +16,7 @@ import { Form } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { Made } from '../../components/values.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
+import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, type FormState, problemsOf } from '../../http/forms.ts';
 import { sendPartOrPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
@@ -45,8 +45,9 @@ export function webhookPages(scope: Api, deps: ApiDependencies): void {
       problemsIn: (error) => problemsOf(error, []),
       again: (form) => show(reply, { form: inSentences(form) }),
       run: async (entries) => {
-        const { owner, actor } = contextOf(request);
-        return await show(reply, { created: await createEndpoint(deps, { ...owner, ...entries, actor }) });
+        return await show(reply, {
+          created: await createEndpoint(deps, { ...actingIn(request), ...entries }),
+        });
       },
     }),
   );
