@@ -142,15 +142,6 @@ describe('a user without a second factor', () => {
     expect((await answer(second, { current: 'not needed' })).text).toContain('API key created');
     expect(await keysNamed('Held second')).toBe(1);
   });
-
-  test('is locked out of confirmations by five wrong passwords, not of signing in', async () => {
-    let asked = await owner.visitor.post(apiKeys, newKey('Guessed'));
-    for (let guess = 0; guess < 5; guess += 1) asked = await answer(asked, { current: `guess ${guess}` });
-    const locked = await answer(asked, { current: owner.password });
-    expect(locked.text).toContain('Too many failed attempts. Try again in 30 seconds.');
-    expect(await keysNamed('Guessed')).toBe(0);
-    expect((await new DashboardVisitor(service).signIn(owner.email, owner.password)).status).toBe(303);
-  });
 });
 
 describe('a user with a second factor', () => {

@@ -245,12 +245,6 @@ describe('a concurrent change', () => {
     expect(await stored()).toEqual(parsed({ ...full, windowDays: 99 }, empty));
   });
 
-  test('is not overwritten by a form that does not say what it is based on', async () => {
-    const { status } = await send('', without(await opened(empty.name, { windowDays: '7' }), ['basedOn']));
-    expect(status).toBe(409);
-    expect(await stored()).toEqual(parsed(full, empty));
-  });
-
   test('by two admins at the same moment saves one and refuses the other', async () => {
     const forms = [
       await opened(full.name, { windowDays: '7' }),

@@ -45,11 +45,18 @@ describe('the cookies of a sign-in', () => {
     ['on 127.0.0.1, by a program', direct, { host: '127.0.0.1:3000' }],
     ['on [::1]', direct, { host: '[::1]:3000', origin: 'http://[::1]:3000' }],
     ['outside of production', development, plain],
-  ])('are not Secure over http %s', async (_, service, headers) => {
+    ['through a proxy that is not trusted', development, { ...plain, 'x-forwarded-proto': 'https' }],
+  ])('are not Secure over http %s, and closed to scripts and other sites', async (_, service, headers) => {
     const { page, cookies } = await signIn(service, headers);
     expect(page.status).toBe(303);
-    expect(cookies).toHaveLength(2);
-    for (const cookie of cookies) expect(cookie).not.toContain('Secure');
+    expect(cookies.toSorted()).toEqual([
+      expect.stringMatching(
+        /^refunds_known_browser=[^;]+; Max-Age=7776000; Path=\/dashboard; HttpOnly; SameSite=Strict$/,
+      ),
+      expect.stringMatching(
+        /^refunds_session=[^;]+; Path=\/dashboard; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+      ),
+    ]);
   });
 
   test.each([

@@ -31,6 +31,11 @@ test.each([
   await expect(check(password)).rejects.toMatchObject(refusal(message));
 });
 
+test.each([' Ada@example.com', 'ada@EXAMPLE.com'])('is not the email address, as in %s', async (password) => {
+  const message = 'password: must not be the email address or the name of the organization.';
+  await expect(check(password)).rejects.toMatchObject(refusal(message));
+});
+
 test.each(['correct horse battery', 'Tr4vel-by-slow-train', '7f3k-92mq-x8wd'])(
   'may be %s',
   async (password) => {

@@ -1,3 +1,4 @@
+import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { stepOfCode } from '#shared/people/sign-in/one-time-passwords.ts';
 
@@ -13,4 +14,15 @@ test.each([
   [20_000_000_000, '353130'],
 ])('accepts the code of RFC 6238 for %i seconds', (seconds, code) => {
   expect(stepOfCode(secret, code, new Date(seconds * 1_000))).toBe(Math.floor(seconds / 30));
+});
+
+test.each([
+  [-60, null],
+  [-30, 3],
+  [30, 3],
+  [60, null],
+])('accepts the code of a clock that is off by one step: %i seconds', (drift, step) => {
+  // The code of the step that begins after 90 seconds.
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: 105_000 });
+  expect(stepOfCode(secret, code, new Date(105_000 - drift * 1_000))).toBe(step);
 });

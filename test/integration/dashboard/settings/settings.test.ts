@@ -111,15 +111,9 @@ describe('API keys', () => {
 
   test.each([
     ['no scope', [['name', 'Kept']], 'id="scopes-problem">Select at least one scope.'],
-    [
-      'an unknown scope',
-      [['scopes', 'refunds:everything']],
-      'id="scopes-problem">Select scopes from the list.',
-    ],
     ['a long name', form({ name: 'x'.repeat(101) }), 'id="name-problem">Must be at most 100 printable'],
     ['no days', form({ expiresInDays: '0' }), 'id="expiresInDays-problem">Enter a number of days'],
     ['too many days', form({ expiresInDays: '3651' }), 'id="expiresInDays-problem">Enter a number of days'],
-    ['a word for days', form({ expiresInDays: 'soon' }), 'id="expiresInDays-problem">Enter a number of days'],
   ] as [string, [string, string][], string][])(
     'are not created with %s, and the form keeps what was entered',
     async (_what, fields, problem) => {
@@ -170,13 +164,12 @@ describe('API keys', () => {
     const { text } = await admin.visitor.get(apiKeys);
     expect(rowOf(text, alone.id)).toContain('Also revoke the keys (1 now)');
     expect(rowOf(text, alone.created.id)).not.toContain('withCreated');
-    const revoked = await admin.visitor.post(`${apiKeys}/${alone.id}/revoke`);
-    expect(revoked.headers.location).toBe(`${apiKeys}?done=key-revoked`);
-    expect((await admin.visitor.get(`${apiKeys}?done=key-revoked`)).text).toContain('API key revoked.');
+    const revoke = async (id: string, fields = {}) =>
+      (await admin.visitor.post(`${apiKeys}/${id}/revoke`, fields)).headers.location;
+    expect(await revoke(alone.id)).toBe(`${apiKeys}?done=key-revoked`);
+    expect(await revoke(together.id, { withCreated: 'yes' })).toBe(`${apiKeys}?done=keys-revoked`);
     const entry = { action: 'key.revoked', actor: `user:${admin.userId}` };
     expect((await auditOf(service, alone.id)).at(-1)).toMatchObject(entry);
-    const { headers } = await admin.visitor.post(`${apiKeys}/${together.id}/revoke`, { withCreated: 'yes' });
-    expect(headers.location).toBe(`${apiKeys}?done=keys-revoked`);
     const statusWith = async ({ plaintext: key }: { plaintext: string }) =>
       (await service.call('GET', '/v1/refunds', { key })).status;
     const keys = [alone, alone.created, together.created];

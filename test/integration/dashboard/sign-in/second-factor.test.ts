@@ -105,15 +105,24 @@ describe('setting up a second factor', () => {
     expect(await service.deps.db.secondFactor.count({ where: { userId } })).toBe(0);
   });
 
-  test('ends all other sessions and copies of this one, and is audited', async () => {
+  test('ends all other sessions and copies of this one, as does turning it off, and both are audited', async () => {
     const member = await signInMember(service, 'viewer');
     const [elsewhere, copy] = [new DashboardVisitor(service), new DashboardVisitor(service)];
     await elsewhere.signIn(member.email, member.password);
     copy.takeCookies(member.visitor.cookie);
-    await setUpSecondFactor(member.visitor, time);
+    const app = await setUpSecondFactor(member.visitor, time);
     for (const each of [elsewhere, copy]) await expectSignedOut(each);
     expect((await member.visitor.get(you)).text).toContain('Unused recovery codes: 10.');
-    expect(await actionsOf(member.userId)).toContain('user.second_factor_enabled');
+    await advance(stepMs);
+    const { browser, send } = await passwordShown(member);
+    await send(app.code());
+    const page = await member.visitor.post(`${secondFactorPath}/disable`);
+    expect(page.headers.location).toBe(`${you}?done=second-factor-disabled`);
+    await expectSignedOut(browser);
+    expect((await new DashboardVisitor(service).signIn(member.email, member.password)).status).toBe(303);
+    expect(await actionsOf(member.userId)).toEqual(
+      expect.arrayContaining(['user.second_factor_enabled', 'user.second_factor_disabled']),
+    );
   });
 
   test('stores the secret encrypted for its user, and hashes of the recovery codes', async () => {
@@ -154,18 +163,6 @@ describe('signing in with a second factor', () => {
     expect(await sessionsOf(member)).toBe(0);
     expect(await send(member.app.code())).toMatchObject({ status: 303, headers: { location: you } });
     expect((await browser.get(you)).status).toBe(200);
-  });
-
-  test.each([
-    [-60, 401],
-    [-30, 303],
-    [30, 303],
-    [60, 401],
-  ])('accepts a clock that is off by one step: %i seconds lead to %i', async (drift, status) => {
-    const member = await protectedMember();
-    await advance(2 * stepMs);
-    const { send } = await passwordShown(member);
-    expect((await send(member.app.code(drift * 1_000))).status).toBe(status);
   });
 
   test('accepts a code once, and then no older one, and not the code that enabled it', async () => {
@@ -283,18 +280,6 @@ describe('signing in with a second factor', () => {
 });
 
 describe('a person with a second factor', () => {
-  test('turns it off, which ends all other sessions', async () => {
-    const member = await protectedMember();
-    const { browser, send } = await passwordShown(member);
-    await send(member.app.code());
-    const page = await member.visitor.post(`${secondFactorPath}/disable`);
-    expect(page.headers.location).toBe(`${you}?done=second-factor-disabled`);
-    await expectSignedOut(browser);
-    expect((await member.visitor.get(you)).text).toContain('Set up');
-    expect((await new DashboardVisitor(service).signIn(member.email, member.password)).status).toBe(303);
-    expect(await actionsOf(member.userId)).toContain('user.second_factor_disabled');
-  });
-
   test('replaces the recovery codes', async () => {
     const member = await protectedMember();
     const codes = recoveryCodesOf(await member.visitor.post(`${secondFactorPath}/recovery-codes`));

