@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { processorNames } from '../processors/registry.ts';
+import { fromRow, type RowJson } from '../refunds/model/rows.ts';
 import { type Workers, workerAliveMs } from './heartbeat.ts';
 import type { AccountInTrouble } from './trouble.ts';
 
@@ -42,33 +43,9 @@ export async function readHealth(db: Database, most = mostCounted): Promise<Serv
   const [row] = await db.$queryRaw<{ health: string }[]>`
     SELECT service_health(${[...processorNames]}, ${workerAliveMs}::int, ${most}::int)::text AS health`;
   if (row === undefined) throw new Error('service_health() returned no row');
-  const { accounts, ...health }: HealthRow = JSON.parse(row.health, (_key, value) =>
-    isTime(value) ? new Date(value) : value,
-  );
-  return { ...health, accountsInTrouble: accounts.map(accountFrom) };
-}
-
-/** As `service_health` returns it, its times as dates. */
-type HealthRow = Omit<ServiceHealth, 'accountsInTrouble'> & { accounts: AccountRow[] };
-
-type AccountRow = Omit<AccountInTrouble, 'organizationId' | 'nextAttemptAt' | 'acceptsOthers'> & {
-  organization_id: string;
-  next_attempt_at: Date | null;
-  accepts_others: boolean;
-};
-
-function accountFrom({
-  organization_id,
-  next_attempt_at,
-  accepts_others,
-  ...same
-}: AccountRow): AccountInTrouble {
-  return {
-    ...same,
-    organizationId: organization_id,
-    nextAttemptAt: next_attempt_at,
-    acceptsOthers: accepts_others,
-  };
+  const { accounts, ...health }: Omit<ServiceHealth, 'accountsInTrouble'> & { accounts: RowJson[] } =
+    JSON.parse(row.health, (_key, value) => (isTime(value) ? new Date(value) : value));
+  return { ...health, accountsInTrouble: accounts.map((account) => fromRow<AccountInTrouble>(account)) };
 }
 
 /** Nothing else in the state of the service begins like a date. */

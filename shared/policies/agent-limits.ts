@@ -146,7 +146,9 @@ export function agentConditions(limits: AgentLimits): string[] {
 
 /** Limits to check when a refund is recorded. */
 export interface RecordedLimits extends PolicyLimits {
-  keyDay?: CountedKey;
+  /** The key whose refunds of 24 hours may come to at most `keyDayAmount`. */
+  apiKeyId?: string;
+  keyDayAmount?: bigint;
 }
 
 /** An agent's key whose refunds of 24 hours are limited. */
@@ -176,5 +178,9 @@ export function limitsOf(
 ): RecordedLimits | null {
   if (agent === null) return limits;
   const bounds = withinBoth(limits ?? {}, agent.bounds);
-  return { ...limits, ...bounds, ...(counted === null ? {} : { keyDay: counted }) };
+  return {
+    ...limits,
+    ...bounds,
+    ...(counted && { apiKeyId: counted.apiKeyId, keyDayAmount: counted.maxPerDay }),
+  };
 }

@@ -10,7 +10,6 @@ import { detailOfDecision } from '../../policies/decision.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
-import { initialStatus } from '../model/states.ts';
 import { comparedOwnerSql } from '../queries/refund-filter.ts';
 import {
   balanceProblem,
@@ -19,7 +18,7 @@ import {
   type IdempotencyKey,
   type RefundRequest,
 } from './decide.ts';
-import { sumOfLive } from './record-payment.ts';
+import { storable, sumOfLive } from './record-payment.ts';
 
 export interface CreatedRefund {
   refund: Refund;
@@ -39,17 +38,13 @@ export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempot
     auditId?: string | null;
     fingerprint?: Uint8Array | null;
     payment?: Partial<StoredFacts & Pick<ProcessorPayment, 'transactionIds'>> | null;
-    limits?: LimitsItem | null;
+    limits?: RecordedLimits | null;
     holdSeconds?: number | null;
     isRemaining?: boolean;
     isRepeated?: true;
   };
 
 type StoredFacts = Pick<Payment, 'amount' | 'currency' | 'chargedAt' | 'refundedOutside' | 'fetchedAt'>;
-type LimitsItem = Omit<RecordedLimits, 'keyDay'> & {
-  apiKeyId?: string;
-  keyDayAmount?: bigint;
-};
 
 export type CreationResult =
   | { outcome: 'created' | 'replayed'; refund: Refund }
@@ -103,7 +98,7 @@ async function decideAndRecord(deps: Dependencies, request: RefundRequest): Prom
 
 function itemOf(
   request: RefundRequest,
-  { processor, amount, verdict, agent, approvalRequired, holdSeconds, limits, unstored }: Decision,
+  { processor, amount, verdict, agent, status, holdSeconds, limits, unstored }: Decision,
 ): CreationItem {
   const { apiKey, idempotency, ...fields } = request;
   return {
@@ -113,11 +108,11 @@ function itemOf(
     amount,
     isRemaining: request.amount === 'remaining',
     apiKeyId: apiKey?.id ?? null,
-    status: initialStatus(approvalRequired),
+    status,
     holdSeconds: holdSeconds === 0 ? null : holdSeconds,
     eventId: newId('evt'),
     detail: detailOfDecision(verdict, agent),
-    approvalEventId: approvalRequired ? newId('evt') : null,
+    approvalEventId: status === 'pending' ? newId('evt') : null,
     // Null when only the key's limits require it.
     approvalPolicy: verdict?.approvalRequired === true ? verdict.policyName : null,
     // Requests of API keys are in the timeline only.
@@ -125,30 +120,15 @@ function itemOf(
     idempotencyKey: idempotency && requestDigestOf(request, idempotency.key),
     fingerprint: idempotency?.fingerprint ?? null,
     payment: unstored === null ? null : factsOf(unstored),
-    limits: limits === null ? null : limitsItem(limits),
+    limits,
   };
-}
-
-function limitsItem({ keyDay, ...limits }: RecordedLimits): LimitsItem {
-  const key = keyDay && { apiKeyId: keyDay.apiKeyId, keyDayAmount: keyDay.maxPerDay };
-  return { ...limits, ...key };
 }
 
 /** The facts of a payment that is not stored yet. */
 function factsOf(found: PaymentFacts): NonNullable<CreationItem['payment']> {
   if (found.kind !== 'read') return {};
-  const { transactionIds, amount, currency, chargedAt, refunds } = found.facts;
-  const outside = sumOfLive(refunds);
-  const fits = outside <= amount;
-  const refundedOutside = fits ? outside : amount;
-  return {
-    transactionIds,
-    amount,
-    currency,
-    chargedAt,
-    refundedOutside,
-    fetchedAt: fits ? found.readAt : null,
-  };
+  const { transactionIds, refunds } = found.facts;
+  return { transactionIds, ...storable(found.facts, sumOfLive(refunds), 0n, found.readAt) };
 }
 
 /** How long a statement is repeated whose connection broke. */

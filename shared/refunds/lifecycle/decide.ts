@@ -30,6 +30,7 @@ import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
+import type { InitialStatus } from '../model/states.ts';
 import { findPayment, type Purpose, readProblem, unreachable } from './find-payment.ts';
 
 /** A request for a refund, with validated fields. */
@@ -92,7 +93,8 @@ export interface Decision {
   amount: bigint;
   /** Why there is no refund; null when it can be recorded. */
   refusal: ServiceError | null;
-  approvalRequired: boolean;
+  /** `pending` when the refund requires approval. */
+  status: InitialStatus;
   /** How many seconds it is held before it is sent; 0 for not at all. */
   holdSeconds: number;
   /** Null while the processor is unreachable and no policy binds the requester. */
@@ -144,7 +146,7 @@ export async function decideRefund(
     processor,
     amount,
     refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
-    approvalRequired: verdict.approvalRequired || agent?.approvalRequired === true,
+    status: verdict.approvalRequired || agent?.approvalRequired === true ? 'pending' : 'processing',
     holdSeconds: verdict.holdSeconds,
     verdict,
     agent,
@@ -254,7 +256,7 @@ function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | nu
 
 // While the processor is unreachable the refund is accepted, and verified before it is sent.
 const acceptedUnread = {
-  ...{ refusal: null, approvalRequired: false, verdict: null, agent: null },
+  ...{ refusal: null, status: 'processing' as const, verdict: null, agent: null },
   ...{ trace: [], limits: null },
 };
 

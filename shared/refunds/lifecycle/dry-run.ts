@@ -1,7 +1,7 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
-import { type InitialStatus, initialStatus } from '../model/states.ts';
+import type { InitialStatus } from '../model/states.ts';
 import { findByKey } from './create.ts';
 import { type Decision, decideRefund, type RefundRequest } from './decide.ts';
 
@@ -35,12 +35,9 @@ async function decide(deps: Dependencies, request: RefundRequest): Promise<DryRu
   }
 }
 
-function asDryRun({ refusal, approvalRequired, verdict, trace, maxAmount }: Decision): DryRun {
+function asDryRun({ refusal, status, verdict, trace, maxAmount }: Decision): DryRun {
   const name = verdict?.policyName ?? null;
-  const outcome =
-    refusal === null
-      ? { wouldCreate: true, status: initialStatus(approvalRequired), error: null }
-      : notCreated(refusal);
+  const outcome = refusal === null ? { wouldCreate: true, status, error: null } : notCreated(refusal);
   return {
     ...outcome,
     policy:

@@ -49,7 +49,7 @@ export async function recordPayment(
  * What the row can hold. The payment may have become less than our open refunds have reserved, for example by refunds made
  * elsewhere. The processor will refuse some of them; as much as fits is stored, and the payment is read again before its next use.
  */
-function storable(facts: ProcessorPayment, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
+export function storable(facts: ProcessorPayment, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
   const { amount, currency, chargedAt } = facts;
   if (amount < reserved) return { fetchedAt: null };
   const fits = outside <= amount - reserved;

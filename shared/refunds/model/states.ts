@@ -30,11 +30,6 @@ export const initialStatuses = ['pending', 'processing'] as const satisfies read
 
 export type InitialStatus = (typeof initialStatuses)[number];
 
-/** The status in which a refund starts. */
-export function initialStatus(approvalRequired: boolean): InitialStatus {
-  return approvalRequired ? 'pending' : 'processing';
-}
-
 export function canMove(from: RefundStatus, to: RefundStatus): boolean {
   return Object.hasOwn(transitions[from], to);
 }

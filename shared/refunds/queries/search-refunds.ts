@@ -107,21 +107,17 @@ export async function findFrom(
   { direction, position }: RefundStart,
   limit: number,
 ): Promise<RefundPosition[]> {
-  const condition = conditionOf(owner, filter);
-  if (direction === 'newer') {
-    const from = position === null ? Prisma.empty : Prisma.sql`AND (created_at, id) > ${placeSql(position)}`;
-    return await db.$queryRaw<RefundPosition[]>`
-      SELECT id, created_at AS "createdAt" FROM refund WHERE ${condition} ${from}
-      ORDER BY created_at, id LIMIT ${limit}`;
-  }
-  const from = position === null ? Prisma.empty : Prisma.sql`AND (created_at, id) < ${placeSql(position)}`;
+  const [beyond, order] =
+    direction === 'newer'
+      ? ([Prisma.sql`>`, Prisma.sql`ASC`] as const)
+      : ([Prisma.sql`<`, Prisma.sql`DESC`] as const);
+  const from =
+    position === null
+      ? Prisma.empty
+      : Prisma.sql`AND (created_at, id) ${beyond} (${position.createdAt}::timestamptz, ${position.id}::text)`;
   return await db.$queryRaw<RefundPosition[]>`
-    SELECT id, created_at AS "createdAt" FROM refund WHERE ${condition} ${from}
-    ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
-}
-
-function placeSql({ createdAt, id }: RefundPosition): Prisma.Sql {
-  return Prisma.sql`(${createdAt}::timestamptz, ${id}::text)`;
+    SELECT id, created_at AS "createdAt" FROM refund WHERE ${conditionOf(owner, filter)} ${from}
+    ORDER BY created_at ${order}, id ${order} LIMIT ${limit}`;
 }
 
 /** The refunds at these positions, in their order. */

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { retryDelayMs, settlementDelayMs } from '#shared/refunds/model/backoff.ts';
-import { canMove, holdsReservation, isTerminal, refundStatuses } from '#shared/refunds/model/states.ts';
+import {
+  canMove,
+  checkMove,
+  holdsReservation,
+  isTerminal,
+  refundStatuses,
+} from '#shared/refunds/model/states.ts';
 
 describe('the state table', () => {
   test('leaves a terminal status only from completed to failed', () => {
@@ -16,13 +22,19 @@ describe('the state table', () => {
   });
 
   test.each([
-    ['pending', true],
-    ['processing', true],
-    ['completed', true],
-    ['failed', false],
-    ['cancelled', false],
-  ] as const)('a %s refund counts against the payment: %s', (status, holds) => {
+    ['pending', true, false],
+    ['processing', true, false],
+    ['completed', true, true],
+    ['failed', false, true],
+    ['cancelled', false, true],
+  ] as const)('a %s refund counts against the payment: %s', (status, holds, ended) => {
     expect(holdsReservation(status)).toBe(holds);
+    expect(isTerminal(status)).toBe(ended);
+  });
+
+  test('refuses a move that it does not have', () => {
+    expect(() => checkMove('pending', 'processing')).not.toThrow();
+    expect(() => checkMove('failed', 'processing')).toThrow('A refund cannot move from failed to processing');
   });
 });
 
