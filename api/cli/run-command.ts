@@ -1,24 +1,24 @@
-import { CommanderError } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { ConfigError } from '#shared/platform/config.ts';
 import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
 import { SecretUnreadableError } from '#shared/platform/secrets.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
-import { addAccountCommands } from './commands/account.ts';
-import { addAuditCommands } from './commands/audit.ts';
-import { addBatchCommands } from './commands/batch.ts';
-import { addKeyCommands } from './commands/key.ts';
-import { addOrganizationCommands } from './commands/organization.ts';
-import { addPolicyCommands } from './commands/policy.ts';
-import { addReconciliationCommands } from './commands/reconciliation.ts';
-import { addRecoverCommand } from './commands/recover.ts';
-import { addRefundCommands } from './commands/refund.ts';
-import { addSecretsCommands } from './commands/secrets.ts';
-import { addSsoCommands } from './commands/sso.ts';
-import { addTimelineCommand } from './commands/timeline.ts';
-import { addUserCommands } from './commands/user.ts';
-import { AdminCommand } from './console/admin-command.ts';
+import { accountCommands } from './commands/account.ts';
+import { auditCommands } from './commands/audit.ts';
+import { batchCommands } from './commands/batch.ts';
+import { keyCommands } from './commands/key.ts';
+import { organizationCommands } from './commands/organization.ts';
+import { policyCommands } from './commands/policy.ts';
+import { reconciliationCommands } from './commands/reconciliation.ts';
+import { recoverCommand } from './commands/recover.ts';
+import { refundCommands } from './commands/refund.ts';
+import { secretsCommands } from './commands/secrets.ts';
+import { ssoCommands } from './commands/sso.ts';
+import { timelineCommands } from './commands/timeline.ts';
+import { userCommands } from './commands/user.ts';
+import { addExamples } from './console/command.ts';
 import { explain } from './console/output.ts';
 import { CommandError } from './console/session.ts';
 
@@ -26,30 +26,35 @@ import { CommandError } from './console/session.ts';
 export const failure = 1;
 const misuse = 2;
 
-function buildProgram(): AdminCommand {
-  const program = new AdminCommand('npm run -s admin --')
+/** All commands, in the order of the help. */
+const all = {
+  organization: organizationCommands,
+  sso: ssoCommands,
+  key: keyCommands,
+  account: accountCommands,
+  policy: policyCommands,
+  refund: refundCommands,
+  batch: batchCommands,
+  reconciliation: reconciliationCommands,
+  recover: recoverCommand,
+  secrets: secretsCommands,
+  user: userCommands,
+  audit: auditCommands,
+  timeline: timelineCommands,
+};
+
+function buildProgram(): Command {
+  const program = new Command('npm run -s admin --')
     .description(
       'Administers the refund service, directly on its database. Data goes to stdout, explanations to stderr.\n' +
         'Needs DATABASE_URL and ENCRYPTION_KEY as the service has them.',
     )
-    .examples("organization create --name 'Acme Inc'", 'key create --help')
     // Commands inherit this when they are added, so it comes first.
     .exitOverride()
     // Commander repeats unknown arguments, which may be secrets in the wrong place.
     .configureOutput({ outputError: (text, write) => write(redact(text)) });
-  addOrganizationCommands(program);
-  addSsoCommands(program);
-  addKeyCommands(program);
-  addAccountCommands(program);
-  addPolicyCommands(program);
-  addRefundCommands(program);
-  addBatchCommands(program);
-  addReconciliationCommands(program);
-  addRecoverCommand(program);
-  addSecretsCommands(program);
-  addUserCommands(program);
-  addAuditCommands(program);
-  addTimelineCommand(program);
+  addExamples(program, ["organization create --name 'Acme Inc'", 'key create --help']);
+  for (const [name, add] of Object.entries(all)) add(program, name);
   return program;
 }
 

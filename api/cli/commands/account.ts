@@ -1,19 +1,11 @@
-import type { Environment } from '#shared/platform/environment.ts';
 import { listProcessorAccounts, setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
-import type { AdminCommand } from '../console/admin-command.ts';
-import {
-  environmentOption,
-  jsonOption,
-  type Owner,
-  organizationOption,
-  processorOption,
-  type Shown,
-} from '../console/options.ts';
-import { explain, printData, printList } from '../console/output.ts';
-import { readJson, type Session } from '../console/session.ts';
+import { command, commands, listing } from '../console/command.ts';
+import { environment, organization, processor, text, texts, withDefault } from '../console/options.ts';
+import { explain, printData } from '../console/output.ts';
+import { readJson } from '../console/session.ts';
 
 const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
@@ -38,74 +30,51 @@ function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): st
   return `  ${name.padEnd(9)}  {${shown.map((field) => `"${field.name}": "${field.example}"`).join(', ')}}`;
 }
 
-/** `account`: the processor accounts of organizations. */
-export function addAccountCommands(program: AdminCommand): void {
-  const account = program.command('account').description('set up and list processor accounts');
-  account
-    .command('set')
-    .description('set up an account at a processor, or replace its credentials, and print its id')
-    .addOption(organizationOption)
-    .addOption(environmentOption)
-    .addOption(processorOption)
-    .option('--credentials-file <file>', 'file with the credentials (default: stdin)')
-    .explanation(setHelp)
-    .examples(
-      'account set --organization org_... --environment test --processor stripe --credentials-file stripe.json',
-      'account set --organization org_... --environment live --processor braintree < braintree.json',
-    )
-    .run(setAccount);
-  account
-    .command('send-metadata')
-    .description(
+/** The processor accounts of organizations. */
+export const accountCommands = commands('set up and list processor accounts', {
+  set: command({
+    description: 'set up an account at a processor, or replace its credentials, and print its id',
+    options: {
+      ...{ organization, environment, processor },
+      credentialsFile: text('<file>', 'file with the credentials (default: stdin)'),
+    },
+    explanation: setHelp,
+    examples: [
+      '--organization org_... --environment test --processor stripe --credentials-file stripe.json',
+      '--organization org_... --environment live --processor braintree < braintree.json',
+    ],
+    async run(session, { organization: organizationId, environment, processor, credentialsFile }) {
+      const credentials = await readJson(credentialsFile, 'credentials');
+      const request = { organizationId, environment, processor, credentials, actor: session.actor };
+      const { id, resumedRefunds } = await setProcessorAccount(session, request);
+      printData(id);
+      explain(`Stored the ${environment} credentials for ${processor}.`);
+      explain(`Webhook path: /webhooks/${processor}/${id}`);
+      if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
+    },
+  }),
+  'send-metadata': command({
+    description:
       "choose which keys of a refund's metadata are sent to the processor with it; replaces those before",
-    )
-    .addOption(organizationOption)
-    .addOption(environmentOption)
-    .addOption(processorOption)
-    .option('--key <key...>', `a key to send, up to ${maxSentKeys}; none to send no metadata`, [])
-    .examples(
-      'account send-metadata --organization org_... --environment live --processor stripe --key order_id --key ticket',
-    )
-    .run(sendMetadata);
-  account
-    .command('list')
-    .description('list the processor accounts of an organization, without their credentials')
-    .addOption(organizationOption)
-    .addOption(jsonOption)
-    .examples('account list --organization org_...')
-    .run(listAccounts);
-}
-
-interface AccountOptions extends Owner {
-  environment: Environment;
-  processor: string;
-}
-
-interface SetOptions extends AccountOptions {
-  credentialsFile?: string;
-}
-
-async function setAccount(session: Session, options: SetOptions): Promise<void> {
-  const { organization: organizationId, environment, processor, credentialsFile } = options;
-  const credentials = await readJson(credentialsFile, 'credentials');
-  const request = { organizationId, environment, processor, credentials, actor: session.actor };
-  const { id, resumedRefunds } = await setProcessorAccount(session, request);
-  printData(id);
-  explain(`Stored the ${environment} credentials for ${processor}.`);
-  explain(`Webhook path: /webhooks/${processor}/${id}`);
-  if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
-}
-
-async function sendMetadata(session: Session, options: AccountOptions & { key: string[] }): Promise<void> {
-  const { organization: organizationId, environment, processor, key: keys } = options;
-  const { actor } = session;
-  const sent = await setSentMetadata(session, { organizationId, environment, processor, keys, actor });
-  explain(`Metadata that refunds send to ${processor} (${environment}): ${sent.join(', ') || 'none'}.`);
-}
-
-async function listAccounts({ db }: Session, { organization, json }: Owner & Shown): Promise<void> {
-  printList(await listProcessorAccounts(db, organization), {
-    json,
+    options: {
+      ...{ organization, environment, processor },
+      key: withDefault(
+        texts('<key...>', `a key to send, up to ${maxSentKeys}; none to send no metadata`),
+        [],
+      ),
+    },
+    examples: ['--organization org_... --environment live --processor stripe --key order_id --key ticket'],
+    async run(session, { organization: organizationId, environment, processor, key: keys }) {
+      const { actor } = session;
+      const sent = await setSentMetadata(session, { organizationId, environment, processor, keys, actor });
+      explain(`Metadata that refunds send to ${processor} (${environment}): ${sent.join(', ') || 'none'}.`);
+    },
+  }),
+  list: listing({
+    description: 'list the processor accounts of an organization, without their credentials',
+    options: { organization },
+    examples: ['--organization org_...'],
+    read: ({ db }, { organization }) => listProcessorAccounts(db, organization),
     empty: 'The organization has no processor accounts.',
     columns: {
       ID: ({ id }) => id,
@@ -116,5 +85,5 @@ async function listAccounts({ db }: Session, { organization, json }: Owner & Sho
       'REJECTED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
       'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
     },
-  });
-}
+  }),
+});

@@ -3,8 +3,8 @@ import type { ProcessorAccount, ReconciliationRun } from '#shared/platform/datab
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import type { AdminCommand } from '../console/admin-command.ts';
-import { timeOption } from '../console/options.ts';
+import { command } from '../console/command.ts';
+import { required, texts, time } from '../console/options.ts';
 import { explain } from '../console/output.ts';
 import { CommandError, type Session } from '../console/session.ts';
 import { loadReport, printReport, summaryOf } from '../reports/reconciliation-report.ts';
@@ -25,38 +25,33 @@ const overlapMs = 60 * 60 * 1000;
 const busyTries = 30;
 const busyPauseMs = 2_000;
 
-/** `recover`: after a restore from a backup. */
-export function addRecoverCommand(program: AdminCommand): void {
-  program
-    .command('recover')
-    .description('after a restore from a backup: put back what processors have and the database has not')
-    .addOption(timeOption('--since <time>', 'when the backup was begun').makeOptionMandatory())
-    .option('--without <accountId...>', 'leave out these processor accounts')
-    .explanation(help)
-    .examples('recover --since 2026-11-24T03:00:00Z')
-    .run(recover);
-}
-
-async function recover(
-  session: Session,
-  { since, without = [] }: { since: Date; without?: string[] },
-): Promise<void> {
-  if (since > session.clock.now()) throw new CommandError('--since must not be in the future.');
-  const accounts = await chooseAccounts(session, without);
-  await requireRecovery(session.db);
-  let unfinished = 0;
-  for (const account of accounts) {
-    const report = await loadReport(session.db, (await recoverAccount(session, account, since)).id);
-    printReport(report);
-    explain(summaryOf(report));
-    if (report.run.failure !== null) unfinished += 1;
-    if (report.needsAttentionCount > 0) process.exitCode = needsAttentionCode;
-  }
-  if (unfinished > 0) throw new CommandError('Recovery is incomplete, and nothing is sent. Run it again.');
-  await endRecovery(session.db);
-  for (const processor of processorNames) session.queues.wake(processor);
-  explain('Recovery is complete. Workers send refunds again, except those with RESTORED=true.');
-}
+/** After a restore from a backup. */
+export const recoverCommand = command({
+  description: 'after a restore from a backup: put back what processors have and the database has not',
+  options: {
+    since: required(time('<time>', 'when the backup was begun')),
+    without: texts('<accountId...>', 'leave out these processor accounts'),
+  },
+  explanation: help,
+  examples: ['--since 2026-11-24T03:00:00Z'],
+  async run(session, { since, without = [] }) {
+    if (since > session.clock.now()) throw new CommandError('--since must not be in the future.');
+    const accounts = await chooseAccounts(session, without);
+    await requireRecovery(session.db);
+    let unfinished = 0;
+    for (const account of accounts) {
+      const report = await loadReport(session.db, (await recoverAccount(session, account, since)).id);
+      printReport(report);
+      explain(summaryOf(report));
+      if (report.run.failure !== null) unfinished += 1;
+      if (report.needsAttentionCount > 0) process.exitCode = needsAttentionCode;
+    }
+    if (unfinished > 0) throw new CommandError('Recovery is incomplete, and nothing is sent. Run it again.');
+    await endRecovery(session.db);
+    for (const processor of processorNames) session.queues.wake(processor);
+    explain('Recovery is complete. Workers send refunds again, except those with RESTORED=true.');
+  },
+});
 
 async function chooseAccounts({ db }: Session, without: readonly string[]): Promise<ProcessorAccount[]> {
   const accounts = await db.processorAccount.findMany({ orderBy: { id: 'asc' } });

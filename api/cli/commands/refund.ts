@@ -1,5 +1,4 @@
-import { type Command, InvalidArgumentError, Option } from 'commander';
-import type { Environment } from '#shared/platform/environment.ts';
+import { InvalidArgumentError } from 'commander';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
@@ -10,16 +9,21 @@ import {
   recheckRefund,
   resolveRefund,
 } from '#shared/refunds/decisions/resolve.ts';
-import type { AdminCommand } from '../console/admin-command.ts';
+import { command, commands } from '../console/command.ts';
 import {
-  environmentOption,
-  jsonOption,
-  type Owner,
-  organizationOption,
-  timeOption,
+  choice,
+  conflicting,
+  environment,
+  flag,
+  json,
+  organization,
+  reading,
+  required,
+  text,
+  time,
 } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
-import { CommandError, type Session } from '../console/session.ts';
+import { CommandError } from '../console/session.ts';
 import { listAttention } from '../reports/refund-attention.ts';
 import { loadRefund, showRefund } from '../reports/refund-report.ts';
 
@@ -37,114 +41,137 @@ Erases metadata, the reasons that people gave, and what processors and webhook r
 idempotency keys and timelines stay. This can't be undone. Needs the DATABASE_URL of the owner of the database.
 `;
 
-/** `refund`: show refunds, and decide about those that need attention. */
-export function addRefundCommands(program: AdminCommand): void {
-  const refund = program
-    .command('refund')
-    .description('show refunds, and decide about those that need attention');
-  addReadingCommands(refund);
-  addResolutionCommands(refund);
-  addErasureCommands(refund);
-  addApprovalCommands(refund);
-}
+const argument = ['<refundId>'] as const;
+const reason = required(text('<text>', 'for its timeline and the audit log'));
 
-function addReadingCommands(refund: AdminCommand): void {
-  refund
-    .command('show')
-    .description('show a refund, its processing state and its timeline')
-    .argument('<refundId>')
-    .addOption(jsonOption)
-    .examples('refund show ref_...', 'refund show ref_... --json')
-    .run(showRefund);
-  refund
-    .command('attention')
-    .description(
+/** Refunds, and decisions about those that need attention. */
+export const refundCommands = commands('show refunds, and decide about those that need attention', {
+  show: command({
+    description: 'show a refund, its processing state and its timeline',
+    argument,
+    options: { json },
+    examples: ['ref_...', 'ref_... --json'],
+    run: ({ db }, { json }, refundId) => showRefund(db, refundId, json),
+  }),
+  attention: command({
+    description:
       'list what needs attention: flagged refunds, refunds awaiting approval, and refused accounts',
-    )
-    .option('--organization <id>', 'of this organization only')
-    .addOption(jsonOption)
-    .examples('refund attention', 'refund attention --organization org_... --json')
-    .run(listAttention);
-}
-
-function addResolutionCommands(refund: AdminCommand): void {
-  refund
-    .command('resolve')
-    .description('resolve a flagged refund, or dismiss its flag')
-    .argument('<refundId>')
-    .addOption(new Option('--as <status>', 'its final status').choices(resolvedStatuses).conflicts('dismiss'))
-    .addOption(
-      new Option('--dismiss', 'keep its status and dismiss the flag').conflicts(['processorRefund', 'force']),
-    )
-    .requiredOption('--reason <text>', 'for its timeline and the audit log')
-    .option('--processor-refund <id>', "the processor's id of the refund that completed")
-    .option('--force', 'also if the processor contradicts it or cannot be read')
-    .explanation(resolveHelp)
-    .examples(
-      "refund resolve ref_... --as completed --processor-refund re_... --reason 'Seen in the dashboard'",
-      "refund resolve ref_... --as failed --reason 'The processor confirms that it never had it'",
-      "refund resolve ref_... --dismiss --reason 'The customer keeps the money'",
-    )
-    .run(resolve);
-  refund
-    .command('recheck')
-    .description('read a refund again from its processor')
-    .argument('<refundId>')
-    .examples('refund recheck ref_...')
-    .run(recheck);
-}
-
-function addErasureCommands(refund: AdminCommand): void {
-  refund
-    .command('erase')
-    .description('erase the personal data of refunds')
-    .argument('<refundId...>')
-    .explanation(eraseHelp)
-    .examples('refund erase ref_...')
-    .run(erase);
-  refund
-    .command('erase-matching')
-    .description('list the refunds of a customer or of a time, and erase their personal data with --confirm')
-    .addOption(organizationOption)
-    .addOption(environmentOption)
-    .addOption(
-      new Option('--metadata <key=value>', 'with this metadata; repeat it to require several').argParser(
-        readPair,
-      ),
-    )
-    .addOption(timeOption('--created-before <time>', 'a day or a time'))
-    .option('--confirm', 'erase instead of listing')
-    .explanation(eraseHelp)
-    .examples(
-      'refund erase-matching --organization org_... --environment live --metadata customer=ada@example.com',
-      'refund erase-matching --organization org_... --environment live --created-before 2024-01-01 --confirm',
-    )
-    .run(eraseMatching);
-}
-
-function addApprovalCommands(refund: AdminCommand): void {
-  refund
-    .command('approve')
-    .description('approve a refund that awaits approval; it is then sent')
-    .argument('<refundId>')
-    .examples('refund approve ref_...')
-    .run(async (session, refundId: string) => {
+    options: { organization: text('<id>', 'of this organization only'), json },
+    examples: ['', '--organization org_... --json'],
+    run: ({ db }, { organization, json }) => listAttention(db, organization, json),
+  }),
+  resolve: command({
+    description: 'resolve a flagged refund, or dismiss its flag',
+    argument,
+    options: {
+      as: conflicting(choice('<status>', resolvedStatuses, 'its final status'), 'dismiss'),
+      dismiss: conflicting(flag('keep its status and dismiss the flag'), 'processorRefund', 'force'),
+      reason,
+      processorRefund: text('<id>', "the processor's id of the refund that completed"),
+      force: flag('also if the processor contradicts it or cannot be read'),
+    },
+    explanation: resolveHelp,
+    examples: [
+      "ref_... --as completed --processor-refund re_... --reason 'Seen in the dashboard'",
+      "ref_... --as failed --reason 'The processor confirms that it never had it'",
+      "ref_... --dismiss --reason 'The customer keeps the money'",
+    ],
+    async run(session, options, refundId, command) {
+      const {
+        as: status,
+        dismiss,
+        reason,
+        processorRefund: externalRefundId = null,
+        force = false,
+      } = options;
+      if (status === undefined && dismiss === undefined) {
+        command.error('error: give --as <status> or --dismiss');
+      }
       const refund = await loadRefund(session.db, refundId);
-      const outcome = await approveRefund(session, refund, session.actor);
+      if (status === undefined) {
+        report(await dismissFlag(session, refund, session.actor, reason), 'dismissed');
+        return explain(`Dismissed the flag of ${refundId}, which stays ${refund.status}.`);
+      }
+      const resolution = { status, reason, externalRefundId, force };
+      report(await resolveRefund(session, refund, session.actor, resolution), status);
+      explain(`${refundId} is ${status}.`);
+    },
+  }),
+  recheck: command({
+    description: 'read a refund again from its processor',
+    argument,
+    examples: ['ref_...'],
+    async run(session, _options, refundId) {
+      if (!(await recheckRefund(session, await loadRefund(session.db, refundId), session.actor))) {
+        throw new CommandError(`${refundId} awaits approval and has never been sent to its processor.`);
+      }
+      explain(`Recheck of ${refundId} requested. See: refund show ${refundId}`);
+    },
+  }),
+  erase: command({
+    description: 'erase the personal data of refunds',
+    argument: ['<refundId...>'],
+    explanation: eraseHelp,
+    examples: ['ref_...'],
+    async run(session, _options, refundIds: string[]) {
+      const owners = new Map<string, string>();
+      for (const id of refundIds) owners.set(id, (await loadRefund(session.db, id)).organizationId);
+      for (const organizationId of new Set(owners.values())) {
+        const own = [...owners].flatMap(([id, owner]) => (owner === organizationId ? [id] : []));
+        await eraseRefunds(session, { organizationId, refundIds: own, actor: session.actor });
+      }
+      explain(`Erased the personal data of ${owners.size} refunds.`);
+    },
+  }),
+  'erase-matching': command({
+    description: 'list the refunds of a customer or of a time, and erase their personal data with --confirm',
+    options: {
+      ...{ organization, environment },
+      metadata: reading('<key=value>', 'with this metadata; repeat it to require several', readPair),
+      createdBefore: time('<time>', 'a day or a time'),
+      confirm: flag('erase instead of listing'),
+    },
+    explanation: eraseHelp,
+    examples: [
+      '--organization org_... --environment live --metadata customer=ada@example.com',
+      '--organization org_... --environment live --created-before 2024-01-01 --confirm',
+    ],
+    async run(session, { organization: organizationId, environment, metadata, createdBefore, confirm }) {
+      if (metadata === undefined && createdBefore === undefined) {
+        throw new CommandError('Give --metadata, --created-before or both.');
+      }
+      await findOrganization(session.db, organizationId);
+      const place = { organizationId, environment };
+      const refundIds = await findErasable(session.db, place, { metadata, createdBefore });
+      for (const id of refundIds) printData(id);
+      if (confirm !== true) {
+        return explain(`${refundIds.length} refunds match. Nothing was erased; repeat with --confirm.`);
+      }
+      await eraseRefunds(session, { organizationId, refundIds, actor: session.actor });
+      explain(`Erased the personal data of ${refundIds.length} refunds.`);
+    },
+  }),
+  approve: command({
+    description: 'approve a refund that awaits approval; it is then sent',
+    argument,
+    examples: ['ref_...'],
+    async run(session, _options, refundId) {
+      const outcome = await approveRefund(session, await loadRefund(session.db, refundId), session.actor);
       reportDecision(outcome, 'Approved', 'it is sent now');
-    });
-  refund
-    .command('reject')
-    .description('reject a refund that awaits approval; it is never sent')
-    .argument('<refundId>')
-    .requiredOption('--reason <text>', 'for its timeline and the audit log')
-    .examples("refund reject ref_... --reason 'Bought by mistake, wants an exchange'")
-    .run(async (session, refundId: string, { reason }: { reason: string }) => {
+    },
+  }),
+  reject: command({
+    description: 'reject a refund that awaits approval; it is never sent',
+    argument,
+    options: { reason },
+    examples: ["ref_... --reason 'Bought by mistake, wants an exchange'"],
+    async run(session, { reason }, refundId) {
       const refund = await loadRefund(session.db, refundId);
       const outcome = await rejectRefund(session, refund, session.actor, reason);
       reportDecision(outcome, 'Rejected', 'it is cancelled and was never sent');
-    });
-}
+    },
+  }),
+});
 
 function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {
   if (kind === 'flagged') {
@@ -159,42 +186,6 @@ function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequ
     );
   }
   explain(`${done} ${refund.id}: ${consequence}.`);
-}
-
-interface ResolveOptions {
-  as?: ResolvedStatus;
-  dismiss?: true;
-  reason: string;
-  processorRefund?: string;
-  force?: true;
-}
-
-async function resolve(
-  session: Session,
-  refundId: string,
-  options: ResolveOptions,
-  command: Command,
-): Promise<void> {
-  const { as: status, dismiss, reason, processorRefund: externalRefundId = null, force = false } = options;
-  if (status === undefined && dismiss === undefined) {
-    command.error('error: give --as <status> or --dismiss');
-  }
-  const refund = await loadRefund(session.db, refundId);
-  if (status === undefined) {
-    report(await dismissFlag(session, refund, session.actor, reason), 'dismissed');
-    explain(`Dismissed the flag of ${refundId}, which stays ${refund.status}.`);
-    return;
-  }
-  const resolution = { status, reason, externalRefundId, force };
-  report(await resolveRefund(session, refund, session.actor, resolution), status);
-  explain(`${refundId} is ${status}.`);
-}
-
-async function recheck(session: Session, refundId: string): Promise<void> {
-  if (!(await recheckRefund(session, await loadRefund(session.db, refundId), session.actor))) {
-    throw new CommandError(`${refundId} awaits approval and has never been sent to its processor.`);
-  }
-  explain(`Recheck of ${refundId} requested. See: refund show ${refundId}`);
 }
 
 /** @throws CommandError unless the decision was carried out. */
@@ -233,37 +224,4 @@ function readPair(text: string, earlier: Readonly<Record<string, string>> = {}):
     throw new InvalidArgumentError('Give a key and a value, such as customer=42.');
   }
   return { ...earlier, [key]: value };
-}
-
-async function erase(session: Session, refundIds: readonly string[]): Promise<void> {
-  const owners = new Map<string, string>();
-  for (const id of refundIds) owners.set(id, (await loadRefund(session.db, id)).organizationId);
-  for (const organizationId of new Set(owners.values())) {
-    const own = [...owners].flatMap(([id, owner]) => (owner === organizationId ? [id] : []));
-    await eraseRefunds(session, { organizationId, refundIds: own, actor: session.actor });
-  }
-  explain(`Erased the personal data of ${owners.size} refunds.`);
-}
-
-interface Matching extends Owner {
-  environment: Environment;
-  metadata?: Record<string, string>;
-  createdBefore?: Date;
-  confirm?: true;
-}
-
-async function eraseMatching(session: Session, options: Matching): Promise<void> {
-  const { organization: organizationId, environment, metadata, createdBefore, confirm } = options;
-  if (metadata === undefined && createdBefore === undefined) {
-    throw new CommandError('Give --metadata, --created-before or both.');
-  }
-  await findOrganization(session.db, organizationId);
-  const place = { organizationId, environment };
-  const refundIds = await findErasable(session.db, place, { metadata, createdBefore });
-  for (const id of refundIds) printData(id);
-  if (confirm !== true) {
-    return explain(`${refundIds.length} refunds match. Nothing was erased; repeat with --confirm.`);
-  }
-  await eraseRefunds(session, { organizationId, refundIds, actor: session.actor });
-  explain(`Erased the personal data of ${refundIds.length} refunds.`);
 }

@@ -4,27 +4,13 @@ import { secretContext } from '#shared/people/sign-in/second-factor.ts';
 import { reencrypt, type SealedTable } from '#shared/platform/reencrypt.ts';
 import { type AccountKey, credentialContext } from '#shared/processors/accounts/connections.ts';
 import { reencryptEndpointSecrets } from '#shared/webhooks/manage-endpoints.ts';
-import type { AdminCommand } from '../console/admin-command.ts';
+import { command, commands } from '../console/command.ts';
 import { explain } from '../console/output.ts';
-import type { Session } from '../console/session.ts';
 
 const reencryptHelp = `
 Run it after every process was started with the new key as ENCRYPTION_KEY and the old one in ENCRYPTION_PREVIOUS_KEYS, and with
 the same settings. The old key can then be removed.
 `;
-
-/** `secrets`: what is stored encrypted. */
-export function addSecretsCommands(program: AdminCommand): void {
-  const secrets = program.command('secrets').description('manage the encryption of stored secrets');
-  secrets
-    .command('reencrypt')
-    .description(
-      'encrypt processor credentials, webhook secrets, second factors, client secrets of providers and notification channels with ENCRYPTION_KEY',
-    )
-    .explanation(reencryptHelp)
-    .examples('secrets reencrypt')
-    .run(reencryptAll);
-}
 
 const accounts: SealedTable = {
   ...{ table: 'processor_account', id: 'id', secret: 'encrypted_credentials' },
@@ -44,13 +30,22 @@ const channels: SealedTable = {
   contextOf: ({ id = '' }) => channelContext(id),
 };
 
-async function reencryptAll(session: Session): Promise<void> {
-  const counts = [
-    `processor accounts: ${await reencrypt(session, accounts)}`,
-    `webhook endpoints: ${await reencryptEndpointSecrets(session)}`,
-    `second factors: ${await reencrypt(session, secondFactors)}`,
-    `company sign-ins: ${await reencrypt(session, providers)}`,
-    `notification channels: ${await reencrypt(session, channels)}`,
-  ];
-  explain(`Encrypted with ENCRYPTION_KEY: ${counts.join(', ')}.`);
-}
+/** What is stored encrypted. */
+export const secretsCommands = commands('manage the encryption of stored secrets', {
+  reencrypt: command({
+    description:
+      'encrypt processor credentials, webhook secrets, second factors, client secrets of providers and notification channels with ENCRYPTION_KEY',
+    explanation: reencryptHelp,
+    examples: [''],
+    async run(session) {
+      const counts = [
+        `processor accounts: ${await reencrypt(session, accounts)}`,
+        `webhook endpoints: ${await reencryptEndpointSecrets(session)}`,
+        `second factors: ${await reencrypt(session, secondFactors)}`,
+        `company sign-ins: ${await reencrypt(session, providers)}`,
+        `notification channels: ${await reencrypt(session, channels)}`,
+      ];
+      explain(`Encrypted with ENCRYPTION_KEY: ${counts.join(', ')}.`);
+    },
+  }),
+});

@@ -2,52 +2,90 @@ import { InvalidArgumentError, Option } from 'commander';
 import { environments } from '#shared/platform/environment.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 
-/** The value of `--organization`. */
-export interface Owner {
-  organization: string;
+/** An option of a command. */
+export interface OptionOf<Value> {
+  /** @param flag such as `--max-per-day`. */
+  as(flag: string): Option;
+  /** Never there: the type of its value. */
+  value?: [Value];
 }
 
-/** The value of `--json`. */
-export interface Shown {
-  json?: boolean;
+/** What is either given or not. */
+export function flag(description: string): OptionOf<true | undefined> {
+  return { as: (flag) => new Option(flag, description) };
 }
 
-/** The value of `--revoke-keys`. */
-export interface KeyRevocation {
-  revokeKeys?: true;
+/** @param value a name for the value, such as `<file>`. */
+export function text(value: string, description: string): OptionOf<string | undefined> {
+  return { as: (flag) => new Option(`${flag} ${value}`, description) };
 }
 
-export const organizationOption = new Option(
-  '--organization <id>',
-  'ID of the organization, as shown by `organization list`',
-).makeOptionMandatory();
+/** One or more texts. @param value such as `<key...>`. */
+export function texts(value: string, description: string): OptionOf<string[] | undefined> {
+  return { as: (flag) => new Option(`${flag} ${value}`, description) };
+}
+
+export function choice<Choice extends string>(
+  value: string,
+  choices: readonly Choice[],
+  description: string,
+): OptionOf<Choice | undefined> {
+  return { as: (flag) => new Option(`${flag} ${value}`, description).choices(choices) };
+}
+
+/** One or more of some values. */
+export function someOf<Choice extends string>(
+  value: string,
+  choices: readonly Choice[],
+  description: string,
+): OptionOf<Choice[] | undefined> {
+  return { as: (flag) => new Option(`${flag} ${value}`, description).choices(choices) };
+}
+
+/** @param read turns a text, and the value so far of an option that is repeated, into the value. @throws InvalidArgumentError */
+export function reading<Value>(
+  value: string,
+  description: string,
+  read: (text: string, earlier: Value | undefined) => Value,
+): OptionOf<Value | undefined> {
+  return { as: (flag) => new Option(`${flag} ${value}`, description).argParser(read) };
+}
+
+export function required<Value>(option: OptionOf<Value | undefined>): OptionOf<Value> {
+  return { as: (flag) => option.as(flag).makeOptionMandatory() };
+}
+
+export function withDefault<Value>(option: OptionOf<Value | undefined>, value: Value): OptionOf<Value> {
+  return { as: (flag) => option.as(flag).default(value) };
+}
+
+/** @param others the names of options that cannot be given with it. */
+export function conflicting<Value>(option: OptionOf<Value>, ...others: string[]): OptionOf<Value> {
+  return { as: (flag) => option.as(flag).conflicts(others) };
+}
+
+export const organization = required(text('<id>', 'ID of the organization, as shown by `organization list`'));
 
 /** Required: no default may decide whether real money moves. */
-export const environmentOption = new Option(
-  '--environment <environment>',
-  'live moves real money, test never does',
-)
-  .choices(environments)
-  .makeOptionMandatory();
+export const environment = required(
+  choice('<environment>', environments, 'live moves real money, test never does'),
+);
 
-export const processorOption = new Option('--processor <name>', 'the processor of the account')
-  .choices(processorNames)
-  .makeOptionMandatory();
+export const processor = required(choice('<name>', processorNames, 'the processor of the account'));
 
-export const emailOption = new Option('--email <address>', 'email address of the user').makeOptionMandatory();
+export const email = required(text('<address>', 'email address of the user'));
 
 /** Without it keys are listed, because a backend may use them. */
-export const revokeKeysOption = new Option(
-  '--revoke-keys',
+export const revokeKeys = flag(
   'revoke the API keys that the user created, and disable the webhook endpoints that these keys created; backends that use them fail at once',
 );
 
 /** Of commands that show data. */
-export const jsonOption = new Option('--json', 'as JSON instead of a table');
+export const json = flag('as JSON instead of a table');
 
-/** An option for a day, or a time with its offset: without one, the time would depend on the machine. */
-export function timeOption(flags: string, description: string): Option {
-  return new Option(flags, description).argParser((text) => {
+/** A day, or a time with its offset: without one, the time would depend on the machine. @param value such as `<time>`. */
+export function time(value: string, description: string): OptionOf<Date | undefined> {
+  return reading(value, description, (text) => {
     const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
     const time = new Date(text);
     if (isComplete && !Number.isNaN(time.getTime())) return time;
@@ -57,11 +95,16 @@ export function timeOption(flags: string, description: string): Option {
   });
 }
 
-/** Reads a whole number. @param refusal what to give instead. */
-export function wholeNumber(least: number, most: number, refusal: string): (text: string) => number {
-  return (text) => {
+/** A number of days. @param refusal what to give instead. */
+export function days(
+  description: string,
+  least: number,
+  most: number,
+  refusal: string,
+): OptionOf<number | undefined> {
+  return reading('<days>', description, (text) => {
     const number = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
     if (number >= least && number <= most) return number;
     throw new InvalidArgumentError(refusal);
-  };
+  });
 }

@@ -27,27 +27,22 @@ export interface Session extends Dependencies {
 }
 
 /**
- * The action of a command. It connects to the service's database, and disconnects again so that the process ends.
- * @param work also receives the arguments and options of the command.
+ * Connects to the service's database for the work of a command, and disconnects again so that the process ends.
  * @throws ConfigError when DATABASE_URL or ENCRYPTION_KEY is missing.
  */
-export function withSession<Given extends unknown[]>(
-  work: (session: Session, ...given: Given) => Promise<void>,
-): (...given: Given) => Promise<void> {
-  return async (...given) => {
-    const settings = loadServiceSettings();
-    // Errors alone: the command reports what is expected, and workers do not depend on the queue.
-    const deps = openDependencies(
-      { ...settings, DATABASE_POOL_SIZE: 2 },
-      openLog('error', 'admin', process.stderr),
-    );
-    try {
-      await untilClockStarted(deps);
-      await work({ ...deps, actor: `cli:${userName()}` }, ...given);
-    } finally {
-      await Promise.race([closeDependencies(deps), sleep(closingTimeoutMs, undefined, { ref: false })]);
-    }
-  };
+export async function withSession(work: (session: Session) => Promise<void>): Promise<void> {
+  const settings = loadServiceSettings();
+  // Errors alone: the command reports what is expected, and workers do not depend on the queue.
+  const deps = openDependencies(
+    { ...settings, DATABASE_POOL_SIZE: 2 },
+    openLog('error', 'admin', process.stderr),
+  );
+  try {
+    await untilClockStarted(deps);
+    await work({ ...deps, actor: `cli:${userName()}` });
+  } finally {
+    await Promise.race([closeDependencies(deps), sleep(closingTimeoutMs, undefined, { ref: false })]);
+  }
 }
 
 /** A container may run under a user id without a name. */

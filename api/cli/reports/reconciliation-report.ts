@@ -9,9 +9,8 @@ import { processorKind } from '#shared/processors/registry.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, FindingKind } from '#shared/refunds/model/flags.ts';
-import type { Owner, Shown } from '../console/options.ts';
 import { explain, printData, printFields, printJson, printTable } from '../console/output.ts';
-import { CommandError, type Session } from '../console/session.ts';
+import { CommandError } from '../console/session.ts';
 
 type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
 
@@ -40,8 +39,9 @@ export async function loadReport(db: Database, id: string): Promise<RunReport> {
 
 /** Lists the latest runs, of an organization or of all. */
 export async function listRuns(
-  { db }: Session,
-  { organization: organizationId, json }: Partial<Owner> & Shown,
+  db: Database,
+  organizationId: string | undefined,
+  json: boolean | undefined,
 ): Promise<void> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
   const rows = await db.reconciliationRun.findMany({

@@ -8,9 +8,7 @@ import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
 import { type RefundWithWork, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
-import type { Owner, Shown } from '../console/options.ts';
 import { type Columns, explain, printData, printJson, printTable } from '../console/output.ts';
-import type { Session } from '../console/session.ts';
 
 /** What needs attention, the oldest first, each with the command to continue with. */
 export interface Attention {
@@ -55,10 +53,11 @@ function itemOf(refund: RefundWithWork, isRefused: boolean): AttentionItem {
 
 /** Shows what needs attention, accounts first: fixing one may be enough for its refunds. */
 export async function listAttention(
-  { db }: Session,
-  { organization, json }: Partial<Owner> & Shown,
+  db: Database,
+  organizationId: string | undefined,
+  json: boolean | undefined,
 ): Promise<void> {
-  const { accounts, refunds } = await readAttention(db, organization);
+  const { accounts, refunds } = await readAttention(db, organizationId);
   if (json) {
     const shown = refunds.map(({ refund, ...item }) => ({
       refund: toPublicRefund(refund),

@@ -5,9 +5,8 @@ import { attemptsOf } from '#shared/refunds/model/attempts.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
 import { toPublicRefund } from '#shared/refunds/model/refund.ts';
-import type { Shown } from '../console/options.ts';
 import { type Cell, printData, printFields, printJson, printTable } from '../console/output.ts';
-import { CommandError, type Session } from '../console/session.ts';
+import { CommandError } from '../console/session.ts';
 
 /** A refund with its open work and its timeline. */
 export type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; events: true } }>;
@@ -23,7 +22,7 @@ export async function loadRefund(db: Database, id: string): Promise<RefundInFull
 }
 
 /** Shows a refund's public fields, its processing state and its timeline. */
-export async function showRefund({ db }: Session, id: string, { json }: Shown): Promise<void> {
+export async function showRefund(db: Database, id: string, json: boolean | undefined): Promise<void> {
   const refund = await loadRefund(db, id);
   const { events } = refund;
   if (json) {
