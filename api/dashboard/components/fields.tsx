@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { passwordLength } from '#shared/people/sign-in/passwords.ts';
 import { capitalized } from '../http/forms.ts';
 import type { Choices } from '../words/words.ts';
 import {
@@ -30,7 +31,9 @@ interface Property {
   enum?: readonly string[];
   items?: Property;
   default?: unknown;
+  minLength?: number;
   maxLength?: number;
+  autocomplete?: string;
 }
 
 /** The fields of a form, made from its schema. */
@@ -61,7 +64,7 @@ interface SchemaFieldProps extends Pick<FieldsProps, 'form' | 'isDisabled'> {
 }
 
 function SchemaField({ name, form, property, choices, isRequired, isDisabled }: SchemaFieldProps) {
-  const { title = inWords(name), description: hint, type, format, items, maxLength } = property;
+  const { title = inWords(name), description: hint, type, format, items } = property;
   const field = { name, form, hint, label: title };
   if (type === 'array') return <CheckboxesField {...field} choices={choices ?? plain(items?.enum)} />;
   if (type === 'boolean') return <CheckboxField {...field} />;
@@ -73,17 +76,33 @@ function SchemaField({ name, form, property, choices, isRequired, isDisabled }: 
   const inputMode = type === 'integer' || format === 'digits' ? ('numeric' as const) : undefined;
   const kinds = { email: 'email', uri: 'url', date: 'date', password: 'password' } as const;
   const kind = Object.hasOwn(kinds, format ?? '') ? kinds[format as keyof typeof kinds] : 'text';
-  const limits = maxLength === undefined ? {} : { maxLength };
   return (
     <TextField
       {...field}
-      {...limits}
+      {...attributesOf(property)}
       type={kind}
       required={isRequired}
       inputMode={inputMode}
       disabled={isDisabled ?? false}
     />
   );
+}
+
+/** What an input says of its text. A secret is never one that the browser has stored for the sign-in. */
+function attributesOf({ minLength, maxLength, format, autocomplete }: Property) {
+  return {
+    ...(minLength !== undefined && { minLength }),
+    ...(maxLength !== undefined && { maxLength }),
+    ...(format === 'password' && { autocomplete: 'new-password' }),
+    ...(autocomplete !== undefined && { autocomplete }),
+  };
+}
+
+/** A new password; browsers offer to generate one. @param consequence shown after the length rule. */
+export function newPasswordInput(title: string, consequence = '') {
+  const { min: minLength, max: maxLength } = passwordLength;
+  const description = `${minLength} to ${maxLength} characters, such as four unrelated words. ${consequence}`;
+  return z.string().meta({ title, description, format: 'password', minLength, maxLength });
 }
 
 function plain(values: readonly string[] = []): Choices {

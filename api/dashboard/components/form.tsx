@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact';
-import { passwordLength } from '#shared/people/sign-in/passwords.ts';
 import { useAddress } from '../http/access.ts';
 import { entered, enteredList, type FormProblems, type FormState } from '../http/forms.ts';
 import { useRequest } from '../http/render.ts';
@@ -37,23 +36,31 @@ interface FormProps {
   answeredIn?: string;
   /** The page to return to without a change. */
   cancel?: string;
+  /** True if its button fills the line. */
+  isWide?: boolean;
   /** True if the page's main action is another one. */
   isSecondary?: boolean;
   children: ComponentChildren;
 }
 
 /** A form that changes something, as a card. */
-export function Form({ to, submit, title, form, answeredIn: id, cancel, isSecondary, children }: FormProps) {
+export function Form(props: FormProps) {
+  const { to, submit, title, form, answeredIn: id, cancel, isWide, isSecondary, children } = props;
+  const button = <Submit kind={isSecondary ? undefined : 'primary'}>{submit}</Submit>;
   return (
     <form {...postedTo(useAddress(to), id)} class="card stack" aria-label={title}>
       {title === undefined ? null : <h2>{title}</h2>}
       <CsrfField />
       <FormNotice problems={form?.problems ?? {}} />
       {children}
-      <div class="row">
-        <Submit kind={isSecondary ? undefined : 'primary'}>{submit}</Submit>
-        {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
-      </div>
+      {isWide ? (
+        button
+      ) : (
+        <div class="row">
+          {button}
+          {cancel === undefined ? null : <ButtonLink to={cancel}>Cancel</ButtonLink>}
+        </div>
+      )}
     </form>
   );
 }
@@ -275,27 +282,6 @@ export function CodeField({
       maxLength={50}
       autocomplete="one-time-code"
       spellcheck={false}
-    />
-  );
-}
-
-interface NewPasswordFieldProps extends Pick<NamedFieldProps, 'form' | 'name' | 'label'> {
-  /** Shown after the length rule. */
-  consequence?: string;
-}
-
-/** The input for a new password; browsers offer to generate one. */
-export function NewPasswordField({ consequence = '', ...field }: NewPasswordFieldProps) {
-  const { min, max } = passwordLength;
-  return (
-    <TextField
-      {...field}
-      hint={`${min} to ${max} characters, such as four unrelated words. ${consequence}`}
-      type="password"
-      required
-      minLength={min}
-      maxLength={max}
-      autocomplete="new-password"
     />
   );
 }

@@ -4,8 +4,9 @@ import { acceptAsNewUser, acceptAsUser } from '#shared/people/members/accept-inv
 import { findInvitation, type OpenInvitation } from '#shared/people/members/invitations.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { ButtonLink, Submit } from '../components/button.tsx';
-import { FormNotice, NewPasswordField } from '../components/form.tsx';
+import { ButtonLink } from '../components/button.tsx';
+import { Fields, newPasswordInput } from '../components/fields.tsx';
+import { Form, FormNotice } from '../components/form.tsx';
 import { answerForm, type FormProblems, problemsOf } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
@@ -14,7 +15,7 @@ import { beginSession, findVisitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 
 const path = `${dashboardPath}/invitation/:token`;
-const schema = z.object({ password: z.string() });
+const schema = z.object({ password: newPasswordInput('Password') });
 
 interface LinkRoute {
   Params: { token: string };
@@ -81,7 +82,7 @@ function Invitation({ invitation, problems, signedInAs }: InvitationProps) {
       {signedInAs !== undefined && signedInAs !== email ? (
         <SignedInAsAnother signedInAs={signedInAs} />
       ) : (
-        <form method="post" action={url} class="card stack">
+        <Form to={url} submit={`Join ${organizationName}`} isWide>
           {signedInAs === undefined ? (
             <>
               <p>
@@ -90,11 +91,10 @@ function Invitation({ invitation, problems, signedInAs }: InvitationProps) {
                 Otherwise set a password.
               </p>
               <input type="hidden" name="email" autocomplete="username" value={email} />
-              <NewPasswordField form={{ body: {}, problems }} name="password" label="Password" />
+              <Fields schema={schema} form={{ body: {}, problems }} />
             </>
           ) : null}
-          <Submit kind="primary">Join {organizationName}</Submit>
-        </form>
+        </Form>
       )}
     </Gate>
   );

@@ -7,8 +7,9 @@ import {
 } from '#shared/people/sign-in/password-reset.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { ButtonLink, Submit } from '../components/button.tsx';
-import { emptyForm, FormNotice, NewPasswordField, TextField } from '../components/form.tsx';
+import { ButtonLink } from '../components/button.tsx';
+import { Fields, newPasswordInput } from '../components/fields.tsx';
+import { emptyForm, Form } from '../components/form.tsx';
 import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { dashboardPath, pageNotFound, passwordResetPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
@@ -18,8 +19,17 @@ import { leadTo } from '../layout/done.tsx';
 
 const linkPath = `${passwordResetPath}/:token`;
 const signInPath = `${dashboardPath}/sign-in`;
-const requestSchema = z.object({ email: z.string() });
-const passwordSchema = z.object({ password: z.string() });
+const requestSchema = z.object({
+  email: z.string().meta({
+    title: 'Email address',
+    description: 'If a user has this address, we email a link to set a new password.',
+    format: 'email',
+    autocomplete: 'username',
+  }),
+});
+const passwordSchema = z.object({
+  password: newPasswordInput('New password', 'Setting it signs out all your sessions.'),
+});
 
 /** `/dashboard/password-reset`: asks for a link by mail, where the service can send mail. `.../<token>` is the link. */
 export async function passwordResetPages(scope: Api, deps: ApiDependencies): Promise<void> {
@@ -74,19 +84,9 @@ interface LinkRoute {
 function RequestLink({ form }: { form: FormState }) {
   return (
     <Gate title="Forgot your password?">
-      <form method="post" action={passwordResetPath} class="card stack">
-        <FormNotice problems={form.problems} />
-        <TextField
-          form={form}
-          name="email"
-          label="Email address"
-          hint="If a user has this address, we email a link to set a new password."
-          type="email"
-          autocomplete="username"
-          required
-        />
-        <Submit kind="primary">Send link</Submit>
-      </form>
+      <Form to={passwordResetPath} form={form} submit="Send link" isWide>
+        <Fields schema={requestSchema} form={form} />
+      </Form>
       <a href={signInPath}>Back to sign-in</a>
       <p class="small muted">
         If you sign in with your company's account, reset its password there. No email? Ask the operator of
@@ -99,17 +99,10 @@ function RequestLink({ form }: { form: FormState }) {
 function NewPassword({ email, form }: { email: string; form: FormState }) {
   return (
     <Gate title="Set a new password">
-      <form method="post" action={useRequest().url} class="card stack">
-        <FormNotice problems={form.problems} />
+      <Form to={useRequest().url} form={form} submit="Set password" isWide>
         <input type="hidden" name="email" autocomplete="username" value={email} />
-        <NewPasswordField
-          form={form}
-          name="password"
-          label="New password"
-          consequence="Setting it signs out all your sessions."
-        />
-        <Submit kind="primary">Set password</Submit>
-      </form>
+        <Fields schema={passwordSchema} form={form} />
+      </Form>
     </Gate>
   );
 }

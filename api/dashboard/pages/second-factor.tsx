@@ -10,9 +10,9 @@ import {
 } from '#shared/people/sign-in/second-factor.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { ButtonLink, Submit } from '../components/button.tsx';
+import { ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { CodeField, CsrfField, FormNotice, Post } from '../components/form.tsx';
+import { CodeField, Form, Post } from '../components/form.tsx';
 import { Notice } from '../components/notice.tsx';
 import { CopyButton, Moment } from '../components/values.tsx';
 import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
@@ -67,25 +67,20 @@ export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
 }
 
 function SetUp({ secret, sealed, problems }: { secret: string; sealed: string; problems: FormProblems }) {
+  const form = { body: {}, problems };
   return (
     <Gate title="Set up a second factor">
-      <form method="post" action={`${path}/enable`} class="card stack">
+      <Form to={`${path}/enable`} form={form} submit="Enable" cancel={accountPath}>
         <p>Scan this code with an authenticator app, or enter the secret into it.</p>
         <QrCode text={otpauthUri(secret, useVisitor().user.email)} />
         <p class="secret">
           <code>{secret}</code>
           <CopyButton text={secret} label="secret" />
         </p>
-        <FormNotice problems={problems} />
-        <CodeField form={{ body: {}, problems }} hint="The six digits that the app shows now." />
-        <CsrfField />
+        <CodeField form={form} hint="The six digits that the app shows now." />
         <input type="hidden" name="secret" value={sealed} />
         <p class="small muted">All other sessions will be signed out.</p>
-        <div class="row">
-          <Submit kind="primary">Enable</Submit>
-          <ButtonLink to={accountPath}>Cancel</ButtonLink>
-        </div>
-      </form>
+      </Form>
     </Gate>
   );
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { createFirstOwner, needsFirstOwner } from '#shared/people/members/first-owner.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { Submit } from '../components/button.tsx';
-import { emptyForm, FormNotice, NewPasswordField, TextField } from '../components/form.tsx';
+import { Fields, newPasswordInput } from '../components/fields.tsx';
+import { emptyForm, Form } from '../components/form.tsx';
 import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
@@ -13,10 +13,13 @@ import { Gate } from '../layout/document.tsx';
 
 const path = `${dashboardPath}/set-up`;
 const schema = z.object({
-  code: z.string().trim(),
-  organizationName: z.string(),
-  email: z.string(),
-  password: z.string(),
+  code: z.string().trim().meta({
+    title: 'Setup code',
+    description: 'Proves that you operate this installation. The API prints it to its log at startup.',
+  }),
+  organizationName: z.string().meta({ title: 'Organization name', autocomplete: 'organization' }),
+  email: z.string().meta({ title: 'Your email address', format: 'email', autocomplete: 'username' }),
+  password: newPasswordInput('Password'),
 });
 
 /** `/dashboard/set-up`: creates the first organization and its owner on an installation without users. */
@@ -53,33 +56,9 @@ function SetUp(form: FormState) {
       <p class="muted">
         Create your organization and its first owner. You can invite other members afterwards.
       </p>
-      <form method="post" action={path} class="card stack">
-        <FormNotice problems={form.problems} />
-        <TextField
-          form={form}
-          name="code"
-          label="Setup code"
-          hint="Proves that you operate this installation. The API prints it to its log at startup."
-          required
-        />
-        <TextField
-          form={form}
-          name="organizationName"
-          label="Organization name"
-          required
-          autocomplete="organization"
-        />
-        <TextField
-          form={form}
-          name="email"
-          label="Your email address"
-          type="email"
-          required
-          autocomplete="username"
-        />
-        <NewPasswordField form={form} name="password" label="Password" />
-        <Submit kind="primary">Create organization</Submit>
-      </form>
+      <Form to={path} form={form} submit="Create organization" isWide>
+        <Fields schema={schema} form={form} />
+      </Form>
     </Gate>
   );
 }

@@ -8,8 +8,8 @@ import { type Proof, signOut } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { Submit } from '../components/button.tsx';
-import { CodeField, emptyForm, FormNotice, Post, TextField } from '../components/form.tsx';
+import { Fields } from '../components/fields.tsx';
+import { CodeField, emptyForm, Form, Post } from '../components/form.tsx';
 import { ownSessionOf } from '../http/access.ts';
 import { capitalized, entered, type FormProblems, type FormState, problemsOf } from '../http/forms.ts';
 import { companySignInPath, dashboardPath, passwordResetPath, safeReturnPath } from '../http/paths.ts';
@@ -25,8 +25,14 @@ const purpose = 'code at sign-in';
 /** Longer than any email address or password. */
 const maxInputLength = 400;
 const formSchema = z.object({
-  email: z.string().max(maxInputLength),
-  password: z.string().max(maxInputLength),
+  email: z
+    .string()
+    .max(maxInputLength)
+    .meta({ title: 'Email address', format: 'email', autocomplete: 'username' }),
+  password: z
+    .string()
+    .max(maxInputLength)
+    .meta({ title: 'Password', format: 'password', autocomplete: 'current-password' }),
 });
 
 const incorrect = 'Incorrect email address or password.';
@@ -132,27 +138,10 @@ function SignIn({ form, next, hasMail }: SignInProps) {
   return (
     <Gate title="Sign in">
       <Done />
-      <form method="post" action={path} class="card stack">
-        <FormNotice problems={form.problems} />
+      <Form to={path} form={form} submit="Sign in" isWide>
         <input type="hidden" name="next" value={next} />
-        <TextField
-          form={form}
-          name="email"
-          label="Email address"
-          type="email"
-          autocomplete="username"
-          required
-        />
-        <TextField
-          form={form}
-          name="password"
-          label="Password"
-          type="password"
-          autocomplete="current-password"
-          required
-        />
-        <Submit kind="primary">Sign in</Submit>
-      </form>
+        <Fields schema={formSchema} form={form} />
+      </Form>
       <CompanyLink next={next} />
       {hasMail ? (
         <a href={passwordResetPath}>Forgot your password?</a>
@@ -187,15 +176,14 @@ interface SignInCodeProps {
 
 /** Until the code is right there is no session: the form itself holds the proof of the password. */
 function SignInCode({ sealed, next, problems }: SignInCodeProps) {
+  const form = { body: {}, problems };
   return (
     <Gate title="Enter your code">
-      <form method="post" action={codePath} class="card stack">
-        <FormNotice problems={problems} />
+      <Form to={codePath} form={form} submit="Sign in" isWide>
         <input type="hidden" name="proof" value={sealed} />
         <input type="hidden" name="next" value={next} />
-        <CodeField form={{ body: {}, problems }} />
-        <Submit kind="primary">Sign in</Submit>
-      </form>
+        <CodeField form={form} />
+      </Form>
       <p class="small muted">
         Lost your device and your recovery codes? Ask the operator of this service to reset your second
         factor. <a href={path}>Back to sign-in</a>

@@ -13,9 +13,9 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { Badge } from '../components/badge.tsx';
-import { Submit } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { CsrfField, emptyForm, FormNotice, NewPasswordField, Post, TextField } from '../components/form.tsx';
+import { Fields, newPasswordInput } from '../components/fields.tsx';
+import { emptyForm, Form, Post } from '../components/form.tsx';
 import { Moment } from '../components/values.tsx';
 import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
 import { type FormState, problemsOf } from '../http/forms.ts';
@@ -33,8 +33,11 @@ import { SignOut } from './sign-in.tsx';
 
 const path = accountPath;
 const passwordSchema = z.object({
-  current: z.string().max(400, 'The current password is incorrect.'),
-  next: z.string(),
+  current: z
+    .string()
+    .max(400, 'The current password is incorrect.')
+    .meta({ title: 'Current password', format: 'password', autocomplete: 'current-password' }),
+  next: newPasswordInput('New password', 'All other sessions will be signed out.'),
 });
 
 /** `/dashboard/you`: the user's own password, second factor, mails and sessions. */
@@ -109,29 +112,10 @@ function You({ secondFactor, sessions, form, organizations }: YouProps) {
 
 function PasswordForm(form: FormState) {
   return (
-    <form method="post" action={`${path}/password`} class="card stack">
-      <h2>Change password</h2>
-      <FormNotice problems={form.problems} />
-      <CsrfField />
+    <Form to={`${path}/password`} title="Change password" submit="Change password" form={form}>
       <input type="hidden" autocomplete="username" value={useVisitor().user.email} />
-      <TextField
-        form={form}
-        name="current"
-        label="Current password"
-        type="password"
-        required
-        autocomplete="current-password"
-      />
-      <NewPasswordField
-        form={form}
-        name="next"
-        label="New password"
-        consequence="All other sessions will be signed out."
-      />
-      <div>
-        <Submit kind="primary">Change password</Submit>
-      </div>
-    </form>
+      <Fields schema={passwordSchema} form={form} />
+    </Form>
   );
 }
 

@@ -1,14 +1,15 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
-import { type CredentialField, InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
+import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
-import { ButtonLink, Submit } from '../../components/button.tsx';
-import { CsrfField, emptyForm, FormNotice, inputProps, TextField } from '../../components/form.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { entered, type FormState, validationProblemsOf } from '../../http/forms.ts';
+import { Fields } from '../../components/fields.tsx';
+import { emptyForm, Form } from '../../components/form.tsx';
+import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
+import { answerForm, type FormSchema, type FormState } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { leadTo } from '../../layout/done.tsx';
@@ -19,34 +20,27 @@ const path = `${accounts}/:processor`;
 
 /** `/settings/accounts/<processor>`: the form for credentials. It never shows stored or submitted secrets. */
 export function credentialPages(scope: Api, deps: ApiDependencies): void {
-  /** @throws ServiceError not_found for an unknown processor. */
-  const readPage = async (request: FastifyRequest): Promise<CredentialsPage> => {
-    const processor = processorInPath(request);
-    const where = { ...contextOf(request).owner, processor };
+  const show = async (reply: FastifyReply, form: FormState) => {
+    const processor = processorInPath(reply.request);
+    const where = { ...contextOf(reply.request).owner, processor };
     const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
-    return { processor, isSetUp, fields: fieldsFor(deps, processor) };
+    const schema = schemaFor(deps, processor);
+    return sendPage(reply, <Credentials {...{ processor, isSetUp, schema, form }} />);
   };
 
-  scope.get(path, needs('admin'), async (request, reply) =>
-    sendPage(reply, <Credentials {...(await readPage(request))} form={emptyForm} />),
-  );
+  scope.get(path, needs('admin'), (_request, reply) => show(reply, emptyForm));
 
   scope.post(path, needs('admin', 'confirmed'), async (request, reply) => {
-    const page = await readPage(request);
-    const { processor, fields } = page;
-    const { owner, actor } = contextOf(request);
-    const { body } = request;
-    try {
-      const credentials = credentialsIn(fields, body);
-      await setProcessorAccount(deps, { ...owner, processor, credentials, actor }).catch(refuseInvalid);
-    } catch (error) {
-      const problems = validationProblemsOf(
-        error,
-        fields.map(({ name }) => name),
-      );
-      return sendPage(reply.code(400), <Credentials {...page} form={{ body, problems }} />);
-    }
-    return leadTo(reply, accounts, 'credentials-saved');
+    const processor = processorInPath(request);
+    return await answerForm(reply, {
+      schema: schemaFor(deps, processor),
+      again: (form) => show(reply, form),
+      run: async (credentials) => {
+        const change = { ...actingIn(request), processor, credentials };
+        await setProcessorAccount(deps, change).catch(refuseInvalid);
+        return leadTo(reply, accounts, 'credentials-saved');
+      },
+    });
   });
 }
 
@@ -57,20 +51,29 @@ export function processorInPath({ params }: Pick<FastifyRequest, 'params'>): str
   throw pageNotFound();
 }
 
-interface CredentialsPage {
-  processor: string;
-  /** Whether the form replaces existing credentials. */
-  isSetUp: boolean;
-  fields: readonly CredentialField[];
-}
-
 /**
- * Leaves out addresses unless the settings allow them: the admin of an organization must not be able to make the service
- * send requests to hosts in its network.
+ * The form for the credentials of a processor, without addresses unless the settings allow them: the admin of an organization
+ * must not be able to make the service send requests to hosts in its network.
  */
-function fieldsFor({ settings }: ApiDependencies, processor: string): CredentialField[] {
+function schemaFor({ settings }: ApiDependencies, processor: string) {
   const { credentialFields } = processorKind(processor);
-  return credentialFields.filter(({ type }) => type !== 'address' || settings.DASHBOARD_SETS_ADDRESSES);
+  const offered = credentialFields.filter(
+    ({ type }) => type !== 'address' || settings.DASHBOARD_SETS_ADDRESSES,
+  );
+  const fields = offered.map(({ name, label: title, type, isRequired, hint: description }) => {
+    if (type === 'choice') {
+      return [name, z.stringbool().optional().meta({ title, description, type: 'boolean' })];
+    }
+    const format = type === 'address' ? 'uri' : 'password';
+    if (!isRequired) {
+      const text = z.string().trim().optional();
+      const given = text.transform((entered) => entered || undefined);
+      return [name, given.meta({ title: `${title} (optional)`, description, format })];
+    }
+    const text = z.string('Is required.').trim().min(1, 'Is required.');
+    return [name, text.meta({ title, description, format })];
+  });
+  return z.object(Object.fromEntries(fields) as Record<string, z.ZodType<string | boolean | undefined>>);
 }
 
 /** @throws ServiceError validation_error for invalid credentials, any other error again. */
@@ -79,23 +82,22 @@ function refuseInvalid(error: unknown): never {
   throw new ServiceError('validation_error', error.message, { cause: error });
 }
 
-/** The submitted credentials, trimmed, without empty fields. */
-function credentialsIn(fields: readonly CredentialField[], body: unknown): Record<string, string | boolean> {
-  const given = fields.flatMap(({ name, type }): [string, string | boolean][] => {
-    const text = entered(body, name).trim();
-    if (text === '') return [];
-    return [[name, type === 'choice' ? true : text]];
-  });
-  return Object.fromEntries(given);
+interface CredentialsProps {
+  processor: string;
+  /** Whether the form replaces existing credentials. */
+  isSetUp: boolean;
+  schema: FormSchema<unknown>;
+  form: FormState;
 }
 
-function Credentials({ processor, isSetUp, fields, form }: CredentialsPage & { form: FormState }) {
-  const { environment, base } = useMember();
+function Credentials({ processor, isSetUp, schema, form }: CredentialsProps) {
+  const { environment } = useMember();
   const { displayName } = processorKind(processor);
   const title = isSetUp ? `Replace ${displayName} credentials` : `Set up ${displayName}`;
+  const submit = isSetUp ? 'Replace credentials' : 'Set up';
   return (
     <SettingsFrame page="accounts" title={title}>
-      <form method="post" action={`${base}${accounts}/${processor}`} class="card stack" autocomplete="off">
+      <Form to={`${accounts}/${processor}`} submit={submit} form={form} cancel={accounts}>
         <p class="muted">
           {isSetUp
             ? `Use credentials of the same ${displayName} account, because refunds in progress are looked up with them. `
@@ -103,41 +105,10 @@ function Credentials({ processor, isSetUp, fields, form }: CredentialsPage & { f
           Credentials of the <strong>{environment}</strong> environment are stored encrypted and never shown
           again.
         </p>
-        <FormNotice problems={form.problems} />
-        <CsrfField />
-        {fields.map((field) => (
-          <CredentialInput key={field.name} field={field} form={form} />
+        {Object.keys(schema.shape).map((name) => (
+          <Fields key={name} schema={schema} form={form} only={[name]} />
         ))}
-        <div class="row">
-          <Submit kind="primary">{isSetUp ? 'Replace credentials' : 'Set up'}</Submit>
-          <ButtonLink to={`${base}${accounts}`}>Cancel</ButtonLink>
-        </div>
-      </form>
+      </Form>
     </SettingsFrame>
   );
-}
-
-function CredentialInput({ field, form }: { field: CredentialField; form: FormState }) {
-  const { name, label, type, isRequired, hint } = field;
-  if (type === 'choice') {
-    return (
-      <div class="field">
-        <label class="row" for={name}>
-          <input
-            {...inputProps(name)}
-            type="checkbox"
-            value="yes"
-            checked={entered(form.body, name) !== ''}
-          />
-          {label}
-        </label>
-        <p class="hint" id={`${name}-hint`}>
-          {hint}
-        </p>
-      </div>
-    );
-  }
-  const named = { form, name, label: isRequired ? label : `${label} (optional)`, hint, required: isRequired };
-  if (type === 'address') return <TextField {...named} type="url" />;
-  return <TextField {...named} type="password" autocomplete="new-password" />;
 }
