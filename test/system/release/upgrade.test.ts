@@ -4,15 +4,17 @@ import { cpSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node
 import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { RefundClient } from '#shared/client/index.ts';
 import { sandboxControl } from '../../sandbox/clients.ts';
-import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { PROCESSORS, sandboxCredentials } from '../../sandbox/processors.ts';
 import { type RunningSandbox, startSandbox } from '../../sandbox/server.ts';
 import { ServiceProcess } from '../../support/faults/service-process.ts';
 import { compiledIn, removeCompiled } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
-import { startSteadyLoad } from '../../support/refunds/steady-load.ts';
+import { type SteadyLoad, startSteadyLoad } from '../../support/refunds/steady-load.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
 import { useOwnedDatabase } from '../../support/stores/owned-database.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 // The version before is the last tag, or the revision in UPGRADE_FROM. Before the first tag it is this version. The next one is this
 // version with further migrations, so that there is always one that running processes do not know.
@@ -47,8 +49,22 @@ describe.each(queueBackends)('an upgrade under load, queues on $name', (backend)
   let env: Record<string, string>;
   let sandbox: RunningSandbox;
   const processes: ServiceProcess[] = [];
+  let running: { kind: 'api' | 'worker'; port: string; process: ServiceProcess }[];
+  let load: SteadyLoad;
   beforeAll(async () => {
     sandbox = await startSandbox({ port: 0 });
+    env = {
+      NODE_ENV: 'production',
+      DATABASE_URL: database.serviceUrl,
+      REDIS_URL: backend.redisUrl ?? '',
+      QUEUE_PREFIX: `upgrade-${randomBytes(6).toString('hex')}`,
+      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
+      TRUSTED_PROXIES: 'none',
+      RATE_LIMIT_PER_SECOND: '0',
+      // Other tests may use the machine, and what it refuses then is no failure of an upgrade.
+      MAX_EVENT_LOOP_DELAY_MS: '0',
+      TRANSACTION_READ_TIMEOUT_MS: '15000',
+    };
   });
   afterAll(async () => {
     await Promise.all(processes.map((process) => process.kill()));
@@ -92,31 +108,38 @@ describe.each(queueBackends)('an upgrade under load, queues on $name', (backend)
     return await admin('key', 'create', ...place);
   }
 
-  test('fails no request, and loses and doubles no refund, while processes are replaced one by one', async () => {
-    env = {
-      NODE_ENV: 'production',
-      DATABASE_URL: database.serviceUrl,
-      REDIS_URL: backend.redisUrl ?? '',
-      QUEUE_PREFIX: `upgrade-${randomBytes(6).toString('hex')}`,
-      ENCRYPTION_KEY: randomBytes(32).toString('base64'),
-      TRUSTED_PROXIES: 'none',
-      RATE_LIMIT_PER_SECOND: '0',
-      // Other tests may use the machine, and what it refuses then is no failure of an upgrade.
-      MAX_EVENT_LOOP_DELAY_MS: '0',
-      TRANSACTION_READ_TIMEOUT_MS: '15000',
-    };
+  test('is not ready, and answers 503, before its database is migrated', async () => {
+    const port = String(await freePort());
+    const url = `http://127.0.0.1:${port}`;
+    const api = start(next, 'api', port);
+    await api.waitForUrl(`${url}/healthz`);
+    const headers = { authorization: `Bearer svc_test_${'x'.repeat(32)}` };
+    for (const path of ['/readyz', '/v1/refunds']) {
+      expect((await fetch(`${url}${path}`, { headers })).status).toBe(503);
+    }
+    await api.stop();
+  });
+
+  test('completes a refund at each processor after migration and set-up', async () => {
     await command(before, 'prisma/migrate-main.js');
     const key = await setUpOrganization();
     const ports = [String(await freePort()), String(await freePort())];
-    const running = [
+    running = [
       ...ports.map((port) => ({ kind: 'api' as const, port, process: start(before, 'api', port) })),
       ...[1, 2].map(() => ({ kind: 'worker' as const, port: '', process: start(before, 'worker') })),
     ];
     await Promise.all(running.map(({ process }) => process.ready()));
     const urls = ports.map((port) => `http://127.0.0.1:${port}`);
-    const load = startSteadyLoad({ urls, control: sandboxControl(sandbox.url), key, pauseMs: 100 });
-    const more = () => load.until(load.count() + 20);
+    load = startSteadyLoad({ urls, control: sandboxControl(sandbox.url), key, pauseMs: 100 });
+    const { refunds } = new RefundClient({ baseUrl: urls[0] ?? '', apiKey: key });
+    for (const processor of PROCESSORS) {
+      const completed = () => refunds.list({ processor, status: 'completed' });
+      await waitFor(`a refund at ${processor} to complete`, async () => (await completed()).length > 0);
+    }
+  });
 
+  test('fails no request, and loses and doubles no refund, while processes are replaced one by one', async () => {
+    const more = () => load.until(load.count() + 20);
     await more();
     const applied = await command(next, 'prisma/migrate-main.js');
     expect(applied).toContain('4_index');
