@@ -4,7 +4,7 @@ import { migrate } from '#prisma/migrate.ts';
 import { settingNames } from '#shared/platform/config.ts';
 import { migrateQueueTables } from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { connectWebhooks } from '../dev/sandbox.ts';
+import { connectWebhooks } from '../dev/connect-webhooks.ts';
 import { seed } from '../dev/seed.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import { type StartedProcess, startProcess } from '../support/processes/child-process.ts';

@@ -2,11 +2,11 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Settings } from '#shared/platform/config.ts';
 import { freePort, isFree } from '../support/processes/free-port.ts';
+import { connectWebhooks } from './connect-webhooks.ts';
 import { claimDataDir, type DevFile, readDevFile, readEncryptionKey, writeDevFile } from './data-dir.ts';
 import { type DevDatabase, openDevDatabase } from './database.ts';
-import { candidatePorts, portOf } from './ports.ts';
+import { pickPort, portOf } from './ports.ts';
 import { type KeptProgram, keepProgram, prefixOf, StartError, waitUntilReady } from './program.ts';
-import { connectWebhooks, type RunningSandbox, startSandbox } from './sandbox.ts';
 import { type Seed, seed } from './seed.ts';
 
 export interface StackOptions {
@@ -67,19 +67,13 @@ async function start(options: StackOptions, teardown: Teardown): Promise<Omit<St
 
   const programs = superviseIn(options, teardown);
   const smtpPort = await freePort();
-  const sandbox = await startSandbox({
-    ports: candidatePorts(portOf(remembered?.sandboxUrl), settings.PORT === 0 ? null : 4010),
-    launch: (port) => programs.keep('sandbox', options.env, sandboxArgs(dataDir, port, smtpPort)),
-    signal,
-  });
-  const seeded = await seed({
-    databaseUrl: database.url,
-    encryptionKey,
-    sandboxUrl: sandbox.url,
-    remembered,
-  });
+  const sandboxPort = await pickPort(portOf(remembered?.sandboxUrl), settings.PORT === 0 ? null : 4010);
+  const sandboxUrl = `http://127.0.0.1:${sandboxPort}`;
+  const sandbox = await programs.keep('sandbox', options.env, sandboxArgs(dataDir, sandboxPort, smtpPort));
+  await waitUntilReady(`${sandboxUrl}/_sandbox/health`, [sandbox], signal);
+  const seeded = await seed({ databaseUrl: database.url, encryptionKey, sandboxUrl, remembered });
   signal.throwIfAborted();
-  const place = { dataDir, apiPort, smtpPort, sandbox, database, encryptionKey };
+  const place = { dataDir, apiPort, smtpPort, sandbox, sandboxUrl, database, encryptionKey };
   return await startPrograms(options, place, seeded, programs);
 }
 
@@ -119,14 +113,15 @@ interface Place {
   apiPort: number;
   /** Of the sandbox's mail server. */
   smtpPort: number;
-  sandbox: RunningSandbox;
+  sandbox: KeptProgram;
+  sandboxUrl: string;
   database: DevDatabase;
   encryptionKey: string;
 }
 
 async function startPrograms(
   { settings, env, signal }: StackOptions,
-  { dataDir, apiPort, smtpPort, sandbox, database, encryptionKey }: Place,
+  { dataDir, apiPort, smtpPort, sandbox, sandboxUrl, database, encryptionKey }: Place,
   { organizationId, keys, owner }: Seed,
   programs: Programs,
 ): Promise<Omit<Stack, 'stop'>> {
@@ -148,17 +143,17 @@ async function startPrograms(
   const api = await programs.keep('api', serviceEnv);
 
   await waitUntilReady(`${apiUrl}/readyz`, [api, worker], signal);
-  await connectWebhooks({ databaseUrl: database.url, organizationId, sandboxUrl: sandbox.url, apiUrl });
+  await connectWebhooks({ databaseUrl: database.url, organizationId, sandboxUrl, apiUrl });
   const description = (): DevFile => ({
     apiUrl,
     organizationId,
     keys,
     dashboard: { url: `${apiUrl}/dashboard`, ...owner },
-    sandboxUrl: sandbox.url,
+    sandboxUrl,
     databaseUrl: database.url,
     databaseOwnerUrl: database.ownerUrl,
     redisUrl: settings.REDIS_URL,
-    processes: pids(api, worker, sandbox.program),
+    processes: pids(api, worker, sandbox),
   });
   programs.onRestart = () => writeDevFile(dataDir, description());
   programs.onRestart();
