@@ -124,7 +124,7 @@ async function openCluster({ dataDir, account }: Cluster): Promise<string> {
       ...['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'],
       '--no-sync',
     ];
-    const launch = launchAs(account, findBinary('initdb'), args, [draft, passwordFile]);
+    const launch = launchAs(account, findBinary('initdb'), args);
     await promisify(execFile)(launch.command, launch.args, launch.options);
     renameSync(draft, dataDir);
   }
@@ -138,12 +138,7 @@ async function startServer(
   settings: Record<string, string | number>,
 ): Promise<StartedProcess> {
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-  const { command, args, options } = launchAs(
-    account,
-    findBinary('postgres'),
-    ['-D', dataDir, ...flags],
-    [dataDir],
-  );
+  const { command, args, options } = launchAs(account, findBinary('postgres'), ['-D', dataDir, ...flags]);
   for (const giveUpAt = performance.now() + 10_000; ; ) {
     const server = startProgram('PostgreSQL', command, args, {
       ...options,

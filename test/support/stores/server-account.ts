@@ -1,6 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 
 /** The user to run PostgreSQL as; it refuses to run as root. */
 export interface Account {
@@ -36,20 +35,12 @@ export function accountFor(dataDir: string): Account | null {
 }
 
 /**
- * Prepares a command to run as an account. If the account cannot enter a folder that it needs, such as a project below
- * /root, the command keeps root's right to pass through folders.
- * @param needed files and folders that the command uses.
+ * Prepares a command to run as an account. It keeps root's right to pass through folders where setpriv is installed, because the
+ * account may not enter those above a project, such as /root.
  */
-export function launchAs(account: Account | null, command: string, args: string[], needed: string[]): Launch {
+export function launchAs(account: Account | null, command: string, args: string[]): Launch {
   if (account === null) return { command, args, options: {} };
-  if ([command, ...needed].every((path) => canReach(path, account)))
-    return { command, args, options: account };
-  if (spawnSync('setpriv', ['--version']).status !== 0) {
-    throw new Error(
-      `PostgreSQL runs as user ${account.uid}, who cannot enter the folders above ${command} and ${needed.join(', ')}. ` +
-        'Let others enter them (chmod o+x), or do not run as root.',
-    );
-  }
+  if (spawnSync('setpriv', ['--version']).status !== 0) return { command, args, options: account };
   const identity = [`--reuid=${account.uid}`, `--regid=${account.gid}`, '--clear-groups'];
   const rights = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
   return { command: 'setpriv', args: [...identity, ...rights, command, ...args], options: {} };
@@ -63,16 +54,4 @@ function lookUp(user: string): Account | null {
   } catch {
     return null;
   }
-}
-
-function canReach(path: string, account: Account): boolean {
-  const parent = dirname(path);
-  return parent === path || (canEnter(parent, account) && canReach(parent, account));
-}
-
-function canEnter(folder: string, { uid, gid }: Account): boolean {
-  const { mode, uid: owner, gid: group } = statSync(folder);
-  if (owner === uid) return (mode & 0o100) !== 0;
-  if (group === gid) return (mode & 0o010) !== 0;
-  return (mode & 0o001) !== 0;
 }
