@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { ServiceError } from '#shared/platform/errors.ts';
-import type { Processor } from '#shared/processors/contract/processor.ts';
+import type { AccountName } from '#shared/processors/accounts/connections.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
@@ -8,14 +8,16 @@ import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { HeldTime } from '../clocks.ts';
+import { aroundCalls } from '../processors/around-calls.ts';
 import { webhookAbout } from '../processors/signed-webhooks.ts';
 import type { Webhooks } from '../processors/webhooks.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
-import { type Ledger, readLedger } from '../refunds/ledger.ts';
-import { ledgerViolations, orphanViolations } from '../refunds/ledger-rules.ts';
+import { readLedger } from '../refunds/ledger.ts';
+import { ledgerViolations } from '../refunds/ledger-rules.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { refundDirectly } from '../refunds/refund-directly.ts';
 import { recordsOf, rowOf } from '../refunds/refund-records.ts';
+import { replacing } from '../replacing.ts';
 import type { ApiAnswer, TestService } from '../service.ts';
 import type { JobCall, Trouble } from './job-model.ts';
 import type { LifecycleModel, ModelPayment, ProcessorName, Sight } from './model.ts';
@@ -149,9 +151,13 @@ export class LifecycleWorld {
   async crash(index: number, when: 'before' | 'after'): Promise<void> {
     const { deps } = this.#service;
     const worker = { isDead: false };
-    const connections = Object.assign(Object.create(deps.connections), {
-      connect: async (...given: Parameters<typeof deps.connections.connect>) =>
-        mortal(await deps.connections.connect(...given), when, worker),
+    const connections = replacing(deps.connections, {
+      connect: async (account: AccountName) =>
+        aroundCalls(await deps.connections.connect(account), async (_name, call) => {
+          if (when === 'after') await call();
+          worker.isDead = true;
+          throw new WorkerDiedError('The worker has died.');
+        }),
     });
     // A dead worker records nothing, not even that its step failed.
     const record: typeof deps.statements.record = async (item) => {
@@ -230,19 +236,9 @@ export class LifecycleWorld {
 
   /** @throws Error listing every violated invariant. */
   async expectInvariants(): Promise<void> {
-    const ids = new Set(this.#payments.map(({ transactionId }) => transactionId));
-    const isOurs = ({ transactionId }: { transactionId: string }) => ids.has(transactionId);
-    const { refunds, payments, events, movements } = await readLedger(
-      this.#service.deps.db,
-      this.#service.sandbox,
-    );
-    const ledger: Ledger = {
-      refunds: refunds.filter(isOurs),
-      payments: payments.filter(({ names }) => names.some(({ name }) => ids.has(name))),
-      events: events.filter(({ refundId }) => this.#refunds.some(({ id }) => id === refundId)),
-      movements: movements.filter(isOurs),
-    };
-    const violations = [...ledgerViolations(ledger), ...orphanViolations(ledger, true)];
+    const { deps, sandbox } = this.#service;
+    const ids = this.#payments.map(({ transactionId }) => transactionId);
+    const violations = ledgerViolations(await readLedger(deps.db, sandbox, ids));
     if (violations.length > 0) throw new Error(violations.map(({ what }) => what).join('\n'));
   }
 
@@ -310,21 +306,4 @@ function inWords({ status, body }: ApiAnswer): string {
 
 class WorkerDiedError extends Error {
   override readonly name = 'WorkerDiedError';
-}
-
-/** A processor around whose first call the worker dies. */
-function mortal(processor: Processor, when: 'before' | 'after', worker: { isDead: boolean }): Processor {
-  const die = async <Given extends unknown[]>(call: (...given: Given) => Promise<unknown>, given: Given) => {
-    if (when === 'after') await call(...given);
-    worker.isDead = true;
-    throw new WorkerDiedError('The worker has died.');
-  };
-  const deadly: Partial<Processor> = {
-    getPayment: (...given) => die(processor.getPayment.bind(processor), given),
-    createRefund: (...given) => die(processor.createRefund.bind(processor), given),
-    findRefund: (...given) => die(processor.findRefund.bind(processor), given),
-    getRefund: (...given) => die(processor.getRefund.bind(processor), given),
-    cancelRefund: (...given) => die(processor.cancelRefund.bind(processor), given),
-  };
-  return Object.assign(Object.create(processor), deadly);
 }

@@ -13,23 +13,25 @@ export interface Violation {
 }
 
 /**
- * Holds our records against the processors' ledger, refund by refund: at most one movement per refund asked, completed
- * here means moved there with the same amount, failed or cancelled here means not moved, what is reserved is the sum of
- * the live refunds, timelines have no gaps and end where the refund stands, and what is processing is always due.
+ * The invariants: holds our records against the processors' ledger, refund by refund. At most one movement per refund asked and
+ * none that no one asked for, completed here means moved there with the same amount, failed or cancelled here means not moved,
+ * what is reserved is the sum of the live refunds, timelines have no gaps and end where the refund stands, and what is processing
+ * is always due.
+ * @param allowsForeign true where a test refunds payments outside of the service, without a name of ours.
  */
-export function ledgerViolations(ledger: Ledger): Violation[] {
+export function ledgerViolations(ledger: Ledger, allowsForeign = false): Violation[] {
   return [
     ...movementViolations(ledger),
+    ...orphanViolations(ledger, allowsForeign),
     ...reservationViolations(ledger),
     ...timelineViolations(ledger),
     ...workViolations(ledger),
   ];
 }
 
-/** Movements that carry the name of a refund which is not on record, or, with `everything`, no such name at all. */
-export function orphanViolations({ movements, refunds }: Ledger, everything: boolean): Violation[] {
+function orphanViolations({ movements, refunds }: Ledger, allowsForeign: boolean): Violation[] {
   return movements
-    .filter(({ key }) => everything || key.startsWith('ref_'))
+    .filter(({ key }) => !allowsForeign || key.startsWith('ref_'))
     .filter((movement) => ownerOf(movement, refunds) === null)
     .map((movement) => wrong(null, `nobody asked for the movement ${JSON.stringify(movement)}`));
 }

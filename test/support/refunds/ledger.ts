@@ -21,25 +21,41 @@ export interface Ledger {
 
 const environments = ['test', 'live'] as const;
 
-/** Reads both sides: ours as it stands at one moment, although refunds may be moving. */
-export async function readLedger(db: Database, sandbox: SandboxControl): Promise<Ledger> {
+/**
+ * Reads both sides: ours as it stands at one moment, although refunds may be moving.
+ * @param transactionIds of the payments; every payment by default.
+ */
+export async function readLedger(
+  db: Database,
+  sandbox: SandboxControl,
+  transactionIds?: readonly string[],
+): Promise<Ledger> {
+  const ids = { in: [...(transactionIds ?? [])] };
+  const ofPayments = transactionIds === undefined ? {} : { transactionId: ids };
+  const named = transactionIds === undefined ? {} : { names: { some: { name: ids } } };
   const ours = await db.$transaction(
     async (tx) => ({
-      refunds: await recordsOf(tx),
-      payments: await tx.payment.findMany({ include: { names: true } }),
-      events: await tx.refundEvent.findMany({ orderBy: [{ refundId: 'asc' }, { seq: 'asc' }] }),
+      refunds: await recordsOf(tx, ofPayments),
+      payments: await tx.payment.findMany({ where: named, include: { names: true } }),
+      events: await tx.refundEvent.findMany({
+        where: { refund: ofPayments },
+        orderBy: [{ refundId: 'asc' }, { seq: 'asc' }],
+      }),
     }),
     { isolationLevel: 'RepeatableRead' },
   );
-  return { ...ours, movements: await readMovements(sandbox) };
+  return { ...ours, movements: await readMovements(sandbox, transactionIds) };
 }
 
-async function readMovements(sandbox: SandboxControl): Promise<Movement[]> {
+async function readMovements(sandbox: SandboxControl, ids?: readonly string[]): Promise<Movement[]> {
+  const filters = ids?.map((transactionId) => ({ transactionId })) ?? [{}];
   const scopes = environments.flatMap((environment) =>
     PROCESSORS.map((processor) => ({ processor, environment })),
   );
-  const movements = scopes.map(async (scope) =>
-    (await sandbox.refunds(scope)).map((moved) => ({ ...moved, ...scope })),
+  const movements = scopes.flatMap((scope) =>
+    filters.map(async (filter) =>
+      (await sandbox.refunds({ ...scope, ...filter })).map((moved) => ({ ...moved, ...scope })),
+    ),
   );
   return (await Promise.all(movements)).flat();
 }

@@ -1,7 +1,7 @@
 import type { Database } from '#shared/platform/database.ts';
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import { readLedger } from '../../support/refunds/ledger.ts';
-import { ledgerViolations, orphanViolations, type Violation } from '../../support/refunds/ledger-rules.ts';
+import { ledgerViolations, type Violation } from '../../support/refunds/ledger-rules.ts';
 import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import type { ClientLog } from './client.ts';
@@ -47,11 +47,7 @@ export async function findViolations(
   logs: readonly ClientLog[],
 ): Promise<Violation[]> {
   const ledger = await readLedger(db, control);
-  return [
-    ...ledgerViolations(ledger),
-    ...orphanViolations(ledger, true),
-    ...clientViolations(logs, ledger.refunds),
-  ];
+  return [...ledgerViolations(ledger), ...clientViolations(logs, ledger.refunds)];
 }
 
 export function hasPassed({ violations, stuck }: Verdict): boolean {

@@ -1,11 +1,12 @@
 import type { RefundEvent } from '#shared/platform/database.ts';
 import { attemptsOf } from '#shared/refunds/model/attempts.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
-import { ledgerViolations, orphanViolations } from '../../support/refunds/ledger-rules.ts';
-import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
+import { readLedger } from '../../support/refunds/ledger.ts';
+import { ledgerViolations } from '../../support/refunds/ledger-rules.ts';
+import type { RefundRecord } from '../../support/refunds/refund-records.ts';
 import type { Combination } from './combinations.ts';
 import { flows } from './flows.ts';
-import type { Stage } from './stage.ts';
+import { isOver, type Stage } from './stage.ts';
 
 /** What is wrong, one line each. */
 type Problems = string[];
@@ -14,26 +15,15 @@ const unless = (isKept: boolean, problem: string): Problems => (isKept ? [] : [p
 
 /** Checks the refund of a combination against every promise: the rules of the ledger, its timeline and its end. */
 export async function brokenPromises(stage: Stage, combination: Combination): Promise<Problems> {
-  const { db } = stage.service.deps;
-  const where = stage.payment;
-  const refunds = await recordsOf(db, where);
+  const { deps, sandbox } = stage.service;
+  const ledger = await readLedger(deps.db, sandbox, [stage.transactionId]);
+  const { refunds, events } = ledger;
   const [refund] = refunds;
   if (refund === undefined || refunds.length > 1)
     return [`requested once, on record ${refunds.length} times`];
-  const events = await db.refundEvent.findMany({ where: { refundId: refund.id }, orderBy: { seq: 'asc' } });
-  const payments = await db.payment.findMany({
-    where: { names: { some: { name: stage.transactionId } } },
-    include: { names: true },
-  });
-  const { environment, processor } = where;
-  const movements = (await stage.ledger()).map((moved) => ({ ...moved, environment, processor }));
-  const ledger = { refunds, payments, events, movements };
   return [
-    ...unless(
-      (await stage.situation())?.isOver === true,
-      `still ${refund.status}, flagged because: ${refund.flagReason}`,
-    ),
-    ...[...ledgerViolations(ledger), ...orphanViolations(ledger, true)].map(({ what }) => what),
+    ...unless(isOver(refund), `still ${refund.status}, flagged because: ${refund.flagReason}`),
+    ...ledgerViolations(ledger).map(({ what }) => what),
     ...timelineProblems(refund, events).map((problem) => `the timeline ${problem}`),
     ...problemsOfEnd(refund, stage, combination),
   ];

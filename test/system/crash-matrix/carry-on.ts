@@ -2,7 +2,7 @@ import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import type { Mishap } from './combinations.ts';
 import { ProcessKilled } from './killable-process.ts';
-import type { Actor, Situation, Stage } from './stage.ts';
+import { type Actor, isOver, type OpenRefund, type Stage } from './stage.ts';
 
 /** More than any refund needs to end once its processor works. */
 const mostRounds = 40;
@@ -19,8 +19,8 @@ export interface CarryOnOptions {
 /** Works on one refund until it has ended: on a wake-up, or else after the time until the refund is due. */
 export async function carryOn(stage: Stage, actor: Actor, options: CarryOnOptions = {}): Promise<void> {
   for (let round = 0; round < (options.rounds ?? mostRounds); round += 1) {
-    const refund = await stage.situation();
-    if (refund === null || refund.isOver) return;
+    const refund = await stage.refund();
+    if (refund === null || isOver(refund)) return;
     if (stage.wakeUp.isSent) {
       stage.wakeUp.isSent = false;
       if (options.mishap === 'wake-up lost' && stage.lostWakeUps++ < 2) continue;
@@ -59,11 +59,12 @@ async function allOf(works: Promise<void>[]): Promise<void> {
 }
 
 /** Lets the processor settle the refund, unless its cancellation is requested; in the flow `settlement`, after one check. */
-async function settleWhenDue(stage: Stage, refund: Situation): Promise<void> {
+async function settleWhenDue(stage: Stage, { externalRefundId, work }: OpenRefund): Promise<void> {
   stage.rounds += 1;
-  if (!refund.isAccepted) return;
-  const wasSeen = refund.wasSeenOpen || stage.run.flow !== 'settlement';
-  if ((wasSeen && !refund.isToBeCancelled) || stage.rounds > patientRounds) await settleAtProcessor(stage);
+  if (externalRefundId === null) return;
+  const wasSeen = (work?.consecutiveFailures ?? 0) > 0 || stage.run.flow !== 'settlement';
+  const isToBeCancelled = (work?.cancelRequestedAt ?? null) !== null;
+  if ((wasSeen && !isToBeCancelled) || stage.rounds > patientRounds) await settleAtProcessor(stage);
 }
 
 const openStatuses = ['pending', 'requires_action', 'submitted_for_settlement', 'settling'];

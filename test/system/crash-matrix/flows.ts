@@ -3,11 +3,11 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { cancelRefund } from '#shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import type { ProcessorCall } from '../../support/processors/around-calls.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
 import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
-import type { ProcessorCall } from './killable-dependencies.ts';
 import type { Actor, Stage } from './stage.ts';
 
 /** A way through the service, from the moment at which a process may be killed. */
@@ -80,7 +80,7 @@ async function accepted(stage: Stage, healthy: Actor): Promise<void> {
 }
 
 async function advance(stage: Stage, { deps }: Actor): Promise<void> {
-  const refund = await stage.situation();
+  const refund = await stage.refund();
   if (refund === null) return;
   await advanceRefund(deps, refund.id);
   stage.wakeUp.isSent = false;
@@ -148,7 +148,7 @@ export const flows: Record<FlowName, Flow> = {
     async arrange(stage, healthy) {
       await accepted(stage, healthy);
       // On a busy machine the request may time out.
-      if (!(await stage.situation())?.isAccepted)
+      if (typeof (await stage.refund())?.externalRefundId !== 'string')
         throw new Error('The processor has not accepted the refund.');
       const { answer, processor } = stage.run;
       if (answer === 'rejected' && processor === 'braintree') await driveTo(stage, 'settling');

@@ -6,12 +6,10 @@ import { ProcessorConnections } from '#shared/processors/accounts/connections.ts
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { openLookups } from '#shared/refunds/lifecycle/lookups.ts';
 import { openRefundStatements } from '#shared/refunds/lifecycle/statements.ts';
+import { aroundCalls, type ProcessorCall } from '../../support/processors/around-calls.ts';
+import { replacing } from '../../support/replacing.ts';
 import type { KillableProcess } from './killable-process.ts';
 import { isWriteStatement, nameOfWrite, type Write } from './names-of-writes.ts';
-import { replacing } from './replacing.ts';
-
-/** Calls to a processor. */
-export type ProcessorCall = 'getPayment' | 'createRefund' | 'findRefund' | 'getRefund' | 'cancelRefund';
 
 /** The changes of a planted bug. */
 export interface Tampering {
@@ -196,29 +194,18 @@ function isEmpty(result: unknown): boolean {
   return result === 0 || (Array.isArray(result) && result.length === 0);
 }
 
+/** Calls that change the processor's state; a process may also be killed during one. */
+const writes: readonly ProcessorCall[] = ['createRefund', 'cancelRefund'];
+
 function killableProcessor(processor: Processor, process: KillableProcess): Processor {
-  const read = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
+  return aroundCalls(processor, async (name, call) => {
     await process.reach(`before ${name}`);
-    const answer = await onTheWire(process, work);
-    await process.reach(`after ${name}`);
-    return answer;
-  };
-  const write = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-    await process.reach(`before ${name}`);
-    const answer = onTheWire(process, work);
-    await process.reach(`during ${name}`);
+    const answer = onTheWire(process, call);
+    if (writes.includes(name)) await process.reach(`during ${name}`);
     const value = await answer;
     await process.reach(`after ${name}`);
     return value;
-  };
-  const calls: Pick<Processor, ProcessorCall> = {
-    getPayment: (...args) => read('getPayment', () => processor.getPayment(...args)),
-    findRefund: (...args) => read('findRefund', () => processor.findRefund(...args)),
-    getRefund: (...args) => read('getRefund', () => processor.getRefund(...args)),
-    createRefund: (...args) => write('createRefund', () => processor.createRefund(...args)),
-    cancelRefund: (...args) => write('cancelRefund', () => processor.cancelRefund(...args)),
-  };
-  return replacing(processor, calls);
+  });
 }
 
 /** A call continues when its process is killed. */

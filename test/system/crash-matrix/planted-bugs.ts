@@ -1,7 +1,7 @@
 import type { Processor } from '#shared/processors/contract/processor.ts';
+import { replacing } from '../../support/replacing.ts';
 import type { Combination } from './combinations.ts';
 import type { Tampering } from './killable-dependencies.ts';
-import { replacing } from './replacing.ts';
 
 /** A mistake that the service could have, planted between its code and its dependencies. */
 export interface PlantedBug {

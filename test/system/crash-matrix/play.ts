@@ -3,7 +3,7 @@ import { carryOn } from './carry-on.ts';
 import type { Combination, Run } from './combinations.ts';
 import { cancel, flows, request } from './flows.ts';
 import { AnswerLost, type Breakpoint, ProcessKilled, TransactionLost } from './killable-process.ts';
-import { type Actor, type Lane, Stage } from './stage.ts';
+import { type Actor, isOver, type Lane, Stage } from './stage.ts';
 
 /** The result of a combination. */
 export interface Played {
@@ -21,7 +21,8 @@ export async function traceOf(lane: Lane, run: Run): Promise<string[]> {
   const actor = stage.start();
   await actor.process.run(async () => flows[run.flow].begin?.(stage, actor));
   await carryOn(stage, actor);
-  if (!(await stage.situation())?.isOver) throw new Error(`${JSON.stringify(run)} did not end`);
+  const refund = await stage.refund();
+  if (refund === null || !isOver(refund)) throw new Error(`${JSON.stringify(run)} did not end`);
   return actor.process.trace;
 }
 
@@ -47,7 +48,7 @@ export async function play(lane: Lane, combination: Combination): Promise<Played
   await life;
   await strike.cancelling;
   // A client that got no answer repeats its request.
-  if ((await stage.situation()) === null) await request(stage, rescuer);
+  if ((await stage.refund()) === null) await request(stage, rescuer);
   await carryOn(stage, rescuer);
   await stage.untilCallsHaveEnded();
   const late = victim.process.lateWrites.map((name) => `wrote ${name} after it had lost its lease`);

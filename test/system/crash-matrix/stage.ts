@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { PaymentKey } from '#shared/payments/payment.ts';
-import type { Database } from '#shared/platform/database.ts';
-import type { CallOptions, Processor } from '#shared/processors/contract/processor.ts';
+import type { Database, Refund, RefundWork } from '#shared/platform/database.ts';
+import type { Processor } from '#shared/processors/contract/processor.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
-import { type RefundRecord, recordsOf } from '../../support/refunds/refund-records.ts';
+import { aroundCalls, type ProcessorCall } from '../../support/processors/around-calls.ts';
 import type { TestOrganization, TestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { answers, type Run } from './combinations.ts';
-import { killable, type ProcessorCall, type Tampering, type WakeUp } from './killable-dependencies.ts';
+import { killable, type Tampering, type WakeUp } from './killable-dependencies.ts';
 import { type Breakpoint, KillableProcess } from './killable-process.ts';
-import { replacing } from './replacing.ts';
 
 /** A process with what it works with. */
 export interface Actor {
@@ -25,14 +25,12 @@ export interface Lane {
   tampering: Tampering;
 }
 
-/** The state of a refund that the stage reacts to. */
-export interface Situation {
-  id: string;
-  /** The refund has ended and no work is left. */
-  isOver: boolean;
-  isAccepted: boolean;
-  isToBeCancelled: boolean;
-  wasSeenOpen: boolean;
+/** A refund with its work, as far as there is any. */
+export type OpenRefund = Refund & { work: RefundWork | null };
+
+/** True when a refund has ended and no work is left. */
+export function isOver({ status, work }: Pick<OpenRefund, 'status' | 'work'>): boolean {
+  return isTerminal(status) && (work?.dueAt ?? null) === null;
 }
 
 /** A request that its processor applies late. */
@@ -128,22 +126,12 @@ export class Stage {
 
   /** Shortens the timeout of the call that will time out. */
   #hurried(processor: Processor): Processor {
-    const hurry = (call: ProcessorCall, options: CallOptions): CallOptions => {
-      const { timeoutMs, since = performance.now() } = options;
-      // A call without time left keeps its options.
-      if (call !== this.#hurriedCall || performance.now() - since >= timeoutMs) return options;
+    return aroundCalls(processor, (name, call, { timeoutMs, since = performance.now() }) => {
+      const isTimeLeft = performance.now() - since < timeoutMs;
+      if (name !== this.#hurriedCall || !isTimeLeft) return call();
       this.#hurriedCall = null;
-      return { timeoutMs: shortTimeoutMs };
-    };
-    const calls: Pick<Processor, ProcessorCall> = {
-      getPayment: (id, options) => processor.getPayment(id, hurry('getPayment', options)),
-      createRefund: (asked, options) => processor.createRefund(asked, hurry('createRefund', options)),
-      findRefund: (reference, options) => processor.findRefund(reference, hurry('findRefund', options)),
-      getRefund: (id, reference, options) => processor.getRefund(id, reference, hurry('getRefund', options)),
-      cancelRefund: (id, reference, options) =>
-        processor.cancelRefund(id, reference, hurry('cancelRefund', options)),
-    };
-    return replacing(processor, calls);
+      return call({ timeoutMs: shortTimeoutMs });
+    });
   }
 
   async fault(operation: string, kind: string): Promise<void> {
@@ -153,28 +141,16 @@ export class Stage {
     await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs });
   }
 
-  async situation(): Promise<Situation | null> {
-    const { organizationId, processor, transactionId } = this.payment;
-    const [found] = await this.service.deps.db.$queryRaw<Situation[]>`
-      SELECT r.id, r.status IN ('completed', 'failed', 'cancelled') AND w.due_at IS NULL AS "isOver",
-        r.external_refund_id IS NOT NULL AS "isAccepted", w.cancel_requested_at IS NOT NULL AS "isToBeCancelled",
-        coalesce(w.consecutive_failures, 0) > 0 AS "wasSeenOpen"
-      FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id
-      WHERE r.organization_id = ${organizationId} AND r.environment = 'test'
-        AND r.processor = ${processor} AND r.transaction_id = ${transactionId}`;
-    return found ?? null;
-  }
-
   /** The refund on record; null while there is none. */
-  async refund(): Promise<RefundRecord | null> {
-    const [refund] = await recordsOf(this.service.deps.db, this.payment);
-    return refund ?? null;
+  async refund(): Promise<OpenRefund | null> {
+    return await this.service.deps.db.refund.findFirst({ where: this.payment, include: { work: true } });
   }
 
   /** Workers with an older token have lost their lease. While no worker has the refund, every token is older. */
   async newestLeaseToken(): Promise<number> {
     const refund = await this.refund();
-    if (refund === null || refund.leaseToken !== null) return Number(refund?.leaseToken ?? 0);
+    const token = refund === null ? 0n : refund.work?.leaseToken;
+    if (typeof token === 'bigint') return Number(token);
     const [sequence] = await this.service.deps.db.$queryRaw<{ next: bigint }[]>`
       SELECT last_value + 1 AS next FROM lease_token`;
     return Number(sequence?.next);
