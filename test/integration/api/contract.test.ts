@@ -3,7 +3,6 @@ import type { ErrorCode } from '#shared/platform/errors.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { expectDeclared, readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -58,7 +57,6 @@ async function cancelled(): Promise<string> {
 const revocable = async () => await created({ paymentMethod: 'customer_balance' });
 const cancel = async (id: string, options = {}) => await call('POST', `/v1/refunds/${id}/cancel`, options);
 const get = async (path: string) => await call('GET', `/v1/refunds/${path}`);
-const list = async (query: string) => await call('GET', `/v1/refunds?${query}`);
 const check = async (body: object) => await call('POST', '/v1/policies/check', { body });
 /** Asks while every call to the processors fails. */
 const whileFailing = async (kind: string, ask: () => Promise<ApiAnswer>) => {
@@ -174,12 +172,6 @@ const rows: Row[] = [
     async () => await create({ transactionId: 'missing', ...valid }),
   ],
   [
-    'create',
-    'no processor says whose payment it is',
-    '503 service_unavailable',
-    async () => await whileFailing('error-503', () => create({ transactionId: 'anybodys', ...valid })),
-  ],
-  [
     'get',
     'more is included',
     '200',
@@ -191,12 +183,6 @@ const rows: Row[] = [
     '200',
     async () => await call('GET', '/v1/events', { headers: { prefer: 'wait=1' } }),
     ({ headers }) => expect(headers['preference-applied']).toBe('wait=1'),
-  ],
-  [
-    'list',
-    'the cursor is unknown',
-    '400 validation_error',
-    async () => await list(`after=${unknownRefundId}`),
   ],
   [
     'deliveries',

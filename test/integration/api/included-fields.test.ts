@@ -93,15 +93,13 @@ describe('policy tells what was decided when the refund was created', () => {
   });
 });
 
-test('a refund has exactly its 13 fields and those that were asked for', async () => {
+test('a refund has the fields that were asked for, however the parameter is written', async () => {
   const id = await accepted();
   const fields = async (query: string) => Object.keys((await get(id, query)).body.data);
   const own = await fields('');
-  expect(own).toHaveLength(13);
-  expect(await fields('?include=failure')).toEqual([...own, 'failure']);
-  expect(await fields('?include=cancellable,failure')).toEqual([...own, 'failure', 'cancellable']);
   expect(await fields('?include=failure,failure')).toEqual([...own, 'failure']);
   for (const repeated of [
+    'include=cancellable,failure',
     'include=failure&include=cancellable',
     'include[]=failure&include%5B%5D=cancellable',
   ]) {

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
+import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
@@ -46,29 +46,5 @@ describe('the order of checks', () => {
     const body = payload === undefined ? {} : { payload };
     const answer = await service.app.inject({ method, url, headers: headers(), ...body });
     expect(answer.statusCode).toBe(status);
-  });
-});
-
-describe('the rate limit', () => {
-  const limited = useService({ workers: 0, settings: { RATE_LIMIT_PER_SECOND: 1 } });
-
-  async function statusesOf(key: string) {
-    const headers = { authorization: `Bearer ${key}` };
-    const statuses = new Set<number>();
-    for (let sent = 0; sent < 20; sent += 1) {
-      const url = '/v1/refunds/ref_1/approve';
-      statuses.add((await limited.app.inject({ method: 'POST', url, headers })).statusCode);
-    }
-    return statuses;
-  }
-
-  test('is checked after the key and before the scope', async () => {
-    const owner = { organizationId: limited.organization.id, environment: 'test', actor: 'test' } as const;
-    const { key, plaintext } = await createApiKey(limited.deps, owner);
-    // By default, a key has every scope but these.
-    const rest = apiKeyScopes.filter((scope) => !key.scopes.includes(scope));
-    expect(rest).toEqual(['refunds:approve', 'webhooks:manage', 'keys:manage']);
-    expect(await statusesOf(plaintext)).toEqual(new Set([403, 429]));
-    expect(await statusesOf(`svc_test_${'x'.repeat(32)}`)).toEqual(new Set([401]));
   });
 });

@@ -54,16 +54,12 @@ describe('a receiver that', () => {
   test.each([
     { what: 'accepts', respond: responses.accept, status: 204, error: null },
     { what: 'fails', respond: responses.fail, status: 500, error: 'unsuccessful_status' },
-    { what: 'redirects', respond: responses.redirect, status: 302, error: 'redirect' },
     { what: 'resets the connection', respond: responses.reset, status: null, error: 'connection_closed' },
-    { what: 'does not answer', respond: responses.hang, status: null, error: 'timeout' },
-    { what: 'trickles', respond: responses.trickle, status: 200, error: 'timeout' },
-    { what: 'does not speak HTTP', respond: responses.malformed, status: null, error: 'invalid_response' },
   ])('$what: $status, $error', async ({ respond, status, error }) => {
     const { deliveries, now } = await register(respond);
     await recordRefunds(service, 1);
     await stage.create();
-    await stage.work(stage.impatient);
+    await stage.work();
     const { attempts, ...delivery } = await onlyOne(deliveries());
     const told = {
       ...(status === null ? {} : { responseStatus: status }),

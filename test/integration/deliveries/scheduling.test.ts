@@ -1,14 +1,11 @@
-import { afterAll, describe, expect, test } from 'vitest';
-import { recordStatements } from '../../support/stores/statements.ts';
+import { describe, expect, test } from 'vitest';
+import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
 import { type Respond, responses } from '../../support/webhooks/receivers.ts';
 import { onlyOne, useRegisteredReceivers } from '../../support/webhooks/registered-receivers.ts';
 
-// Before the connections are made.
-const recording = recordStatements();
-afterAll(() => recording.stop());
 const stage = useDeliveryStage();
 const { service } = stage;
 const register = useRegisteredReceivers(service);
@@ -120,7 +117,9 @@ test('a worker whose lease was lost changes nothing but its own attempt, and bot
   await stage.advance(31_000);
   await stage.sweep();
   // Another one than the worker that is still waiting.
-  await stage.work(stage.impatient);
+  const other = openWebhookSender(service.deps);
+  await stage.work(other);
+  await other.close();
   expect(await onlyOne(deliveries())).toMatchObject({ status: 'succeeded' });
   await end(responses.fail);
   expect(await onlyOne(deliveries())).toMatchObject({

@@ -113,24 +113,18 @@ describe('a page of the feed', () => {
     expect(third).toEqual({ data: [], nextAfter: second.nextAfter, hasMore: false });
   });
 
-  test.each(['refund.cancelled', 'refund.created'])(
-    'has only events of the type asked for: %s',
-    async (type) => {
-      const made = [await create(), await create(), await create()];
-      for (const { id } of made.slice(1)) await cancel(id);
-      const asked = type === 'refund.created' ? made : made.slice(1);
-      const seen: string[] = [];
-      let after = '';
-      for (const refund of asked) {
-        const { data, nextAfter, hasMore } = await read(`?type=${type}&limit=1${after}`);
-        expect([data.length, data[0].type, hasMore]).toEqual([1, type, refund !== asked.at(-1)]);
-        seen.push(data[0].refundId);
-        after = `&after=${nextAfter}`;
-      }
-      expect(seen).toEqual(asked.map(({ id }) => id));
-      expect((await read(`?type=${type}${after}`)).data).toEqual([]);
-    },
-  );
+  test('has only events of the type asked for', async () => {
+    const made = [await create(), await create(), await create()];
+    const cancelled = made.slice(1).map(({ id }) => id);
+    for (const id of cancelled) await cancel(id);
+    const first = await read('?type=refund.cancelled&limit=1');
+    expect([first.data[0].refundId, first.hasMore]).toEqual([cancelled[0], true]);
+    const second = await read(`?type=refund.cancelled&limit=1&after=${first.nextAfter}`);
+    expect([second.data[0].refundId, second.hasMore]).toEqual([cancelled[1], false]);
+    expect((await read(`?type=refund.cancelled&after=${second.nextAfter}`)).data).toEqual([]);
+    const { data } = await read('?type=refund.created');
+    expect(data.map(({ refundId }: { refundId: string }) => refundId)).toEqual(made.map(({ id }) => id));
+  });
 
   test('holds the events of one organization and one environment', async () => {
     const mine = await create();

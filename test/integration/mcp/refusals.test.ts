@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 } });
@@ -64,42 +63,20 @@ describe('an agent key', () => {
   });
 });
 
-describe('invalid arguments are refused with every problem', () => {
-  test.each<[string, string, Record<string, unknown>, RegExp | string]>([
-    [
-      'nothing',
-      'create_refund',
-      {},
-      /^transactionId: is required; reason: is required; amount: is required, unless remaining is true$/,
-    ],
-    [
-      'a long key',
-      'create_refund',
-      { idempotencyKey: 'x'.repeat(256) },
-      /^idempotencyKey: must be 1 to 255 visible/,
-    ],
-    [
-      'an unknown argument',
-      'create_refund',
-      { currencyCode: 'usd' },
-      /^currencyCode: unknown field\. The fields are: transactionId, amount, remaining, reason, currency, .*\.$/,
-    ],
-    [
-      'nested metadata',
-      'list_refunds',
-      { metadata: { a: {} } },
-      'metadata.a: must be a string, number or boolean',
-    ],
-    ['an unknown cursor', 'list_refunds', { after: unknownRefundId }, /^after: /],
-  ])('%s for %s', async (what, tool, args, message) => {
-    const agent = await agents.connect();
-    const valid = tool === 'create_refund' && what !== 'nothing' ? creation() : {};
-    const { isError, content } = await agent.call(tool, { ...valid, ...args });
-    expect(isError).toBe(true);
-    expect(content).toEqual({
-      code: 'validation_error',
-      message: typeof message === 'string' ? message : expect.stringMatching(message),
-    });
-    expect(await countRefunds()).toBe(0);
-  });
+test.each<[string, Record<string, unknown>, RegExp]>([
+  ['create_refund', {}, /^transactionId: is required; reason: is required; amount: is required, unless/],
+  [
+    'create_refund',
+    { currencyCode: 'usd' },
+    /; currencyCode: unknown field; .*\. The fields are: transactionId, amount, remaining, reason, currency, .*\.$/,
+  ],
+  ['list_refunds', { metadata: { a: {} } }, /^metadata\.a: must be a string, number or boolean$/],
+])('%s is refused with every problem of %j', async (tool, args, message) => {
+  const agent = await agents.connect();
+  const { isError, content } = await agent.call(tool, args);
+  expect([isError, content]).toEqual([
+    true,
+    { code: 'validation_error', message: expect.stringMatching(message) },
+  ]);
+  expect(await countRefunds()).toBe(0);
 });

@@ -11,7 +11,6 @@ const agents = useAgents(service);
 beforeEach(() => service.sandbox.settings({ autoSettleMs: 0 }));
 
 test.each([
-  ['over HTTP', connectOverHttp, {}],
   ['over HTTP, by the protocol of 2026', connectOverHttp, { versionNegotiation: { mode: 'auto' } }],
   ['over stdio', connectOverStdio, {}],
   ['over stdio, by the protocol of 2026', connectOverStdio, { versionNegotiation: { mode: 'auto' } }],

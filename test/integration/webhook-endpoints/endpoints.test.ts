@@ -58,13 +58,10 @@ describe('creating an endpoint', () => {
 
   test.each([
     [{ url: 'ftp://example.com' }, 'url: must begin with https:// or http://'],
-    [{ url: 'https://a:b@example.com' }, 'url: must not contain a user name or password'],
-    [{ events: [] }, 'events: must have at least one type; use ["*"] for all'],
     [
       { events: ['refund.created', 'refund.lost'] },
       'events.1: unknown type "refund.lost"; use *, refund.created',
     ],
-    [{ description: 'x'.repeat(501) }, 'description: must have at most 500 characters'],
   ])('refuses %j', async (body, message) => {
     const [status, code, actual] = refusalOf(
       await call('POST', '', { url: 'https://example.com/', ...body }),

@@ -6,17 +6,17 @@ const service = useService({ workers: 0, settings: { NODE_ENV: 'production' } })
 
 const url = 'https://example.com/webhooks';
 
-test.each([
-  ['http://example.com/', 'must begin with https://'],
-  ['ftp://example.com/', 'must begin with https://'],
-  ['https://10.0.0.1/', 'must not be a private, local or reserved address'],
-  ['https://localhost/', 'must not be a private, local or reserved address'],
-])('in production, %s is refused with every other invalid field', async (refused, problem) => {
+test('in production, an address that is not public is refused with every other invalid field', async () => {
   const { id } = await newEndpoint(service, { url });
-  const refusal = [400, 'validation_error', `url: ${problem}; description: must be a string or null`];
-  const body = { url: refused, description: 1 };
-  expect(refusalOf(await service.call('POST', '/v1/webhook-endpoints', { body }))).toEqual(refusal);
   const path = `/v1/webhook-endpoints/${id}`;
-  expect(refusalOf(await service.call('PATCH', path, { body }))).toEqual(refusal);
+  const body = { url: 'https://10.0.0.1/', description: 1 };
+  const problem =
+    'url: must not be a private, local or reserved address; description: must be a string or null';
+  for (const [method, at] of [
+    ['POST', '/v1/webhook-endpoints'],
+    ['PATCH', path],
+  ] as const) {
+    expect(refusalOf(await service.call(method, at, { body }))).toEqual([400, 'validation_error', problem]);
+  }
   expect((await service.call('GET', path)).body.data).toMatchObject({ url, description: null });
 });

@@ -2,7 +2,6 @@ import { afterEach, beforeAll, vi } from 'vitest';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { claimDue, type DeliveryClaim } from '#worker/deliver/statements.ts';
-import { openTransport } from '#worker/deliver/transport.ts';
 import { HeldTime } from '../clocks.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { useService } from '../use-service.ts';
@@ -17,12 +16,6 @@ export function useDeliveryStage() {
   const worker = madeBeforeTests(
     'The worker',
     async () => openWebhookSender(service.deps),
-    (opened) => opened.close(),
-  );
-  /** Gives up on a response after 1.5 s. */
-  const impatient = madeBeforeTests(
-    'The impatient worker',
-    async () => openWebhookSender(service.deps, openTransport({ isPublicOnly: false, timeoutMs: 1_500 })),
     (opened) => opened.close(),
   );
   /** What was leased and not sent yet: the deliveries that are sent one after the other together. */
@@ -50,7 +43,6 @@ export function useDeliveryStage() {
     time,
     leased,
     worker,
-    impatient,
     create,
     /** Leases what is due. */
     async sweep() {

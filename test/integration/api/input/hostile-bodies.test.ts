@@ -22,36 +22,29 @@ const metadataOf = (bytes: number) => {
   return `{"a":"${wide}${'x'.repeat((bytes - frame) % 3)}"}`;
 };
 
-/** Bodies and what their refusals say. */
+/** Bodies and what their refusals say: one for each rule. */
 const refused: [message: RegExp, bodies: [what: string, content: string | Uint8Array][]][] = [
   [
     /^body: not valid/,
     [
-      ...['{', '// x\n{}', '{"a":1}x', '\0'].map((text): [string, string] => [JSON.stringify(text), text]),
+      ['JSON that ends early', '{'],
       ['a number that begins with 0', body({ amount: '01' })],
       ['UTF-16', Buffer.from(body({}), 'utf16le')],
-      ['a NUL byte within a string', withMetadata('{"a":"\0"}')],
       ['compressed bytes', gzipSync(body({}))],
-      ['a surrogate in UTF-8', Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])],
     ],
   ],
-  [
-    /^body: must be a JSON object/,
-    ['', '  \r\n ', '[]', '"text"', 'null'].map((text) => [`no object: ${JSON.stringify(text)}`, text]),
-  ],
+  [/^body: must be a JSON object/, ['', '[]', 'null'].map((text) => [`no object: ${text}`, text])],
   [
     /nested (too deeply|deeper)/,
     [
       ['60 000 open brackets', '['.repeat(60_000)],
-      ['10 000 objects in metadata', withMetadata(nested(10_000))],
-      ['metadata of 11 levels', withMetadata(nested(11))],
       ['metadata of 11 levels, the last ones lists', withMetadata('{"a":[[[[[[[[[[1]]]]]]]]]]}')],
     ],
   ],
   [
     /cannot be stored exactly/,
     [
-      ...['1e400', '1e-400', '9007199254740993', '100.00000000000000001'].map((literal): [string, string] => [
+      ...['1e400', '1e-400', '100.00000000000000001'].map((literal): [string, string] => [
         `amount ${literal}`,
         body({ amount: literal }),
       ]),
@@ -65,37 +58,29 @@ const refused: [message: RegExp, bodies: [what: string, content: string | Uint8A
         'amount twice, once escaped',
         '{"transactionId":"ch_hostile","amount":1,"\\u0061mount":2,"reason":"other"}',
       ],
-      ['a nested object twice', withMetadata('{"a":{"b":1},"a":{"b":2}}')],
     ],
   ],
   [
     /must not have a key/,
     [
       ['__proto__, escaped', body({ '\\u005f_proto__': '{"amount":5}' })],
-      ['__proto__ within a list of metadata', withMetadata('{"a":[{"__proto__":{"admin":true}}]}')],
       ['constructor.prototype', body({ constructor: '{"prototype":{"admin":true}}' })],
-      ['constructor in metadata', withMetadata('{"constructor":"ACME"}')],
     ],
   ],
   [
-    /^(amount|transactionId|reason|currency|processor|note|status|x+): /,
+    /^(amount|transactionId|reason|currency|note|x+): /,
     [
-      ...['-0', '0.5', '"100"', 'null'].map((literal): [string, string] => [
+      ...['-0', '0.5', '"100"'].map((literal): [string, string] => [
         `amount ${literal}`,
         body({ amount: literal }),
       ]),
-      ...['""', '"ch_ a"', '"\u202ech_1"', '"ch_\\u0000"', '"ch_\\ud800"', `"${'c'.repeat(256)}"`, '5'].map(
-        (literal): [string, string] => [
-          `transactionId ${literal.slice(0, 20)}`,
-          body({ transactionId: literal }),
-        ],
-      ),
+      ...['""', '"\u202ech_1"', '"ch_\\ud800"', `"${'c'.repeat(256)}"`].map((literal): [string, string] => [
+        `transactionId ${literal.slice(0, 20)}`,
+        body({ transactionId: literal }),
+      ]),
       ['reason "__proto__"', body({ reason: '"__proto__"' })],
       ['currency in other letters', body({ currency: '"u\u017fd"' })],
-      ['an unknown currency', body({ currency: '"xxx"' })],
-      ['processor "constructor"', body({ processor: '"constructor"' })],
       ['NUL in an unknown field', body({ note: '"\\u0000"' })],
-      ['a field of the response', body({ status: '"completed"' })],
       ['an unknown field with a huge name', body({ ['x'.repeat(50_000)]: '1' })],
     ],
   ],
@@ -104,11 +89,8 @@ const refused: [message: RegExp, bodies: [what: string, content: string | Uint8A
     [
       ['51 keys of metadata', withMetadata(keys(51))],
       ['a key of 41 characters', withMetadata(`{"${'k'.repeat(41)}":1}`)],
-      ['an empty key', withMetadata('{"":1}')],
       ['one byte more than 16 KiB', withMetadata(metadataOf(16 * 1024 + 1))],
-      ['an escaped NUL in a list of lists', withMetadata('{"a":[["\\u0000"]]}')],
       ['half a surrogate pair in a key', withMetadata('{"\\udc00":1}')],
-      ['metadata that is a list', withMetadata('[]')],
     ],
   ],
 ];
@@ -206,26 +188,19 @@ describe('a body in very many small chunks', () => {
 });
 
 describe('an unusual but valid body is accepted', () => {
-  async function created(
-    content: string,
-  ): Promise<{ metadata: Record<string, string[]>; amount: number; id: string }> {
+  async function created(content: string) {
     const { status, text, raw } = await exposed.send(exposed.creation(content));
     expect(status, raw).toBe(200);
     return JSON.parse(text).data;
   }
   let count = 0;
-  const fresh = () => {
+  const valid = (more: Record<string, string> = {}) => {
     count += 1;
-    return `"ch_hostile${count}"`;
+    return body({ transactionId: `"ch_hostile${count}"`, ...more });
   };
-  const valid = (more: Record<string, string>) => body({ transactionId: fresh(), ...more });
 
-  test('after a byte order mark', async () => {
-    expect((await created(`\ufeff${valid({})}`)).amount).toBe(100);
-  });
-
-  test('with an amount in another notation', async () => {
-    expect((await created(valid({ amount: '1E+2' }))).amount).toBe(100);
+  test('after a byte order mark, with an amount in another notation', async () => {
+    expect((await created(`\ufeff${valid({ amount: '1E+2' })}`)).amount).toBe(100);
   });
 
   test.each([
@@ -233,9 +208,8 @@ describe('an unusual but valid body is accepted', () => {
     ['a key of 40 characters', `{"${'k'.repeat(40)}":1}`],
     ['10 levels', nested(10)],
     ['exactly 16 KiB, as bytes', metadataOf(16 * 1024)],
-    ['names that objects have anyway', '{"toString":"x","hasOwnProperty":1,"length":-1,"then":null}'],
-    ['the same key twice with the same value', '{"a":1,"a":1}'],
-    ['numbers at the edge', '{"a":9007199254740991,"b":1e-308,"c":5e-324,"d":0.30000000000000004}'],
+    ['names that objects have anyway', '{"toString":"x","hasOwnProperty":1,"then":null}'],
+    ['numbers at the edge, one of them twice', '{"a":9007199254740991,"b":5e-324,"b":5e-324}'],
   ])('with metadata unchanged: %s', async (_what, literal) => {
     const refund = await created(valid({ metadata: literal }));
     const got = await exposed.service.call('GET', `/v1/refunds/${refund.id}`);
@@ -243,68 +217,40 @@ describe('an unusual but valid body is accepted', () => {
     expect(got.body.data.metadata).toEqual(JSON.parse(literal));
   });
 
-  test('with text in every script unchanged byte for byte', async () => {
-    const text = [
-      'na\u00efve \u20ac \u4f60\u597d \u{1f469}\u200d\u{1f469}\u200d\u{1f467} \u{10ffff} \ufeff \u2028\u2029 \uffff \u007f',
-      '\u202e\u0645\u0631\u062d\u0628\u0627\u202c \u05e9\u05dc\u05d5\u05dd e\u0301 \u00e9 <script>\'"\\/ \t\n',
-    ].join('');
-    const refund = await created(valid({ metadata: JSON.stringify({ [text.slice(0, 30)]: [text] }) }));
-    const got = await exposed.send(rawRequest(exposed.head(`GET /v1/refunds/${refund.id}`)));
-    for (const answered of [refund.metadata, JSON.parse(got.text).data.metadata]) {
-      expect(Buffer.from(answered[text.slice(0, 30)][0])).toEqual(Buffer.from(text));
-      expect(Object.keys(answered)).toEqual([text.slice(0, 30)]);
-    }
-  });
-
   test('of exactly 64 KiB', async () => {
-    const content = valid({});
+    const content = valid();
     await created(content + ' '.repeat(64 * 1024 - content.length));
   });
 
-  test.each([
-    ['in one chunk', (content: string) => `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`],
-    ['in chunks of one byte, as it is short', byteByByte],
-  ])('%s', async (_what, inChunks) => {
-    const chunks = inChunks(valid({}));
-    const lines = exposed.head(
-      'POST /v1/refunds',
-      'Content-Type: application/json; charset=utf-8',
-      'Transfer-Encoding: chunked',
-    );
-    expect((await exposed.send(rawRequest(lines, chunks))).status).toBe(200);
+  test('in chunks of one byte, as it is short', async () => {
+    const type = 'Content-Type: application/json; charset=utf-8';
+    const lines = exposed.head('POST /v1/refunds', type, 'Transfer-Encoding: chunked');
+    expect((await exposed.send(rawRequest(lines, byteByByte(valid())))).status).toBe(200);
   });
 });
 
 describe('a cancellation', () => {
-  const created = async () => (await newRefund(exposed.service)).id;
-  const cancel = async (id: string, content: string | Uint8Array, ...headers: string[]) => {
+  const cancel = async (content: string | Uint8Array, ...headers: string[]) => {
+    const { id } = await newRefund(exposed.service);
     const length = `Content-Length: ${Buffer.byteLength(content)}`;
     const head = exposed.head(`POST /v1/refunds/${id}/cancel`, length, ...headers);
-    return await exposed.send(rawRequest(head, content));
+    const answer = await exposed.send(rawRequest(head, content));
+    const { body: read } = await exposed.service.call('GET', `/v1/refunds/${id}`);
+    return { answer, status: read.data.status };
   };
-  const json = 'Content-Type: application/json';
 
   test.each<[what: string, content: string | Uint8Array, ...headers: string[]]>([
     ['nothing of no type', ''],
-    ['empty JSON', '', json],
-    ['JSON that ends early', '{"force":', json],
-    ['bytes that are not UTF-8', Buffer.from([0xff, 0xfe, 0x00]), json],
-    ['compressed JSON', gzipSync('{}'), json, 'Content-Encoding: gzip'],
-    ['a form of several parts', '--a\r\n\r\n--a--', 'Content-Type: multipart/form-data; boundary=a'],
+    ['compressed JSON', gzipSync('{}'), 'Content-Type: application/json', 'Content-Encoding: gzip'],
     ['text of a type that is none', 'text', 'Content-Type: ;;;'],
     ['text of the largest size', 'x'.repeat(64 * 1024), 'Content-Type: text/plain'],
   ])('takes any body: %s', async (_what, content, ...headers) => {
-    const id = await created();
-    const { status, text } = await cancel(id, content, ...headers);
-    expect(status, text).toBe(200);
-    expect(JSON.parse(text).data).toMatchObject({ id, status: 'cancelled' });
+    expect(await cancel(content, ...headers)).toMatchObject({ answer: { status: 200 }, status: 'cancelled' });
   });
 
   test('with a body above 64 KiB cancels nothing', async () => {
-    const id = await created();
-    const answer = await cancel(id, 'x'.repeat(64 * 1024 + 1), 'Content-Type: text/plain');
+    const { answer, status } = await cancel('x'.repeat(64 * 1024 + 1), 'Content-Type: text/plain');
     expectRefusal(answer, { status: 413, code: 'payload_too_large' });
-    const { body: read } = await exposed.service.call('GET', `/v1/refunds/${id}`);
-    expect(read.data.status).toBe('processing');
+    expect(status).toBe('processing');
   });
 });

@@ -41,12 +41,7 @@ type Case = [what: string, make: MakeBytes];
 /** The HTTP parser rejects these before there is a request. */
 const notHttp: Case[] = [
   ['the first bytes of TLS', bytes('\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03')],
-  ['HTTP/2', bytes('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')],
-  ['a method that does not exist', asked('STEAL', '/v1/refunds')],
-  ['a raw NUL in the path', get('/v1/refunds/ref_\0')],
-  ['a folded header', get('/v1/refunds', 'X-A: 1', ' 2')],
   ['a header of 20 000 bytes', get('/v1/refunds', `X-A: ${'a'.repeat(20_000)}`)],
-  ['a NUL in a header', created('Idempotency-Key: a\0b')],
   ['two lengths', created('Content-Length: 5')],
   ['a length and chunks', created('Transfer-Encoding: chunked')],
 ];
@@ -57,18 +52,11 @@ const invalid: Case[] = [
   ['two Authorizations', get('/v1/refunds', 'Authorization: Bearer other')],
   ['two content types', ({ creation }) => creation(valid, 'Content-Type: text/plain')],
   ['%zz in the path', get('/v1/refunds/%zz')],
-  ['escaped bytes that are not UTF-8', get('/v1/refunds/%ff%fe')],
-  ['an escape that is none in the query', get('/v1/refunds?limit=%zz')],
-  ['limit twice', get('/v1/refunds?limit=1&limit=1')],
-  ['limit in hexadecimal', get('/v1/refunds?limit=0x10')],
-  ['an offset beyond 64 bits', get('/v1/refunds?offset=9223372036854775808')],
   ['NUL as status', get('/v1/refunds?status=%00')],
   ['the name of a property of objects as query parameter', get('/v1/refunds?__proto__=1')],
   ['the same within metadata', get('/v1/refunds?metadata[__proto__]=1')],
-  ['NUL as processor', get('/v1/refunds?processor=%00')],
   ['an empty Idempotency-Key', created('Idempotency-Key:')],
   ['an Idempotency-Key of 256 characters', created(`Idempotency-Key: ${'k'.repeat(256)}`)],
-  ['an Idempotency-Key above ASCII', created('Idempotency-Key: caf\xe9')],
   ['two Idempotency-Keys', created('Idempotency-Key: a', 'Idempotency-Key: b')],
   [
     'a bad Idempotency-Key on a cancellation',
@@ -77,13 +65,10 @@ const invalid: Case[] = [
 ];
 
 const unknown: Case[] = [
-  ...['..', 'ref_a%2fcancel', 'ref_%00', 'ref_%0d%0aX-A:%201', '__proto__', 'a'.repeat(5_000), '%20'].map(
+  ...['ref_a%2fcancel', 'ref_%0d%0aX-A:%201', '__proto__', 'a'.repeat(5_000)].map(
     (id): Case => [`the id ${id.slice(0, 40)}`, get(`/v1/refunds/${id}`)],
   ),
   ['dots in the path', get('/v1/refunds/../x')],
-  ['another case', get('/V1/Refunds')],
-  ['doubled slashes', get('//v1//refunds')],
-  ['a method that only WebDAV knows', asked('PROPFIND', '/v1/refunds')],
   [
     'an unknown route with a broken body of a strange type',
     ({ head }) => rawRequest(head('POST /v1/nothing', 'Content-Type: text/xml', 'Content-Length: 2'), '<a'),

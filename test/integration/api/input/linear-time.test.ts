@@ -9,7 +9,6 @@ import {
   braintreeForm,
   type SignedWebhook,
   signBraintree,
-  signStripe,
 } from '#test/support/processors/signed-webhooks.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -87,9 +86,7 @@ const cancelWith = (name: string) => (value: string) =>
   post(`/v1/refunds/${unknownRefundId}/cancel`, '{}', { [name]: value });
 
 const inHeader: Input[] = [
-  ...each('the path', ['/..', '%2e/'], (path) => get(`/v1${path}x`)),
   ...each('the query', ['&', 'metadata[a]=1&', 'metadata[', ']'], (query) => get(`/v1/refunds?${query}`)),
-  ['many query parameters', (text) => get(`/v1/refunds?${numbered(text, (count) => `a${count}=1&`)}`)],
   [
     'many metadata parameters',
     (text) => get(`/v1/refunds?${numbered(text, (count) => `metadata[${count}]=1&`)}`),
@@ -100,8 +97,7 @@ const inHeader: Input[] = [
   ),
   ...each('prefer', ['wait=1,', ' ', '"'], cancelWith('prefer')),
   ...each('x-forwarded-for', ['1.1.1.1,', '::', '['], cancelWith('x-forwarded-for')),
-  ...each('content-type', [';a=b', ' ', ';a="\\'], cancelWith('content-type')),
-  ...each('cookie', ['a=1; ', '"', '%41', 'refunds_session='], (cookie) => page('/dashboard', { cookie })),
+  ...each('cookie', ['refunds_session='], (cookie) => page('/dashboard', { cookie })),
   ...each('the way back', ['/', '\\', 'http://', '..'], (way) =>
     page(`/dashboard/sign-in?next=/dashboard${encodeURIComponent(way).slice(0, 15_000)}`),
   ),
@@ -111,13 +107,6 @@ const inHeader: Input[] = [
       (text) => page(`/dashboard/${service.organization.id}/test/refunds?${name}=${text('a.')}`),
     ],
   ),
-  [
-    'a Stripe signature',
-    (text) => ({
-      ...webhook('stripe', signStripe('{}')),
-      headers: { ...signStripe('{}').headers, 'stripe-signature': text('v1=a,t=1,') },
-    }),
-  ],
 ];
 
 const creation = (more: string) => `{"transactionId":"ch_missing","amount":1,"reason":"other",${more}}`;
@@ -126,14 +115,11 @@ const inBody: Input[] = [
   ...(
     [
       ['open objects', (text) => text('{"a":')],
-      ['nested lists', (text) => `${text('[')}${text(']')}`.slice(0, 60_000)],
       ['many keys', (text) => `{${numbered(text, (count) => `"k${count}":1,`)}"last":1}`],
       ['one key many times', (text) => `{${text('"a":[1],')}"a":[1]}`],
-      ['many list items', (text) => `[${text('1,')}1]`],
       ['many escapes', (text) => `"${text('\\u0041')}"`],
       ['a number of many digits', (text) => text('9')],
       ['a fraction of many zeros', (text) => `0.${text('0')}1`],
-      ['white space', (text) => `${text(' \n')}1`],
     ] as [what: string, make: (text: (unit: string) => string) => string][]
   ).map(([what, make]): Input => {
     return [`${what} as metadata`, (text) => post('/v1/refunds', creation(`"metadata":${make(text)}`))];
@@ -147,7 +133,7 @@ const inBody: Input[] = [
       'x-forwarded-for': `10.${Math.floor(Math.random() * 250)}.1.${Math.floor(Math.random() * 250)}`,
     }),
   ),
-  ...each('the form', ['&', '%', '_csrf=a&', 'a[b]=1&'], (fields) => form('/dashboard/sign-out', fields)),
+  ...each('the form', ['_csrf=a&'], (fields) => form('/dashboard/sign-out', fields)),
 ];
 
 const webhook = (processor: string, { body, headers }: SignedWebhook): InjectOptions => ({
@@ -159,21 +145,6 @@ const webhook = (processor: string, { body, headers }: SignedWebhook): InjectOpt
 
 /** A form of Braintree's, whatever it says. */
 const braintreePost = (payload: string) => ({ ...webhook('braintree', signBraintree('')), payload });
-
-const xmlParts: [what: string, make: (text: (unit: string) => string) => string][] = [
-  ['open tags', (text) => text('<a>')],
-  ['nested tags', (text) => `${text('<a>')}${text('</a>')}`],
-  ['many different tags', (text) => numbered(text, (count) => `<a${count}/>`)],
-  ['attributes', (text) => `<a ${numbered(text, (count) => `b${count}="" `)}/>`],
-  ['entities', (text) => `<a>${text('&amp;')}</a>`],
-  ['open brackets', (text) => text('<')],
-  ['a comment', (text) => `<!--${text('-')}-->`],
-  ['a section', (text) => `<![CDATA[${text(']')}]]>`],
-  ['a list', (text) => `<a type="array">${text('<b>1</b>')}</a>`],
-];
-
-const notification = (more: string) =>
-  `<notification><kind>check</kind><timestamp type="datetime">2026-11-20T09:30:00Z</timestamp>${more}</notification>`;
 
 const inWebhook: Input[] = [
   ...each('the notification', ['bt_payload=a&', '&', '%41'], (payload) =>
@@ -187,14 +158,6 @@ const inWebhook: Input[] = [
   ...each('the payload', ['A\n', '='], (payload) =>
     webhook('braintree', braintreeForm(payload.slice(0, 180_000))),
   ),
-  ...xmlParts.map(([what, make]): Input => {
-    const third = (text: (unit: string) => string) => (unit: string) =>
-      text(unit).slice(0, text(unit).length / 3);
-    return [
-      `a signed notification with ${what}`,
-      (text) => webhook('braintree', signBraintree(notification(make(third(text))))),
-    ];
-  }),
 ];
 
 describe.each([
@@ -229,26 +192,23 @@ test.each([
   expect(await growth(redirected, 512, mostGrowth)).toBeLessThan(mostGrowth);
 });
 
-test.each(['a://', 'A://+', 'a.', '/', 'Bearer ', 'Basic  a', 'svc_live_', 'sk_', 'invite_a', '1 '])(
-  'redacts text in linear time: %j again and again',
-  async (fragment) => {
-    const redacted = (length: number) => {
-      const text = fragment.repeat(length / fragment.length);
-      return () => {
-        for (let time = 0; time < 20; time += 1) redact(text);
-      };
-    };
-    expect(await growth(redacted, 64, mostGrowth)).toBeLessThan(mostGrowth);
-  },
-);
+const ownRules: [what: string, fragments: string[], read: (text: string) => unknown][] = [
+  [
+    'redacts text',
+    ['a://', 'A://+', 'a.', '/', 'Bearer ', 'Basic  a', 'svc_live_', 'sk_', 'invite_a', '1 '],
+    redact,
+  ],
+  ['names a browser', ['Mozilla/5.0 ', 'Chrome/1', '(', ' ', ';', 'Version/', 'Linux '], browserWord],
+];
 
-test.each(['Mozilla/5.0 ', 'Chrome/1', '(', ' ', ';', 'Version/', 'Linux ', 'a'])(
-  'names a browser in linear time: %j again and again',
-  async (fragment) => {
-    const named = (length: number) => {
-      const text = fragment.repeat(length / fragment.length);
-      return () => browserWord(text);
+test.each(
+  ownRules.flatMap(([what, fragments, read]) => fragments.map((fragment) => [what, fragment, read] as const)),
+)('%s in linear time: %j again and again', async (_what, fragment, read) => {
+  const reading = (length: number) => {
+    const text = fragment.repeat(length / fragment.length);
+    return () => {
+      for (let time = 0; time < 20; time += 1) read(text);
     };
-    expect(await growth(named, 256, mostGrowth)).toBeLessThan(mostGrowth);
-  },
-);
+  };
+  expect(await growth(reading, 64, mostGrowth)).toBeLessThan(mostGrowth);
+});
