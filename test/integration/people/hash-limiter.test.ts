@@ -1,8 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type HashLimiter, type HashUse, openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
-import { signIn } from '#shared/people/sign-in/sign-in.ts';
-import { fullLimiter, newEmail, usePeople } from '../../support/people.ts';
+import { newEmail, usePeople } from '../../support/people.ts';
 
 const people = usePeople();
 let organizationId: string;
@@ -11,7 +10,7 @@ beforeAll(async () => {
   organizationId = await people.addOrganization();
 });
 
-const addPerson = () => people.addPerson(organizationId, 'viewer');
+const _addPerson = () => people.addPerson(organizationId, 'viewer');
 /** Each use is of another user. */
 const use = () => ({ lane: 'open', of: newEmail() }) as const;
 
@@ -42,15 +41,6 @@ describe('the hash limiter', () => {
     await Promise.all(held);
     await expect(other).resolves.toBe('free');
     await expect(hashIn(limiter, free, { lane: 'reserved', of: 'busy' })).resolves.toBe('free');
-  });
-
-  test('limits sign-ins, and a refused one counts as no failure', async () => {
-    const member = await addPerson();
-    const full = { ...people.deps, hashLimiter: fullLimiter() };
-    for (let count = 0; count < 6; count += 1) {
-      await expect(signIn(full, member)).rejects.toMatchObject(unavailable);
-    }
-    expect((await signIn(people.deps, member)).kind).toBe('signed-in');
   });
 
   test('bounds a flood of sign-ins: two at a time, fifty waiting, and the rest refused at once', async () => {

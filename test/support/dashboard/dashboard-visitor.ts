@@ -34,6 +34,11 @@ export class DashboardVisitor {
     return [...this.#cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   }
 
+  /** The token of the last page. */
+  get csrfToken(): string {
+    return this.#csrfToken;
+  }
+
   /** Replaces the cookies by another browser's. */
   takeCookies(cookie: string): void {
     this.#cookies.clear();

@@ -44,22 +44,18 @@ export function enteredPolicyOf(policy: Policy): EnteredPolicy {
     if (kind === 'list') return (value ?? []) as string[];
     if (name === 'maxAmount.currency') return maxAmountIn.toUpperCase();
     if (value === undefined || value === null || value === false) return '';
-    switch (kind) {
-      case 'amount':
-        return toDecimal(BigInt(value as number), name === 'maxAmount.amount' ? maxAmountIn : amountsIn);
-      case 'currencies':
-        return (value as string[]).join(', ').toUpperCase();
-      case 'currency':
-        return String(value).toUpperCase();
-      case 'flag':
-        return 'yes';
-      case 'json':
-        return JSON.stringify(value, null, 2);
-      default:
-        return String(value);
-    }
+    return asText[kind]?.(value, name === 'maxAmount.amount' ? maxAmountIn : amountsIn) ?? String(value);
   });
 }
+
+/** What the fields of a kind show, where it is not the value itself. */
+const asText: { [kind in PolicyField['kind']]?: (value: unknown, currency: string) => string } = {
+  amount: (value, currency) => toDecimal(BigInt(value as number), currency),
+  currencies: (value) => (value as string[]).join(', ').toUpperCase(),
+  currency: (value) => String(value).toUpperCase(),
+  flag: () => 'yes',
+  json: (value) => JSON.stringify(value, null, 2),
+};
 
 /** An empty form. */
 export function newEnteredPolicy(priority: number): EnteredPolicy {
@@ -145,26 +141,17 @@ function setAt(input: Record<string, unknown>, path: string, value: unknown): vo
 
 function inputOf(policy: EnteredPolicy, { name, kind }: PolicyField): unknown {
   const text = entered(policy, name);
-  switch (kind) {
-    case 'amount': {
-      const read = amountIn(policy, name);
-      return read.kind === 'amount' ? Number(read.amount) : text;
-    }
-    case 'currencies':
-      return currenciesIn(text);
-    case 'flag':
-      return true;
-    case 'json': {
-      const read = readStrictJson(text);
-      return read.kind === 'valid' ? read.value : text;
-    }
-    case 'list':
-      return policy[name];
-    case 'number':
-      return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
-    default:
-      return text;
+  if (kind === 'list') return policy[name];
+  if (kind === 'flag') return true;
+  if (kind === 'currencies') return currenciesIn(text);
+  if (kind === 'number') return /^-?\d{1,15}$/.test(text) ? Number(text) : text;
+  if (kind === 'amount') {
+    const read = amountIn(policy, name);
+    return read.kind === 'amount' ? Number(read.amount) : text;
   }
+  if (kind !== 'json') return text;
+  const read = readStrictJson(text);
+  return read.kind === 'valid' ? read.value : text;
 }
 
 function currenciesIn(text: string): string[] {

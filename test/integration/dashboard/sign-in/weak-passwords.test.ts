@@ -52,3 +52,19 @@ test.each(Object.keys(doors))('%s refuses the name of the organization as the pa
     /must not be the email address or the name of the organization/i,
   );
 });
+
+test.each([
+  ['code', { code: 'AAAA-BBBB-CCCC' }, 'Is incorrect.'],
+  ['organizationName', { organizationName: ' ' }, 'Must be 1 to 200 printable characters'],
+  ['email', { email: 'nobody' }, 'Must be a valid email address.'],
+  ['password', { password: 'short' }, 'Must be 12 to 128 characters'],
+])('the set-up shows an error at the field %s', async (field, change, message) => {
+  const code = setupCode(untouched.deps.settings.ENCRYPTION_KEY);
+  const valid = { code, organizationName: 'Acme Inc', email: newEmail(), password: 'the first password' };
+  const visitor = new DashboardVisitor(untouched);
+  const page = await visitor.post('/dashboard/set-up', { ...valid, ...change });
+  expect(page.status).toBe(400);
+  const problems = [...page.text.matchAll(/<p class="problem" id="(\w+)-problem">([^<]*)/g)];
+  expect(problems.map(([, name]) => name)).toEqual([field]);
+  expect(problems[0]?.[2]).toContain(message);
+});
