@@ -15,30 +15,6 @@ const maxDoublings = 20;
 export const failuresKeptMs = 24 * 60 * minuteMs;
 
 /**
- * What attempts are counted for. Failures: sign-ins to an account, an email address with or without a user, from one
- * network; to an account from all networks; from a network to all accounts; in a known browser; the current password or a
- * code in a session, so that a stolen session cannot lock its user out of signing in; codes at sign-in, in a known browser
- * apart, so that someone who knows the password cannot lock its user out; and the set-up code, per network. Successes: sign-ins of a user,
- * in known browsers apart for the same reason. All: password resets, per email address and per network, and mailed invitations, per
- * organization.
- */
-export type LockoutSubject =
-  | { account: string; network: string }
-  | { account: string }
-  | { network: string }
-  | { knownBrowser: string }
-  | { passwordInSessionOf: string }
-  | { codeInSessionOf: string }
-  | { signInCodeOf: string }
-  | { signInCodeInKnownBrowser: string }
-  | { setUpCodeFrom: string }
-  | { signInsInKnownBrowsersOf: string }
-  | { signInsInOtherBrowsersOf: string }
-  | { passwordResetsOf: string }
-  | { passwordResetsFrom: string }
-  | { mailedInvitationsOf: string };
-
-/**
  * How many attempts lock a subject. Without a window, these are failures in a row: the lock lasts 30 s, after each further
  * failure twice as long, up to an hour, and a right attempt resets the count. With a window, the lock lasts until the window
  * ends, and a right attempt takes back only its own count: an attacker may have an account of their own.
@@ -48,21 +24,38 @@ interface Limit {
   windowMs: number | null;
 }
 
-function limitOf(subject: LockoutSubject): Limit {
-  const inARow = (attempts: number) => ({ attempts, windowMs: null });
-  // No user mistypes a password that often, and a copied cookie allows no more guesses than this.
-  if ('knownBrowser' in subject) return inARow(100);
+const inARow = (attempts: number): Limit => ({ attempts, windowMs: null });
+const within = (minutes: number, attempts: number): Limit => ({ attempts, windowMs: minutes * minuteMs });
+
+/** What attempts are counted for. An account is an email address, with or without a user. */
+const limits = {
+  // Failures to sign in.
+  'account network': inARow(5),
   // More than one network alone can cause, so that it does not lock the account for all others.
-  if ('account' in subject && !('network' in subject)) return { attempts: 20, windowMs: 60 * minuteMs };
-  if ('network' in subject && !('account' in subject)) return { attempts: 50, windowMs: 10 * minuteMs };
-  if ('signInsInKnownBrowsersOf' in subject || 'signInsInOtherBrowsersOf' in subject) {
-    return { attempts: 10, windowMs: minuteMs };
-  }
-  if ('passwordResetsOf' in subject) return { attempts: 5, windowMs: 60 * minuteMs };
-  if ('passwordResetsFrom' in subject) return { attempts: 50, windowMs: 10 * minuteMs };
-  if ('mailedInvitationsOf' in subject) return { attempts: 100, windowMs: 24 * 60 * minuteMs };
-  return inARow(5);
-}
+  account: within(60, 20),
+  network: within(10, 50),
+  // No user mistypes a password that often, and a copied cookie allows no more guesses than this.
+  knownBrowser: inARow(100),
+  // Failures in a session, apart so that a stolen session cannot lock its user out of signing in.
+  passwordInSessionOf: inARow(5),
+  codeInSessionOf: inARow(5),
+  // Failures after the password, in a known browser apart: someone who knows the password cannot lock its user out.
+  signInCodeOf: inARow(5),
+  signInCodeInKnownBrowser: inARow(5),
+  setUpCodeFrom: inARow(5),
+  // Successes, in known browsers apart for the same reason.
+  signInsInKnownBrowsersOf: within(1, 10),
+  signInsInOtherBrowsersOf: within(1, 10),
+  // All requests.
+  passwordResetsOf: within(60, 5),
+  passwordResetsFrom: within(10, 50),
+  mailedInvitationsOf: within(24 * 60, 100),
+} as const;
+
+type With<Key extends string> = Key extends string ? { [key in Key]: string } : never;
+export type LockoutSubject =
+  | { account: string; network: string }
+  | With<Exclude<keyof typeof limits, 'account network'>>;
 
 /** The result of an attempt. */
 export type Attempt = { kind: 'right' } | { kind: 'wrong' } | { kind: 'locked'; retryAfterSeconds: number };
@@ -156,7 +149,8 @@ interface Counter {
 }
 
 function counterOf(subject: LockoutSubject, now: Date): Counter {
-  const { attempts: limit, windowMs } = limitOf(subject);
+  const { attempts: limit, windowMs } =
+    limits[Object.keys(subject).toSorted().join(' ') as keyof typeof limits];
   const windowEnd =
     windowMs === null ? null : new Date((Math.floor(now.getTime() / windowMs) + 1) * windowMs);
   return { key: keyOf(subject, windowEnd), limit, windowEnd };

@@ -3,7 +3,7 @@ import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '#test/support/dashboard/dashboard-visitor.ts';
-import { newEmail } from '#test/support/people.ts';
+import { newEmail, newPerson } from '#test/support/people.ts';
 import { expectNotInDatabase } from '#test/support/stores/database-content.ts';
 import { useService } from '#test/support/use-service.ts';
 import { newEndpoint } from '#test/support/webhooks/api-endpoints.ts';
@@ -155,5 +155,54 @@ describe('invitations', () => {
     expect(page.text).toContain('<option value="operator" selected');
     expect((await invite(admin, viewer.email, 'viewer')).page.text).toContain('Is already a member.');
     expect((await invite(admin, newEmail(), 'owner')).page.status).toBe(403);
+  });
+});
+
+describe('an invitation', () => {
+  const newPassword = 'a quite different password';
+
+  test('makes a new user a member, signs them in, and can be used once', async () => {
+    const link = (await invite(admin, 'new@example.com', 'operator')).path;
+    const visitor = new DashboardVisitor(service);
+    expect((await visitor.get(link)).text).toContain('new@example.com');
+    const refused = await visitor.post(link, { password: 'short' });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('id="password-problem"');
+    const page = await visitor.post(link, { password: newPassword });
+    expect(page.headers.location).toBe(`/dashboard/${service.organization.id}/test`);
+    expect((await visitor.get('/dashboard/you')).text).toContain('new@example.com');
+    const again = await new DashboardVisitor(service).get(link);
+    expect(again.status).toBe(404);
+    expect(again.text).toContain('Invitation no longer valid');
+    expect((await visitor.get('/dashboard/invitation/made-up')).status).toBe(404);
+  });
+
+  test('for an existing user can only be accepted by that user', async () => {
+    const { id: otherId } = await service.addOrganization('Other');
+    const known = await signInMember(service, 'viewer', otherId);
+    const link = (await invite(admin, known.email, 'operator')).path;
+    const { visitor: other } = await signInMember(service, 'viewer');
+    expect((await other.get(link)).text).toContain('Sign out, then open this link again');
+    expect((await other.post(link, { password: newPassword })).status).toBe(400);
+    expect((await new DashboardVisitor(service).post(link, { password: newPassword })).status).toBe(400);
+    const { visitor } = known;
+    await visitor.get(link);
+    expect((await visitor.post(link)).status).toBe(303);
+    const { text } = await visitor.get('/dashboard');
+    expect(text).toContain('Other');
+    expect(text).toContain('Test organization');
+  });
+
+  test('shows neither when it is made nor by its link whether its address has a user elsewhere', async () => {
+    const { id: otherId } = await service.addOrganization('Other');
+    const { email: known } = await newPerson(service.deps, otherId, 'viewer');
+    const views: string[][] = [];
+    for (const email of [known, newEmail()]) {
+      const { path } = await invite(owner, email, 'viewer');
+      const pages = [await new DashboardVisitor(service).get(path), await owner.visitor.get(path)];
+      const [token = ''] = /[^/]+$/.exec(path) ?? [];
+      views.push(pages.map((page) => page.text.replaceAll(email, 'ADDRESS').replaceAll(token, 'TOKEN')));
+    }
+    expect(views[0]).toEqual(views[1]);
   });
 });
