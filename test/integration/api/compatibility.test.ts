@@ -28,7 +28,11 @@ describe('what would break a client is found', () => {
 
   test.each<[change: string, edit: (later: ParsedJson) => unknown, found: RegExp]>([
     ['a removed operation', (later) => delete later.paths['/v1/events'].get, /^GET \/v1\/events: removed$/],
-    ['a renamed operation', (later) => (operation(later).operationId = 'makeRefund'), /operationId renamed/],
+    [
+      'a renamed operation',
+      (later) => (operation(later).operationId = 'makeRefund'),
+      /operationId createRefund: removed/,
+    ],
     [
       'another scope',
       (later) => operation(later).security[0].apiKey.push('keys:manage'),
@@ -39,7 +43,7 @@ describe('what would break a client is found', () => {
     [
       'a field that may be null',
       (later) => (refund(later).properties.amount = { anyOf: [{ type: 'integer' }, { type: 'null' }] }),
-      /\.amount.*became null/,
+      /\.amount may be null/,
     ],
     [
       'a status that is gone',
@@ -65,7 +69,7 @@ describe('what would break a client is found', () => {
     [
       'an input with fewer values',
       (later) => input(later).properties.reason.enum.pop(),
-      /body\.reason "other": not accepted/,
+      /body.*\.reason "other": removed/,
     ],
     ['a parameter that is required', (later) => (parameter(later, 'status').required = true), /now required/],
   ])('%s', (_change, edit, found) => {

@@ -1,186 +1,141 @@
 import type { ParsedJson } from '../parsed-json.ts';
 
-interface Schema {
-  $ref?: string;
-  type?: string | string[];
-  enum?: unknown[];
-  const?: unknown;
-  anyOf?: Schema[];
-  items?: Schema;
-  properties?: Record<string, Schema>;
-  required?: string[];
-  additionalProperties?: boolean | Schema;
-  [constraint: string]: unknown;
-}
-
 /** Which way values go: what a service sends must be what clients expect, and what clients send must be accepted. */
 type Direction = 'sent' | 'accepted';
 
 /**
- * What breaks clients that were built for an earlier OpenAPI document, a line each: a removed or renamed operation, parameter, field, response,
- * error or event, a new required input, an input that is narrower, an output that is wider where the document did not leave it open.
+ * What a document says, by where it says it. A promise is what clients rely on: it must not get weaker. A demand is what they have
+ * to deal with: it must not get stronger. The strength of a limit is its value; what has no degrees is 1.
  */
-export function breakingChanges(earlier: ParsedJson, later: ParsedJson): string[] {
-  const comparison = new Comparison(earlier, later);
-  for (const [path, methods] of Object.entries<ParsedJson>(earlier.paths)) {
-    for (const [method, operation] of Object.entries<ParsedJson>(methods)) {
-      comparison.operation(`${method.toUpperCase()} ${path}`, operation, later.paths[path]?.[method]);
+class Claims {
+  /** Each also with a wider one that implies it. */
+  readonly promises = new Map<string, { strength: number; wider: string }>();
+  /** With the part that each is about: demands of a part that is new concern no client. */
+  readonly demands = new Map<string, { of: string; strength: number }>();
+  readonly #document: ParsedJson;
+
+  constructor(document: ParsedJson) {
+    this.#document = document;
+    for (const [path, methods] of Object.entries<ParsedJson>(document.paths)) {
+      for (const [method, operation] of Object.entries<ParsedJson>(methods)) {
+        this.#operation(`${method.toUpperCase()} ${path}`, operation);
+      }
+    }
+    for (const [type, { post }] of Object.entries<ParsedJson>(document.webhooks)) {
+      this.#promise(type);
+      this.#schema(type, contentOf(post.requestBody), 'sent');
     }
   }
-  for (const [type, { post }] of Object.entries<ParsedJson>(earlier.webhooks)) {
-    const now = later.webhooks[type]?.post;
-    if (now === undefined) comparison.found.push(`${type}: removed`);
-    else comparison.schema(type, contentOf(post.requestBody), contentOf(now.requestBody), 'sent');
+
+  #promise = (what: string, strength = 1, wider = what) => this.promises.set(what, { strength, wider });
+  #demand = (of: string, what: string, strength = 1) => this.demands.set(`${of}${what}`, { of, strength });
+
+  #operation(name: string, { operationId, security, parameters = [], ...of }: ParsedJson): void {
+    this.#promise(name);
+    this.#promise(`${name} operationId ${operationId}`);
+    for (const scope of security?.[0]?.apiKey ?? []) this.#demand(name, ` needs ${scope}`);
+    for (const parameter of parameters) {
+      const where = `${name} ${parameter.in} ${parameter.name}`;
+      this.#promise(where);
+      if (parameter.required) this.#demand(name, ` ${parameter.in} ${parameter.name}: now required`);
+      this.#schema(where, parameter.schema, 'accepted');
+    }
+    if (of.requestBody?.required) this.#demand(name, ' body: now required');
+    if (of.requestBody !== undefined) this.#schema(`${name} body`, contentOf(of.requestBody), 'accepted');
+    for (const [status, response] of Object.entries<ParsedJson>(of.responses)) {
+      const where = `${name} ${status}`;
+      this.#promise(where);
+      for (const header of Object.keys(response.headers ?? {})) this.#promise(`${where} header ${header}`);
+      // An error has an example of each code that it may have.
+      const { examples = {} } = response.content['application/json'];
+      if (status !== '200') for (const code of Object.keys(examples)) this.#promise(`${where} ${code}`);
+      this.#schema(where, contentOf(response), 'sent');
+    }
   }
-  return comparison.found;
+
+  #schema(where: string, schema: ParsedJson, direction: Direction): void {
+    const all = alternatives(this.#document, schema);
+    const isOpen = all.some((one) => one.type === 'string' && one.enum === undefined);
+    const objects = all.filter(({ properties }) => properties !== undefined);
+    for (const one of all) {
+      // Several kinds of object are told apart, because each has its own fields.
+      const place = objects.length > 1 && objects.includes(one) ? `${where}(${objects.indexOf(one)})` : where;
+      this.#promise(place);
+      const values = one.enum?.map((value: unknown) => JSON.stringify(value));
+      if (direction === 'sent') {
+        // A number may be whole.
+        this.#demand(where, ` may be ${one.type === 'integer' ? 'number' : one.type}`);
+        for (const value of values ?? []) this.#promise(`${where} ${value}`);
+        if (!isOpen) for (const value of values ?? []) this.#demand(where, ` may be ${value}`);
+      } else {
+        const wider = `${where} as ${one.type === 'integer' ? 'number' : one.type}`;
+        for (const value of values ?? [`as ${one.type}`]) this.#promise(`${where} ${value}`, 1, wider);
+      }
+      this.#rules(place, one, direction);
+      this.#fields(place, one, direction);
+    }
+  }
+
+  /** A rule of what is sent is a promise to clients, one of what is accepted a demand. */
+  #rules(where: string, schema: ParsedJson, direction: Direction): void {
+    const add = (what: string, strength = 1) =>
+      direction === 'sent' ? this.#promise(`${where}${what}`, strength) : this.#demand(where, what, strength);
+    for (const rule of ['const', 'format', 'pattern']) {
+      if (schema[rule] !== undefined) add(` ${rule} ${schema[rule]}`);
+    }
+    for (const [rule, value] of Object.entries(schema)) {
+      if (/^(m|exclusiveM)in/.test(rule)) add(` ${rule}`, value as number);
+      if (/^(m|exclusiveM)ax/.test(rule)) add(` ${rule}`, -(value as number));
+    }
+    for (const name of schema.required ?? []) {
+      add(`.${name}: ${direction === 'sent' ? 'no longer' : 'now'} required`);
+    }
+  }
+
+  #fields(where: string, { properties = {}, items, additionalProperties }: ParsedJson, way: Direction): void {
+    for (const [name, field] of Object.entries(properties)) this.#schema(`${where}.${name}`, field, way);
+    if (items) this.#schema(`${where}[]`, items, way);
+    if (typeof additionalProperties === 'object') this.#schema(`${where}.*`, additionalProperties, way);
+  }
+}
+
+/**
+ * What breaks clients that were built for an earlier OpenAPI document, a line each: a removed or renamed operation, parameter, field,
+ * response, error or event, a new required input, an input that is narrower, an output that is wider where the document did not leave
+ * it open.
+ */
+export function breakingChanges(earlier: ParsedJson, later: ParsedJson): string[] {
+  const [before, now] = [new Claims(earlier), new Claims(later)];
+  const removed = [...before.promises].flatMap(([what, { wider }]) =>
+    now.promises.has(what) || now.promises.has(wider) ? [] : [what],
+  );
+  const weaker = [...before.promises].flatMap(([what, { strength }]) =>
+    (now.promises.get(what)?.strength ?? strength) < strength ? [`${what}: weaker`] : [],
+  );
+  const stronger = [...now.demands].flatMap(([what, { of, strength }]) => {
+    const was = before.demands.get(what)?.strength ?? Number.NEGATIVE_INFINITY;
+    return before.promises.has(of) && strength > was ? [what] : [];
+  });
+  // Not what a removed part consists of.
+  const isPart = (what: string) =>
+    removed.some((whole) => what.startsWith(whole) && /[ .[(]/.test(what.charAt(whole.length)));
+  const gone = removed.filter((what) => !isPart(what));
+  return [
+    ...gone.map((what) => (what.endsWith('required') ? what : `${what}: removed`)),
+    ...weaker,
+    ...stronger,
+  ];
 }
 
 const contentOf = (holder: ParsedJson) => holder?.content?.['application/json']?.schema;
 
-const examplesIn = (response: ParsedJson) => Object.keys(response.content['application/json'].examples ?? {});
-
-class Comparison {
-  readonly found: string[] = [];
-  readonly #earlier: ParsedJson;
-  readonly #later: ParsedJson;
-
-  constructor(earlier: ParsedJson, later: ParsedJson) {
-    this.#earlier = earlier;
-    this.#later = later;
-  }
-
-  operation(where: string, earlier: ParsedJson, later: ParsedJson | undefined): void {
-    if (later === undefined) {
-      this.found.push(`${where}: removed`);
-      return;
-    }
-    if (later.operationId !== earlier.operationId) this.found.push(`${where}: operationId renamed`);
-    const scopes = (one: ParsedJson): string[] => one.security?.[0]?.apiKey ?? [];
-    for (const scope of scopes(later)) {
-      if (!scopes(earlier).includes(scope)) this.found.push(`${where}: needs ${scope}`);
-    }
-    this.#parameters(where, earlier.parameters ?? [], later.parameters ?? []);
-    this.#body(where, earlier.requestBody, later.requestBody);
-    for (const [status, response] of Object.entries<ParsedJson>(earlier.responses)) {
-      this.#response(`${where} ${status}`, response, later.responses[status]);
-    }
-  }
-
-  #parameters(where: string, earlier: ParsedJson[], later: ParsedJson[]): void {
-    const keyOf = (one: ParsedJson) => `${one.in} ${one.name}`;
-    const nowBy = new Map(later.map((one) => [keyOf(one), one]));
-    const before = new Set(earlier.map(keyOf));
-    for (const one of earlier) {
-      const now = nowBy.get(keyOf(one));
-      if (now === undefined) this.found.push(`${where} ${keyOf(one)}: removed`);
-      else this.schema(`${where} ${keyOf(one)}`, one.schema, now.schema, 'accepted');
-    }
-    const wasRequired = new Set(earlier.filter(({ required }) => required).map(keyOf));
-    for (const one of later) {
-      if (!one.required || wasRequired.has(keyOf(one))) continue;
-      this.found.push(`${where} ${keyOf(one)}: ${before.has(keyOf(one)) ? 'now' : 'new and'} required`);
-    }
-  }
-
-  #body(where: string, earlier: ParsedJson, later: ParsedJson): void {
-    // Without a schema a body is ignored.
-    if (later === undefined) return;
-    if (later.required && !earlier?.required) this.found.push(`${where} body: now required`);
-    if (earlier !== undefined) this.schema(`${where} body`, contentOf(earlier), contentOf(later), 'accepted');
-  }
-
-  #response(where: string, earlier: ParsedJson, later: ParsedJson | undefined): void {
-    if (later === undefined) {
-      this.found.push(`${where}: removed`);
-      return;
-    }
-    for (const name of Object.keys(earlier.headers ?? {})) {
-      if (!(name in (later.headers ?? {}))) this.found.push(`${where} header ${name}: removed`);
-    }
-    // An error has an example of each code that it may have.
-    const codes = where.endsWith(' 200') ? [] : examplesIn(earlier);
-    for (const code of codes) {
-      if (!examplesIn(later).includes(code)) this.found.push(`${where} ${code}: removed`);
-    }
-    this.schema(where, contentOf(earlier), contentOf(later), 'sent');
-  }
-
-  /** Compares the alternatives of two schemas: each that may arrive has to fit one that is expected. */
-  schema(where: string, earlier: Schema, later: Schema, direction: Direction): void {
-    const before = alternatives(this.#earlier, earlier);
-    const now = alternatives(this.#later, later);
-    const [arriving, expected] = direction === 'sent' ? [now, before] : [before, now];
-    for (const one of arriving) {
-      const attempts = expected.map((other) => {
-        const [was, is] = direction === 'sent' ? [other, one] : [one, other];
-        const attempt = new Comparison(this.#earlier, this.#later);
-        attempt.#alternative(where, was, is, direction);
-        return attempt.found;
-      });
-      const fewest = attempts.toSorted((a, b) => a.length - b.length)[0];
-      this.found.push(...(fewest ?? [`${where}: removed`]));
-    }
-    const known = new Set(now.flatMap((one) => one.enum ?? []));
-    for (const value of direction === 'sent' ? before.flatMap((one) => one.enum ?? []) : []) {
-      if (!known.has(value)) this.found.push(`${where} ${JSON.stringify(value)}: removed`);
-    }
-  }
-
-  #alternative(where: string, earlier: Schema, later: Schema, direction: Direction): void {
-    const [arriving, expected] = direction === 'sent' ? [later, earlier] : [earlier, later];
-    const isWhole = arriving.type === 'integer' && expected.type === 'number';
-    if (expected.type !== undefined && arriving.type !== expected.type && !isWhole) {
-      this.found.push(`${where}: ${earlier.type} became ${later.type}`);
-      return;
-    }
-    for (const rule of ['const', 'format', 'pattern']) {
-      const isNew = expected[rule] !== undefined && expected[rule] !== arriving[rule];
-      if (isNew) this.found.push(`${where} ${rule}: changed`);
-    }
-    if (expected.enum !== undefined) {
-      const unexpected = (arriving.enum ?? ['any']).filter((value) => !expected.enum?.includes(value));
-      for (const value of unexpected) this.found.push(`${where} ${JSON.stringify(value)}: not ${direction}`);
-    }
-    this.#limits(where, arriving, expected);
-    this.#fields(where, earlier, later, direction);
-    if (earlier.items && later.items) this.schema(`${where}[]`, earlier.items, later.items, direction);
-    const [was, is] = [earlier.additionalProperties, later.additionalProperties];
-    if (typeof was === 'object' && typeof is === 'object') this.schema(`${where}.*`, was, is, direction);
-  }
-
-  #limits(where: string, arriving: Schema, expected: Schema): void {
-    const least = ['minimum', 'exclusiveMinimum', 'minLength', 'minItems', 'minProperties'];
-    const most = ['maximum', 'exclusiveMaximum', 'maxLength', 'maxItems', 'maxProperties'];
-    for (const rule of [...least, ...most]) {
-      if (expected[rule] === undefined) continue;
-      const unlimited = least.includes(rule) ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY;
-      const [given, limit] = [Number(arriving[rule] ?? unlimited), Number(expected[rule])];
-      if (least.includes(rule) ? given < limit : given > limit) this.found.push(`${where} ${rule}: changed`);
-    }
-  }
-
-  #fields(where: string, earlier: Schema, later: Schema, direction: Direction): void {
-    const { properties: now = {} } = later;
-    for (const [name, field] of Object.entries(earlier.properties ?? {})) {
-      const is = now[name];
-      if (is === undefined) this.found.push(`${where}.${name}: removed`);
-      else this.schema(`${where}.${name}`, field, is, direction);
-    }
-    const [arriving, expected] = direction === 'sent' ? [later, earlier] : [earlier, later];
-    for (const name of expected.required ?? []) {
-      const isMissing = name in now && !arriving.required?.includes(name);
-      if (isMissing)
-        this.found.push(`${where}.${name}: ${direction === 'sent' ? 'no longer' : 'now'} required`);
-    }
-  }
-}
-
 /** The schemas of which a value has to match one, without references. */
-function alternatives(document: ParsedJson, schema: Schema): Schema[] {
+function alternatives(document: ParsedJson, schema: ParsedJson): ParsedJson[] {
   const { $ref, anyOf, type, ...rest } = schema;
   if ($ref !== undefined) {
     return alternatives(document, document.components.schemas[$ref.split('/').at(-1) ?? '']);
   }
-  if (anyOf !== undefined) return anyOf.flatMap((one) => alternatives(document, { ...rest, ...one }));
+  if (anyOf !== undefined)
+    return anyOf.flatMap((one: ParsedJson) => alternatives(document, { ...rest, ...one }));
   return [type].flat().map((one) => ({ ...rest, ...(one === undefined ? {} : { type: one }) }));
 }
