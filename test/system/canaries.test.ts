@@ -22,7 +22,7 @@ describe('secrets and card numbers', () => {
       await drive(opened);
       return opened;
     },
-    (opened) => opened.close(),
+    ({ processes }) => processes.close(),
   );
 
   const foundIn = (texts: readonly [name: string, text: string][], canaries = allCanaries(site)) =>
@@ -40,7 +40,7 @@ describe('secrets and card numbers', () => {
     const names = new Set(spans().map(({ name }) => name));
     expect(names).toContain('POST /v1/refunds');
     expect(names).toContain('step send');
-    expect(foundIn(received.map((body) => ['an export', body]))).toEqual([]);
+    expect(foundIn(received().map((body) => ['an export', body]))).toEqual([]);
   });
 
   test('do not appear in refusals or in the headers of answers', () => {

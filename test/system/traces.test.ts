@@ -4,9 +4,10 @@ import { useDeployment } from '../support/faults/use-deployment.ts';
 import { startProcess } from '../support/processes/child-process.ts';
 import { compiledIn } from '../support/processes/compiled-service.ts';
 import { freePort } from '../support/processes/free-port.ts';
+import { useScriptedServers } from '../support/processors/scripted-server.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { untilStatus } from '../support/refunds/refund-records.ts';
-import { type CollectedSpan, useCollectors } from '../support/traces/collector.ts';
+import { type CollectedSpan, startCollector } from '../support/traces/collector.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { newEndpoint } from '../support/webhooks/api-endpoints.ts';
 import { useReceivers } from '../support/webhooks/receivers.ts';
@@ -15,7 +16,7 @@ const client = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0
 const traceparent = `00-${client.traceId}-${client.spanId}-01`;
 
 describe('traces of an API and a worker', () => {
-  const newCollector = useCollectors();
+  const serve = useScriptedServers();
   const newReceiver = useReceivers();
   // On a busy machine a call would otherwise be repeated.
   const processes = useDeployment({
@@ -31,7 +32,7 @@ describe('traces of an API and a worker', () => {
   });
 
   test('show a refund from the request to the webhook as one trace, exported by the time they exit', async () => {
-    const collector = await newCollector();
+    const collector = await startCollector(serve);
     const receiver = await newReceiver();
     await newEndpoint(processes.service, { url: receiver.url, events: ['refund.completed'] });
     const [api, worker] = await start(collector.url);

@@ -1,6 +1,4 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach } from 'vitest';
+import { json, type Serve } from '../processors/scripted-server.ts';
 
 interface Attributed {
   attributes: { key: string; value: Record<string, unknown> }[];
@@ -30,30 +28,15 @@ export interface Collector {
   /** For OTEL_EXPORTER_OTLP_ENDPOINT. */
   url: string;
   /** The bodies of all exports. */
-  received: string[];
+  received(): string[];
   spans(): CollectedSpan[];
-  close(): Promise<void>;
 }
 
-export async function startCollector(): Promise<Collector> {
-  const received: string[] = [];
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
-    if (request.url === '/v1/traces') received.push(Buffer.concat(chunks).toString('utf8'));
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    received,
-    spans: () => received.flatMap(spansOf),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+/** @param serve ends it. */
+export async function startCollector(serve: Serve): Promise<Collector> {
+  const { url, seen } = await serve((_call, response) => json(response, 200, {}));
+  const received = () => seen.filter(({ path }) => path === '/v1/traces').map(({ body }) => body);
+  return { url, received, spans: () => received().flatMap(spansOf) };
 }
 
 function spansOf(body: string): CollectedSpan[] {
@@ -70,17 +53,4 @@ function spansOf(body: string): CollectedSpan[] {
 
 function valuesOf({ attributes }: Attributed): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
-}
-
-/** Gives a test file collectors that are closed after the test that started them. */
-export function useCollectors(): () => Promise<Collector> {
-  const collectors: Collector[] = [];
-  afterEach(async () => {
-    await Promise.all(collectors.splice(0).map((collector) => collector.close()));
-  });
-  return async () => {
-    const collector = await startCollector();
-    collectors.push(collector);
-    return collector;
-  };
 }

@@ -5,7 +5,6 @@ import { createUser } from '#shared/people/members/users.ts';
 import { startSession } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
-import type { ApiProcess } from '../../support/faults/deployment.ts';
 import { proofOf } from '../../support/people.ts';
 import { adminCli, cliSettings } from '../../support/processes/admin-cli.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -13,7 +12,7 @@ import { withClient } from '../../support/stores/database-client.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { cards, owned, secrets } from './planted.ts';
-import { ask, create } from './requests.ts';
+import { type Client, clientOf } from './requests.ts';
 import type { Site } from './site.ts';
 
 /** Signs in, rightly and wrongly, and invites a member. */
@@ -40,7 +39,7 @@ export async function usePeople(site: Site): Promise<void> {
 }
 
 /** Makes jobs fail with an error of PostgreSQL that contains a row. */
-export async function breakJobs(site: Site, api: ApiProcess): Promise<void> {
+export async function breakJobs(site: Site, { ask, create }: Client): Promise<void> {
   const words = `card ${cards.inDatabaseError.text} key ${secrets.unknownKey.text}`;
   await withClient(site.databaseUrl, async (client) => {
     await client.query(
@@ -52,8 +51,8 @@ export async function breakJobs(site: Site, api: ApiProcess): Promise<void> {
     );
   });
   const payment = await newPayment(site.processes.service);
-  const { body } = await create(site, api, { transactionId: payment });
-  await ask(site, api, 'POST', `/v1/refunds/${body.data.id}/cancel`);
+  const { body } = await create({ transactionId: payment });
+  await ask('POST', `/v1/refunds/${body.data.id}/cancel`);
   await waitFor('the queue to have kept a failed job', async () =>
     (await everyCell(site.databaseUrl)).some(({ text }) => text.includes('The job failed')),
   );
@@ -68,7 +67,7 @@ export async function startWithBadSettings(site: Site): Promise<void> {
     }),
   );
   const api = await site.processes.startApi({ LOG_LEVEL: 'trace', DATABASE_URL: unreachableDatabase(site) });
-  await create(site, api, { transactionId: 'ch_1', metadata: { card: owned.metadata.canary.text } });
+  await clientOf(site, api).create({ transactionId: 'ch_1', metadata: { card: owned.metadata.canary.text } });
   await api.process.stop();
   site.trail.logs.push(['API without a database', api.process.output()]);
 }

@@ -9,75 +9,70 @@ import { waitFor } from '../../support/wait-for.ts';
 import { cards, clientSecret, owned, secrets } from './planted.ts';
 import type { Site } from './site.ts';
 
-const basic = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`;
-
-interface RequestOptions extends RequestInit {
+interface RequestOptions {
   key?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON, or a text as it is. */
+  body?: object | string;
 }
 
-/** Sends a request, and keeps what a refusal and any headers contain. */
-export async function ask(
-  site: Site,
-  api: ApiProcess,
-  method: string,
-  path: string,
-  options: RequestOptions = {},
-) {
-  const { key = site.processes.service.organization.keys.test.plaintext, headers, ...rest } = options;
-  const response = await fetch(`${api.url}${path}`, {
-    signal: AbortSignal.timeout(20_000),
-    method,
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
-    ...rest,
-  });
-  const text = await response.text();
-  const answeredHeaders = JSON.stringify([...response.headers]);
-  // A success repeats the client's data, a refusal does not.
-  site.trail.answers.push([
-    `${method} ${path}`,
-    response.ok ? answeredHeaders : `${answeredHeaders}\n${text}`,
-  ]);
-  return { status: response.status, body: JSON.parse(text) };
-}
+export type Client = ReturnType<typeof clientOf>;
 
-/** Creates a refund of 1.00 for another reason, unless the body says otherwise. */
-export async function create(site: Site, api: ApiProcess, body: object, options: RequestOptions = {}) {
-  return await ask(site, api, 'POST', '/v1/refunds', {
-    body: JSON.stringify({ amount: 100, reason: 'other', ...body }),
-    ...options,
-  });
-}
-
-export async function useCorrectly(site: Site, api: ApiProcess): Promise<void> {
-  const { metadata, transactionId } = owned;
-  const payment = await newPayment(site.processes.service);
-  const { status, body } = await create(
-    site,
+/** Sends requests to an API, and keeps what refusals and any headers contain. */
+export function clientOf({ processes, trail }: Site, api: ApiProcess) {
+  const ownKey = processes.service.organization.keys.test.plaintext;
+  const ask = async (method: string, path: string, options: RequestOptions = {}) => {
+    const { key = ownKey, headers, body } = options;
+    const response = await fetch(`${api.url}${path}`, {
+      signal: AbortSignal.timeout(20_000),
+      method,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const answered = JSON.stringify([...response.headers]);
+    // A success repeats the client's data, a refusal does not.
+    trail.answers.push([`${method} ${path}`, response.ok ? answered : `${answered}\n${text}`]);
+    return { status: response.status, body: JSON.parse(text) };
+  };
+  return {
     api,
-    { transactionId: payment, metadata: { card: metadata.canary.text } },
-    { headers: { 'idempotency-key': cards.inIdempotencyKey.text } },
-  );
-  expect([status, body.data?.metadata]).toEqual([200, { card: metadata.canary.text }]);
-  // The sandbox knows every id that Braintree could have.
-  const card = { transactionId: transactionId.canary.text, processor: 'braintree' };
-  expect((await create(site, api, card, { headers: { 'idempotency-key': 'of-a-card' } })).status).toBe(200);
-  await ask(site, api, 'GET', `/v1/refunds/${body.data.id}`);
-  await ask(site, api, 'GET', '/v1/refunds?limit=10');
-  await ask(site, api, 'PATCH', `/v1/refunds/${body.data.id}`, {
-    body: JSON.stringify({ metadata: { changed: metadata.canary.text, [metadata.canary.text]: 1 } }),
-  });
-  await ask(site, api, 'POST', `/v1/refunds/${body.data.id}/cancel`);
-  await ask(site, api, 'POST', '/v1/policies/check', { body: JSON.stringify({ transactionId: payment }) });
+    ask,
+    /** Creates a refund of 1.00 for another reason, unless the body says otherwise. */
+    create: (body: object, options: RequestOptions = {}) =>
+      ask('POST', '/v1/refunds', { body: { amount: 100, reason: 'other', ...body }, ...options }),
+    check: (transactionId: string, options: RequestOptions = {}) =>
+      ask('POST', '/v1/policies/check', { body: { transactionId }, ...options }),
+  };
 }
 
-export async function useWrongly(site: Site, api: ApiProcess, revokedKey: string): Promise<void> {
+export async function useCorrectly(site: Site, { ask, create, check }: Client): Promise<void> {
+  const { text: card } = owned.metadata.canary;
+  const payment = await newPayment(site.processes.service);
+  const keyed = (key: string) => ({ headers: { 'idempotency-key': key } });
+  const request = { transactionId: payment, metadata: { card } };
+  const { status, body } = await create(request, keyed(cards.inIdempotencyKey.text));
+  expect([status, body.data?.metadata]).toEqual([200, { card }]);
+  // The sandbox knows every id that Braintree could have.
+  const other = { transactionId: owned.transactionId.canary.text, processor: 'braintree' };
+  expect((await create(other, keyed('of-a-card'))).status).toBe(200);
+  const { id } = body.data;
+  await ask('GET', `/v1/refunds/${id}`);
+  await ask('GET', '/v1/refunds?limit=10');
+  await ask('PATCH', `/v1/refunds/${id}`, { body: { metadata: { changed: card, [card]: 1 } } });
+  await ask('POST', `/v1/refunds/${id}/cancel`);
+  await check(payment);
+}
+
+export async function useWrongly(site: Site, client: Client, revokedKey: string): Promise<void> {
+  const { ask, create, check } = client;
   const unknown = secrets.unknownKey.text;
   for (const key of [unknown, revokedKey, `${unknown}x`, unknown.toLowerCase()]) {
-    await ask(site, api, 'GET', '/v1/refunds', { key });
+    await ask('GET', '/v1/refunds', { key });
   }
-  const authorization = basic(`user:${secrets.basicPassword.text}`);
-  await ask(site, api, 'GET', '/v1/refunds', { headers: { authorization } });
+  const basic = Buffer.from(`user:${secrets.basicPassword.text}`).toString('base64');
   const [query, path] = [secrets.keyInQuery.text, secrets.keyInPath.text];
+  const invitations = site.trail.tokens.filter(({ text }) => text.startsWith('invite_'));
   for (const target of [
     `/v1/refunds?access_token=${query}&card=${cards.inQuery.text}`,
     `/v1/refunds?limit=${query}`,
@@ -92,65 +87,55 @@ export async function useWrongly(site: Site, api: ApiProcess, revokedKey: string
     `/v1/refunds/card${cards.inPath.text}x`,
     `/v1/refunds/${cards.inPath.text.replace(/\d{4}(?=\d)/g, '$&%20')}`,
     `/v1/nowhere/%3A${path}/${cards.inPath.text}`,
-    ...site.trail.tokens
-      .filter(({ text }) => text.startsWith('invite_'))
-      .map(({ text }) => `/v1/nowhere/${text}`),
+    ...invitations.map(({ text }) => `/v1/nowhere/${text}`),
   ]) {
-    await ask(site, api, 'GET', target);
+    await ask('GET', target);
   }
-  const headers = {
-    'user-agent': cards.inHeader.text,
-    'x-card': cards.inHeader.text,
-    cookie: `key=${query}`,
-  };
-  await ask(site, api, 'GET', '/v1/refunds', {
-    headers: { ...headers, prefer: `wait=${cards.inHeader.text}` },
-  });
-  await create(
-    site,
-    api,
-    { transactionId: 'ch_1' },
-    { headers: { 'idempotency-key': `a ${cards.inHeader.text}` } },
-  );
-  await create(site, api, { transactionId: 'ch_1', [secrets.keyInBody.text]: 1 });
-  await create(site, api, { transactionId: 'ch_1', [cards.inName.text]: 1 });
-  await create(site, api, { transactionId: 'ch_1', currency: cards.inCurrency.text });
-  await create(site, api, { transactionId: 'ch_1', metadata: { constructor: cards.inName.text } });
-  await create(site, api, { transactionId: owned.transactionId.canary.text, processor: 'stripe' });
-  for (const processor of ['stripe', 'braintree', undefined]) {
-    await create(
-      site,
-      api,
-      { transactionId: clientSecret, processor },
-      { headers: { 'idempotency-key': 'pasted' } },
-    );
+  const { text: card } = cards.inHeader;
+  for (const headers of [
+    { authorization: `Basic ${basic}` },
+    { 'user-agent': card, 'x-card': card, cookie: `key=${query}`, prefer: `wait=${card}` },
+  ]) {
+    await ask('GET', '/v1/refunds', { headers });
   }
-  await ask(site, api, 'POST', '/v1/policies/check', {
-    body: JSON.stringify({ transactionId: clientSecret }),
-  });
-  const raw = (text: string) => ask(site, api, 'POST', '/v1/refunds', { body: text });
-  await raw(`{"amount":${cards.inNumber.text}}`);
-  await raw(`{"amount":1,"${cards.inName.text}":1,"${cards.inName.text}":2}`);
-  await raw(`{"${secrets.keyInBody.text}"`);
-  const port = Number(new URL(api.url).port);
-  for (const lines of [
-    [`GET /v1/refunds/%zz${secrets.keyInPath.text} HTTP/1.1`, 'Host: x', 'Connection: close'],
-    [`STEAL /${secrets.keyInPath.text} HTTP/1.1`, 'Host: x'],
-    ['GET / HTTP/1.1', `Host: ${cards.inHeader.text}`, `X A: ${secrets.keyInQuery.text}`],
-    ['GET / HTTP/1.1', 'Host: x', `X-Large: ${secrets.keyInQuery.text.repeat(500)}`],
-    [
-      'GET /v1/x HTTP/1.1',
-      `Host: ${cards.inHeader.text}`,
-      `Expect: ${secrets.keyInQuery.text}`,
-      'Connection: close',
+  const [keyName, cardName] = [secrets.keyInBody.text, cards.inName.text];
+  await create({ transactionId: 'ch_1' }, { headers: { 'idempotency-key': `a ${card}` } });
+  for (const more of [
+    ...[{ [keyName]: 1 }, { [cardName]: 1 }, { currency: cards.inCurrency.text }],
+    ...[
+      { metadata: { constructor: cardName } },
+      { transactionId: owned.transactionId.canary.text, processor: 'stripe' },
     ],
   ]) {
-    site.trail.answers.push([lines[0]?.slice(0, 10) ?? '', (await sendBytes(port, rawRequest(lines))).raw]);
+    await create({ transactionId: 'ch_1', ...more });
+  }
+  for (const processor of ['stripe', 'braintree', undefined]) {
+    const pasted = { headers: { 'idempotency-key': 'pasted' } };
+    await create({ transactionId: clientSecret, processor }, pasted);
+  }
+  await check(clientSecret);
+  for (const body of [
+    `{"amount":${cards.inNumber.text}}`,
+    `{"amount":1,"${cardName}":1,"${cardName}":2}`,
+    `{"${keyName}"`,
+  ]) {
+    await ask('POST', '/v1/refunds', { body });
+  }
+  const close = 'Connection: close';
+  for (const lines of [
+    [`GET /v1/refunds/%zz${path} HTTP/1.1`, 'Host: x', close],
+    [`STEAL /${path} HTTP/1.1`, 'Host: x'],
+    ['GET / HTTP/1.1', `Host: ${card}`, `X A: ${query}`],
+    ['GET / HTTP/1.1', 'Host: x', `X-Large: ${query.repeat(500)}`],
+    ['GET /v1/x HTTP/1.1', `Host: ${card}`, `Expect: ${query}`, close],
+  ]) {
+    const { raw } = await sendBytes(Number(new URL(client.api.url).port), rawRequest(lines));
+    site.trail.answers.push([lines[0]?.slice(0, 10) ?? '', raw]);
   }
 }
 
 /** Uses processors whose messages repeat the request and contain secrets. */
-export async function useEchoingProcessors(site: Site, api: ApiProcess): Promise<void> {
+export async function useEchoingProcessors(site: Site, { ask, create, check }: Client): Promise<void> {
   const { service } = site.processes;
   const telling = [
     ...[secrets.webhookSecret, secrets.restrictedKey, cards.inProcessorWords].map(({ text }) => text),
@@ -168,22 +153,19 @@ export async function useEchoingProcessors(site: Site, api: ApiProcess): Promise
     const account = { organizationId, environment: 'test' as const, processor, actor: 'test' };
     await setProcessorAccount(service.deps, { ...account, credentials: credentials[processor] });
   }
-  site.trail.keys.push({ what: 'an API key', text: own.test.plaintext });
+  const { plaintext: key } = own.test;
+  site.trail.keys.push({ what: 'an API key', text: key });
   const { id: accountId } = await service.deps.db.processorAccount.findFirstOrThrow({
     where: { organizationId, environment: 'test', processor: 'stripe' },
   });
-  await ask(site, api, 'POST', `/webhooks/stripe/${accountId}?card=${cards.inQuery.text}`, {
-    body: JSON.stringify({ id: 'evt_1', data: telling }),
+  await ask('POST', `/webhooks/stripe/${accountId}?card=${cards.inQuery.text}`, {
+    body: { id: 'evt_1', data: telling },
     headers: { 'stripe-signature': `t=1,v1=${secrets.webhookSecret.text}` },
   });
-  const { plaintext: key } = own.test;
   for (const word of ['unreadable', 'rejected', 'broken', 'throttled', 'forbidden']) {
-    await create(site, api, { transactionId: `ch_${word}` }, { key });
-    await create(site, api, { transactionId: `sale${word}`, processor: 'braintree' }, { key });
-    await ask(site, api, 'POST', '/v1/policies/check', {
-      key,
-      body: JSON.stringify({ transactionId: `ch_${word}2` }),
-    });
+    await create({ transactionId: `ch_${word}` }, { key });
+    await create({ transactionId: `sale${word}`, processor: 'braintree' }, { key });
+    await check(`ch_${word}2`, { key });
   }
   await waitFor('the worker to have got every kind of answer', async () => {
     const told = await recordsOf(service.deps.db, { organizationId });

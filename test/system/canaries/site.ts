@@ -4,14 +4,14 @@ import { createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import type { Canary } from '../../support/http/canaries.ts';
 import type { CliResult } from '../../support/processes/admin-cli.ts';
-import type { useScriptedServers } from '../../support/processors/scripted-server.ts';
+import type { Serve } from '../../support/processors/scripted-server.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { asService } from '../../support/stores/service-role.ts';
 import { type Collector, startCollector } from '../../support/traces/collector.ts';
 import { administer, breakJobs, startWithBadSettings, usePeople } from './operations.ts';
 import { everything, secrets } from './planted.ts';
-import { useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
+import { clientOf, useCorrectly, useEchoingProcessors, useWrongly } from './requests.ts';
 
 /** The service with planted secrets, and everything that its use leaves behind. */
 export interface Site {
@@ -20,9 +20,8 @@ export interface Site {
   databaseUrl: string;
   /** The same as the service uses it, with a password that is a secret. */
   databaseUrlWithSecret: string;
-  serve: ReturnType<typeof useScriptedServers>;
+  serve: Serve;
   trail: Trail;
-  close(): Promise<void>;
 }
 
 interface Trail {
@@ -43,13 +42,9 @@ export async function openSite(databaseUrl: string, serve: Site['serve']): Promi
     backend: postgresQueues,
     compiledFolder: inject('compiledFolder'),
   });
-  const collector = await startCollector();
+  const collector = await startCollector(serve);
   const trail = { logs: [], answers: [], commands: [], keys: [], tokens: [] };
-  const close = async () => {
-    await processes.close();
-    await collector.close();
-  };
-  return { processes, collector, databaseUrl, databaseUrlWithSecret, serve, trail, close };
+  return { processes, collector, databaseUrl, databaseUrlWithSecret, serve, trail };
 }
 
 /** What must appear nowhere but in its own columns. */
@@ -91,10 +86,11 @@ export async function drive(site: Site): Promise<void> {
     site.processes.startApi(trace),
     site.processes.startWorker(trace),
   ]);
-  await useCorrectly(site, api);
-  await useWrongly(site, api, revoked.plaintext);
-  await useEchoingProcessors(site, api);
-  await breakJobs(site, api);
+  const client = clientOf(site, api);
+  await useCorrectly(site, client);
+  await useWrongly(site, client, revoked.plaintext);
+  await useEchoingProcessors(site, client);
+  await breakJobs(site, client);
   await worker.kill();
   await api.process.stop();
   site.trail.logs.push(['API', api.process.output()], ['worker that was killed', worker.output()]);
