@@ -15,15 +15,18 @@ export function clientViolations(logs: readonly ClientLog[], refunds: readonly R
   const known = new Set(logs.map(({ creation }) => creation.name));
   return [
     ...logs.flatMap((log) => {
-      const rows = byRequest.get(log.creation.name) ?? [];
       const { name, environment } = log.creation;
+      const rows = byRequest.get(name) ?? [];
       const owner = { organizationId: refunds[0]?.organizationId ?? '', environment };
       const key = byKey.get(requestDigestOf(owner, `create-${name}`)) ?? null;
-      return findingsOf(log, rows, key).map(([kind, what]) => ({
-        kind,
-        refundId: acceptedIdOf(log) ?? rows[0]?.id ?? null,
-        what: `request ${log.creation.name}: ${what}: answers ${JSON.stringify(log.creationAnswers)}`,
-      }));
+      const rules = [acceptanceFindings, refusalFindings, answerFindings, statusFindings];
+      return rules
+        .flatMap((findings) => findings(log, rows, key))
+        .map(([kind, what]) => ({
+          kind,
+          refundId: acceptedIdOf(log) ?? rows[0]?.id ?? null,
+          what: `request ${name}: ${what}: answers ${JSON.stringify(log.answers.creation)}`,
+        }));
     }),
     ...refunds
       .filter((refund) => !known.has(requestOf(refund)))
@@ -38,22 +41,13 @@ function requestOf({ metadata }: Refund): string {
 
 type Finding = [kind: Violation['kind'], what: string];
 
-function findingsOf(log: ClientLog, rows: readonly Refund[], key: Refund | null): Finding[] {
-  return [
-    ...acceptanceFindings(log, rows, key),
-    ...refusalFindings(log, rows),
-    ...answerFindings(log),
-    ...statusFindings(log, rows),
-  ];
-}
-
 function acceptanceFindings(log: ClientLog, rows: readonly Refund[], key: Refund | null): Finding[] {
-  const { creation, creationAnswers } = log;
+  const { creation, answers } = log;
   const findings: Finding[] = [];
   if (rows.length > 1) {
     findings.push(['doubled', `it has ${rows.length} refunds: ${rows.map(describe)}`]);
   }
-  const ids = new Set(creationAnswers.filter(isSuccess).map(({ refundId }) => refundId));
+  const ids = new Set(answers.creation.filter(isSuccess).map(({ refundId }) => refundId));
   if (ids.size > 1) findings.push(['doubled', 'its answers name several refunds']);
   for (const id of ids) {
     const row = rows.find((refund) => refund.id === id);
@@ -76,8 +70,8 @@ function isAsRequested(row: Refund, { creation }: ClientLog): boolean {
 }
 
 /** The last answer counts: a request with a key is repeated until its outcome is known. */
-function refusalFindings({ creation, creationAnswers }: ClientLog, rows: readonly Refund[]): Finding[] {
-  const last = creationAnswers.at(-1)?.httpStatus ?? null;
+function refusalFindings({ creation, answers }: ClientLog, rows: readonly Refund[]): Finding[] {
+  const last = answers.creation.at(-1)?.httpStatus ?? null;
   const alive = rows.filter(({ status }) => status !== 'failed');
   const isRefused = last !== null && last >= 400 && last !== 500;
   if (!isRefused || creation.copies > 1 || alive.length === 0) return [];
@@ -87,22 +81,19 @@ function refusalFindings({ creation, creationAnswers }: ClientLog, rows: readonl
 const duringOutages = ['500 internal_error', '503 service_unavailable'];
 
 /** The errors that each request may be answered with. */
-const allowed = {
+const allowed: Record<keyof ClientLog['answers'], readonly string[]> = {
   creation: [...duringOutages, '400 validation_error', '409 refund_already_processed', '502 processor_error'],
   cancel: [...duringOutages, '409 refund_not_cancellable'],
   read: duringOutages,
 };
 
-function answerFindings({ creationAnswers, cancelAnswers, readAnswers, isConcluded }: ClientLog): Finding[] {
-  const isUnexpected =
-    (errors: readonly string[]) =>
-    ({ httpStatus, errorCode }: Answer) =>
-      httpStatus !== null && httpStatus !== 200 && !errors.includes(`${httpStatus} ${errorCode}`);
-  const unexpected = [
-    ...creationAnswers.filter(isUnexpected(allowed.creation)),
-    ...cancelAnswers.filter(isUnexpected(allowed.cancel)),
-    ...readAnswers.filter(isUnexpected(allowed.read)),
-  ];
+function answerFindings({ answers, isConcluded }: ClientLog): Finding[] {
+  const unexpected = Object.entries(allowed).flatMap(([kind, errors]) =>
+    answers[kind as keyof typeof allowed].filter(
+      ({ httpStatus, errorCode }) =>
+        httpStatus !== null && httpStatus !== 200 && !errors.includes(`${httpStatus} ${errorCode}`),
+    ),
+  );
   return [
     ...unexpected.map((answer): Finding => ['wrong', `unexpected answer ${JSON.stringify(answer)}`]),
     ...(isConcluded ? [] : [['lost', 'its client never got an answer'] satisfies Finding]),
@@ -110,18 +101,16 @@ function answerFindings({ creationAnswers, cancelAnswers, readAnswers, isConclud
 }
 
 /** A final status is reported only once it is true, and stays. So does a confirmed cancellation. */
-function statusFindings({ creationAnswers, cancelAnswers, readAnswers }: ClientLog, rows: readonly Refund[]) {
+function statusFindings({ answers }: ClientLog, rows: readonly Refund[]): Finding[] {
   const findings: Finding[] = [];
-  for (const { refundId, refundStatus } of [...creationAnswers, ...cancelAnswers, ...readAnswers].filter(
-    isSuccess,
-  )) {
+  for (const { refundId, refundStatus } of Object.values(answers).flat().filter(isSuccess)) {
     const row = rows.find(({ id }) => id === refundId);
     if (row === undefined || refundStatus === null || refundStatus === row.status) continue;
     if (isTerminal(refundStatus as Refund['status'])) {
       findings.push(['wrong', `${refundStatus} was reported for ${describe(row)}`]);
     }
   }
-  if (cancelAnswers.some((answer) => isSuccess(answer) && answer.refundStatus !== 'cancelled')) {
+  if (answers.cancel.some((answer) => isSuccess(answer) && answer.refundStatus !== 'cancelled')) {
     findings.push(['wrong', 'a cancellation was confirmed with another status']);
   }
   return findings;

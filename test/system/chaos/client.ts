@@ -22,20 +22,14 @@ export interface Answer {
 export interface ClientLog {
   creation: PlannedCreation;
   /** In the order in which they came, of all repetitions and copies. */
-  creationAnswers: Answer[];
-  cancelAnswers: Answer[];
-  readAnswers: Answer[];
+  answers: Record<'creation' | 'cancel' | 'read', Answer[]>;
   /** True once the client has nothing left to repeat. */
   isConcluded: boolean;
 }
 
-export function openClientLog(creation: PlannedCreation): ClientLog {
-  return { creation, creationAnswers: [], cancelAnswers: [], readAnswers: [], isConcluded: false };
-}
-
 /** The refund that was accepted, as far as the client knows. */
-export function acceptedIdOf({ creationAnswers }: ClientLog): string | null {
-  return creationAnswers.find(({ httpStatus }) => httpStatus === 200)?.refundId ?? null;
+export function acceptedIdOf({ answers }: ClientLog): string | null {
+  return answers.creation.find(({ httpStatus }) => httpStatus === 200)?.refundId ?? null;
 }
 
 /** What clients know of the service. */
@@ -55,102 +49,78 @@ interface Sent {
   method: 'GET' | 'POST';
   path: string;
   body?: unknown;
-  idempotencyKey: string | null;
+  idempotencyKey?: string;
 }
 
 /** Creates a refund, repeating the request until its outcome is known, then cancels and reads it as planned. */
 export async function runClient(options: ClientOptions): Promise<void> {
   const { log, signal } = options;
-  const { creation } = log;
-  await pause(creation.afterMs, signal);
-  const copies = Array.from({ length: creation.copies }, (_, copy) => create(options, copy));
-  await Promise.all(copies);
-  const refundId = acceptedIdOf(log);
-  if (refundId !== null) await Promise.all([cancel(options, refundId), read(options, refundId)]);
-  log.isConcluded = !signal.aborted;
-}
-
-async function create(options: ClientOptions, copy: number): Promise<void> {
-  const { name, body, keyed } = options.log.creation;
-  const idempotencyKey = keyed ? `create-${name}` : null;
-  const sent: Sent = { method: 'POST', path: '/v1/refunds', body, idempotencyKey };
-  await untilAnswered(options, sent, options.log.creationAnswers, copy);
-}
-
-async function cancel(options: ClientOptions, refundId: string): Promise<void> {
-  const { cancelAfterMs, name } = options.log.creation;
-  if (cancelAfterMs === null) return;
-  await pause(cancelAfterMs, options.signal);
-  const sent: Sent = {
-    method: 'POST',
-    path: `/v1/refunds/${refundId}/cancel`,
-    idempotencyKey: `cancel-${name}`,
+  const { name, body, keyed, copies, afterMs, cancelAfterMs, readAfterMs } = log.creation;
+  /** @param first the API that is tried first. */
+  const send = async (kind: keyof ClientLog['answers'], ms: number | null, sent: Sent, first = 0) => {
+    if (ms === null) return;
+    await pause(ms, signal);
+    await untilAnswered(options, sent, log.answers[kind], first);
   };
-  await untilAnswered(options, sent, options.log.cancelAnswers, 0);
-}
-
-async function read(options: ClientOptions, refundId: string): Promise<void> {
-  const { readAfterMs } = options.log.creation;
-  if (readAfterMs === null) return;
-  await pause(readAfterMs, options.signal);
-  const sent: Sent = { method: 'GET', path: `/v1/refunds/${refundId}`, idempotencyKey: null };
-  await untilAnswered(options, sent, options.log.readAnswers, 0);
+  const key = keyed ? { idempotencyKey: `create-${name}` } : {};
+  const creation: Sent = { method: 'POST', path: '/v1/refunds', body, ...key };
+  await Promise.all(Array.from({ length: copies }, (_, copy) => send('creation', afterMs, creation, copy)));
+  const path = `/v1/refunds/${acceptedIdOf(log)}`;
+  if (acceptedIdOf(log) !== null) {
+    await Promise.all([
+      send('cancel', cancelAfterMs, {
+        ...{ method: 'POST', path: `${path}/cancel`, idempotencyKey: `cancel-${name}` },
+      }),
+      send('read', readAfterMs, { method: 'GET', path }),
+    ]);
+  }
+  log.isConcluded = !signal.aborted;
 }
 
 /** Repeats a request, each time at the other API, while its outcome is open and repeating it is safe. */
 async function untilAnswered(
-  { addresses, log, signal }: ClientOptions,
+  options: ClientOptions,
   sent: Sent,
   answers: Answer[],
   firstApi: number,
 ): Promise<void> {
-  const { apiUrls, keys } = addresses;
+  const { addresses, signal } = options;
+  const { apiUrls } = addresses;
   for (let round = firstApi; !signal.aborted; round += 1) {
-    const base = apiUrls[round % apiUrls.length];
-    const { answer, wasRefused } = await send(`${base}${sent.path}`, sent, log.creation, keys, signal);
+    const { answer, wasRefused } = await request(`${apiUrls[round % apiUrls.length]}`, sent, options);
     answers.push(answer);
-    const isSafe =
-      sent.method === 'GET' || sent.idempotencyKey !== null || wasRefused || answer.httpStatus === 503;
-    if (!isRepeated(answer) || !isSafe) return;
+    const { httpStatus } = answer;
+    const isOpen = httpStatus === null || httpStatus === 500 || httpStatus === 503;
+    const isSafe = sent.method === 'GET' || 'idempotencyKey' in sent || wasRefused || httpStatus === 503;
+    if (!isOpen || !isSafe) return;
     await pause(Math.min(repeatPauseMs.first * 2 ** (round - firstApi), repeatPauseMs.longest), signal);
   }
 }
 
-/** True without an answer, and for one after which a client repeats its request. */
-function isRepeated({ httpStatus }: Answer): boolean {
-  return httpStatus === null || httpStatus === 500 || httpStatus === 503;
-}
-
-const nothing: Answer = { httpStatus: null, errorCode: null, refundId: null, refundStatus: null };
-
-async function send(
-  url: string,
-  { method, body, idempotencyKey }: Sent,
-  { environment, prefer }: PlannedCreation,
-  keys: Addresses['keys'],
-  signal: AbortSignal,
+async function request(
+  base: string,
+  { method, path, body, idempotencyKey }: Sent,
+  { addresses, log, signal }: ClientOptions,
 ): Promise<{ answer: Answer; wasRefused: boolean }> {
+  const { environment, prefer } = log.creation;
   const headers = {
-    authorization: `Bearer ${keys[environment]}`,
+    authorization: `Bearer ${addresses.keys[environment]}`,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(prefer === null ? {} : { prefer }),
-    ...(idempotencyKey === null ? {} : { 'idempotency-key': idempotencyKey }),
+    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
   };
   const content = body === undefined ? {} : { body: JSON.stringify(body) };
   try {
     const patience = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
-    const response = await fetch(url, { method, headers, ...content, signal: patience });
+    const response = await fetch(`${base}${path}`, { method, headers, ...content, signal: patience });
     const { data, error } = (await response.json()) as ParsedJson;
-    const answer = {
-      httpStatus: response.status,
-      errorCode: error?.code ?? null,
-      refundId: data?.id ?? null,
-      refundStatus: data?.status ?? null,
-    };
+    const refund = { refundId: data?.id ?? null, refundStatus: data?.status ?? null };
+    const answer = { httpStatus: response.status, errorCode: error?.code ?? null, ...refund };
     return { answer, wasRefused: false };
   } catch (error) {
     const { cause } = error as { cause?: { code?: string } };
-    return { answer: nothing, wasRefused: cause?.code === 'ECONNREFUSED' };
+    const answer = { httpStatus: null, errorCode: null, refundId: null, refundStatus: null };
+    return { answer, wasRefused: cause?.code === 'ECONNREFUSED' };
   }
 }
 

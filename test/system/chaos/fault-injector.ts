@@ -1,56 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Breakable } from '../../support/faults/breakable.ts';
 import { ServiceProcess } from '../../support/faults/service-process.ts';
-import type { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
-import { type Fault, nameOf, type PlannedFault } from './faults.ts';
+import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
+import type { Random } from '../../support/random.ts';
+import { type Fault, nameOf, planFault } from './faults.ts';
 
-/** What faults are injected into. */
-export interface FaultTargets {
-  postgres: OwnPostgres;
-  /** Null when the queues are in PostgreSQL. */
-  redis: OwnRedis | null;
-  /** APIs and workers, by name. */
-  processes: ReadonlyMap<string, Breakable>;
+interface InjectorOptions {
+  /** Stores, APIs and workers, by name. */
+  targets: ReadonlyMap<string, Breakable>;
+  random: Random;
+  say: (line: string) => void;
+  /** Called when a fault cannot be injected or undone. */
+  giveUp: () => void;
 }
 
 /**
- * Injects planned faults in step with the load, so that they come more slowly on a slow machine. Several may last at the
- * same time, but only one on each target.
+ * Injects faults in step with the load, so that they come more slowly on a slow machine. Several may last at the same time,
+ * but only one on each target. The same seed gives the same faults in the same order.
  */
 export class FaultInjector {
   /** How often each fault was injected. */
   readonly counts = new Map<string, number>();
-  /** Rejects when a fault cannot be injected or undone. */
-  readonly failed: Promise<never>;
-  readonly #targets: FaultTargets;
-  readonly #say: (line: string) => void;
+  readonly #options: InjectorOptions;
   readonly #stopping = new AbortController();
   readonly #active = new Map<string, Promise<unknown>>();
-  readonly #plan: Iterator<PlannedFault, never>;
-  #reject: (reason: unknown) => void = () => {};
-  #next: PlannedFault;
-  #ordersSince = 0;
+  readonly #failures: unknown[] = [];
+  #ordersLeft = 1;
 
-  /** @param plan without end. */
-  constructor(targets: FaultTargets, plan: Iterator<PlannedFault, never>, say: (line: string) => void) {
-    this.#targets = targets;
-    this.#say = say;
-    this.#plan = plan;
-    this.#next = plan.next().value;
-    this.failed = new Promise((_, reject) => {
-      this.#reject = reject;
-    });
-    // The rejection may come before the caller awaits it.
-    this.failed.catch(() => {});
+  constructor(options: InjectorOptions) {
+    this.#options = options;
   }
 
   /** To be called for each order. */
   noteOrder(): void {
-    this.#ordersSince += 1;
-    if (this.#ordersSince < this.#next.afterOrders) return;
-    this.#begin(this.#next.fault);
-    this.#next = this.#plan.next().value;
-    this.#ordersSince = 0;
+    this.#ordersLeft -= 1;
+    if (this.#ordersLeft > 0) return;
+    const { random, targets } = this.#options;
+    this.#begin(planFault(random, [...targets.keys()]));
+    this.#ordersLeft = random.between(1, 4);
   }
 
   /**
@@ -59,41 +46,37 @@ export class FaultInjector {
    */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    await Promise.race([Promise.all(this.#active.values()), this.failed]);
+    await Promise.all(this.#active.values());
+    if (this.#failures.length > 0) throw this.#failures[0];
   }
 
   #begin(fault: Fault): void {
+    const { say, giveUp } = this.#options;
+    const name = nameOf(fault);
     const isBusy = this.#active.has(fault.target);
-    this.#say(
-      `${nameOf(fault)} ${JSON.stringify(fault)}${isBusy ? ' (left out: its target is broken)' : ''}`,
-    );
+    say(`${name} ${JSON.stringify(fault)}${isBusy ? ' (left out: its target is broken)' : ''}`);
     if (isBusy) return;
-    this.counts.set(nameOf(fault), (this.counts.get(nameOf(fault)) ?? 0) + 1);
+    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
     const done = this.#inject(fault)
-      .catch((error: unknown) => this.#reject(error))
+      .catch((error: unknown) => {
+        this.#failures.push(error);
+        giveUp();
+      })
       .finally(() => this.#active.delete(fault.target));
     this.#active.set(fault.target, done);
   }
 
-  async #inject(fault: Fault): Promise<void> {
-    const { postgres, redis } = this.#targets;
-    if (fault.action === 'flush') return await redis?.flush();
-    if (fault.action === 'disconnect') return await postgres.disconnectAll();
-    const target = this.#targetOf(fault.target);
-    await target[fault.action]();
-    await sleep(fault.forMs, null, { signal: this.#stopping.signal }).catch(() => {});
-    if (fault.action === 'freeze') target.thaw();
-    else {
-      await target.start();
-      // PostgreSQL accepts connections once it is started.
-      if (target instanceof ServiceProcess) await target.ready();
-    }
-  }
-
-  #targetOf(name: string): Breakable {
-    const { postgres, redis, processes } = this.#targets;
-    const target = name === 'postgres' ? postgres : name === 'redis' ? redis : processes.get(name);
-    if (target === null || target === undefined) throw new RangeError(`There is no ${name} to break.`);
-    return target;
+  async #inject({ action, target: name, forMs }: Fault): Promise<void> {
+    const target = this.#options.targets.get(name);
+    if (action === 'flush' && target instanceof OwnRedis) return await target.flush();
+    if (action === 'disconnect' && target instanceof OwnPostgres) return await target.disconnectAll();
+    if (target === undefined || action === 'flush' || action === 'disconnect')
+      throw new RangeError(`There is no ${name} to ${action}.`);
+    await target[action]();
+    await sleep(forMs, null, { signal: this.#stopping.signal }).catch(() => {});
+    if (action === 'freeze') return target.thaw();
+    await target.start();
+    // PostgreSQL accepts connections once it is started.
+    if (target instanceof ServiceProcess) await target.ready();
   }
 }

@@ -4,78 +4,53 @@ import { PROCESSORS } from '../../sandbox/processors.ts';
 import type { Random } from '../../support/random.ts';
 import { latestApplyMs, longestWorkerFreezeMs } from './settings.ts';
 
-/** A fault, fully determined by the seed. */
-export type Fault =
-  /** Undone after `forMs`. A Redis that was killed is empty; a PostgreSQL has everything that was committed. */
-  | { action: 'kill' | 'stop' | 'freeze'; target: string; forMs: number }
-  | { action: 'flush'; target: 'redis' }
-  /** Ends every connection to PostgreSQL. */
-  | { action: 'disconnect'; target: 'postgres' };
+/** `flush` empties Redis, `disconnect` ends every connection to PostgreSQL; the others are undone after a while. */
+export type Action = 'kill' | 'stop' | 'freeze' | 'flush' | 'disconnect';
 
-export interface PlannedFault {
-  /** How many orders come in between the one before and this one. */
-  afterOrders: number;
-  fault: Fault;
+/** A fault, fully determined by the seed. A Redis that was killed is empty; a PostgreSQL has everything that was committed. */
+export interface Fault {
+  action: Action;
+  target: string;
+  forMs: number;
 }
 
-export interface Targets {
-  apis: readonly string[];
-  workers: readonly string[];
-  /** False when the queues are in PostgreSQL. */
-  redis: boolean;
+/** How often each is injected, what it breaks, and for how long at least and at most. */
+const choices: readonly [weight: number, action: Action, kind: string, leastMs: number, mostMs: number][] = [
+  [5, 'kill', 'worker', 100, 3_000],
+  [1, 'stop', 'worker', 100, 3_000],
+  [3, 'freeze', 'worker', 300, 5_000],
+  [1, 'freeze', 'worker', longestWorkerFreezeMs, longestWorkerFreezeMs],
+  [3, 'kill', 'api', 100, 3_000],
+  [1, 'stop', 'api', 100, 3_000],
+  [2, 'freeze', 'api', 300, 10_000],
+  [3, 'flush', 'redis', 0, 0],
+  [2, 'kill', 'redis', 0, 3_000],
+  [2, 'freeze', 'redis', 300, 6_000],
+  [2, 'disconnect', 'postgres', 0, 0],
+  [1, 'stop', 'postgres', 0, 2_000],
+  [1, 'kill', 'postgres', 0, 2_000],
+  [1, 'freeze', 'postgres', 300, 4_000],
+];
+
+/** The kind of a target, without its number. */
+const kindOf = (target: string) => target.replace(/-\d+$/, '');
+
+/** Names a fault for counting, such as `kill worker`. */
+export const nameOf = ({ action, target }: Fault) => `${action} ${kindOf(target)}`;
+
+/** Plans the next fault of one of the targets, such as `worker-2`. */
+export function planFault(random: Random, targets: readonly string[]): Fault {
+  const possible = choices.flatMap((choice) => {
+    const ofKind = targets.filter((target) => kindOf(target) === choice[2]);
+    return ofKind.length === 0 ? [] : [[choice[0], { choice, ofKind }] as const];
+  });
+  const { choice, ofKind } = random.weigh(possible);
+  const [, action, , leastMs, mostMs] = choice;
+  return { action, target: random.pick(ofKind), forMs: random.between(leastMs, mostMs) };
 }
 
 /** Without refused credentials, which only an operator could fix. */
 const passingFaults = FAULT_KINDS.filter((kind) => kind !== 'error-403');
-
-/** Plans faults without end: the same seed gives the same faults in the same order. */
-export function* planFaults(random: Random, targets: Targets): Generator<PlannedFault, never> {
-  const choices = faultChoices(random, targets);
-  for (;;) {
-    const afterOrders = random.between(1, 4);
-    yield { afterOrders, fault: random.weigh(choices)() };
-  }
-}
-
-type Choice = readonly [weight: number, plan: () => Fault];
-
-function faultChoices(random: Random, targets: Targets): Choice[] {
-  const { apis, workers } = targets;
-  const restartMs = () => random.between(100, 3_000);
-  const freezeWorker = () => (random.chance(0.3) ? longestWorkerFreezeMs : random.between(300, 5_000));
-  return [
-    [5, () => ({ action: 'kill', target: random.pick(workers), forMs: restartMs() })],
-    [1, () => ({ action: 'stop', target: random.pick(workers), forMs: restartMs() })],
-    [4, () => ({ action: 'freeze', target: random.pick(workers), forMs: freezeWorker() })],
-    [3, () => ({ action: 'kill', target: random.pick(apis), forMs: restartMs() })],
-    [1, () => ({ action: 'stop', target: random.pick(apis), forMs: restartMs() })],
-    [2, () => ({ action: 'freeze', target: random.pick(apis), forMs: random.between(300, 10_000) })],
-    ...(targets.redis ? redisChoices(random) : []),
-    ...postgresChoices(random),
-  ];
-}
-
-function redisChoices(random: Random): Choice[] {
-  return [
-    [3, () => ({ action: 'flush', target: 'redis' })],
-    [2, () => ({ action: 'kill', target: 'redis', forMs: random.between(0, 3_000) })],
-    [2, () => ({ action: 'freeze', target: 'redis', forMs: random.between(300, 6_000) })],
-  ];
-}
-
-function postgresChoices(random: Random): Choice[] {
-  return [
-    [2, () => ({ action: 'disconnect', target: 'postgres' })],
-    [1, () => ({ action: 'stop', target: 'postgres', forMs: random.between(0, 2_000) })],
-    [1, () => ({ action: 'kill', target: 'postgres', forMs: random.between(0, 2_000) })],
-    [1, () => ({ action: 'freeze', target: 'postgres', forMs: random.between(300, 4_000) })],
-  ];
-}
-
-/** Names a fault for counting, such as `kill worker`. */
-export function nameOf({ action, target }: Fault): string {
-  return `${action} ${target.replace(/-\d+$/, '')}`;
-}
 
 /** The share of an operation's requests that meet a fault, all kinds together. */
 const shares: Readonly<Record<Operation, number>> = {

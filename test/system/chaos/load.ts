@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SandboxControl } from '../../sandbox/clients.ts';
 import type { Random } from '../../support/random.ts';
-import { type Addresses, acceptedIdOf, type ClientLog, openClientLog, runClient } from './client.ts';
+import { type Addresses, acceptedIdOf, type ClientLog, runClient } from './client.ts';
 import { type Order, planOrder } from './orders.ts';
 
 export interface LoadOptions {
@@ -41,7 +41,8 @@ export class Load {
   async run(refunds: number, onOrder: () => void): Promise<void> {
     const { random, signal } = this.#options;
     for (let number = 1; this.acceptedCount < refunds && !signal.aborted; number += 1) {
-      this.#begin(planOrder(random, number));
+      const done = this.#handle(planOrder(random, number)).finally(() => this.#open.delete(done));
+      this.#open.add(done);
       onOrder();
       await sleep(random.between(0, 2 * pauseBetweenOrdersMs));
       while (this.#open.size >= mostOpenOrders) await Promise.race(this.#open);
@@ -53,17 +54,14 @@ export class Load {
     while (this.#open.size > 0) await Promise.all(this.#open);
   }
 
-  #begin(order: Order): void {
-    const done = this.#handle(order).finally(() => this.#open.delete(done));
-    this.#open.add(done);
-  }
-
   async #handle({ payment, settleAfterMs, creations }: Order): Promise<void> {
     const { addresses, control, signal } = this.#options;
     if (payment !== null) await control.transaction(payment);
-    const logs = creations.map(openClientLog);
-    this.logs.push(...logs);
-    const clients = logs.map((log) => runClient({ addresses, log, signal }));
+    const clients = creations.map((creation) => {
+      const log = { creation, answers: { creation: [], cancel: [], read: [] }, isConcluded: false };
+      this.logs.push(log);
+      return runClient({ addresses, log, signal });
+    });
     if (payment !== null && settleAfterMs !== null) {
       await sleep(settleAfterMs);
       await settleUnlessVoided(control, String(payment.id));

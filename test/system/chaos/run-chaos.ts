@@ -2,12 +2,12 @@ import { setMaxListeners } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type ApiProcess, type Deployment, deploy } from '../../support/faults/deployment.ts';
-import type { ServiceProcess } from '../../support/faults/service-process.ts';
+import type { Breakable } from '../../support/faults/breakable.ts';
+import { type Deployment, deploy } from '../../support/faults/deployment.ts';
 import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import { Random } from '../../support/random.ts';
 import { FaultInjector } from './fault-injector.ts';
-import { armProcessorFaults, planFaults } from './faults.ts';
+import { armProcessorFaults } from './faults.ts';
 import { Load } from './load.ts';
 import { chaosSettings } from './settings.ts';
 import { findViolations, hasPassed, untilQuiet, type Verdict } from './verdict.ts';
@@ -43,16 +43,7 @@ const latencyMs = 40;
 /** How long refunds may take to end after the last fault: longer than any lease. */
 const patienceMs = 120_000;
 
-/** Two APIs and three workers with their stores. */
-interface Stage {
-  deployment: Deployment;
-  postgres: OwnPostgres;
-  redis: OwnRedis | null;
-  apis: ApiProcess[];
-  processes: ServiceProcess[];
-}
-
-/** Runs the service under load and faults, waits until it is quiet, and compares all records. */
+/** Runs two APIs and three workers under load and faults, waits until all is quiet, and compares all records. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const logFolder = mkdtempSync(join(tmpdir(), 'refund-chaos-'));
   const postgres = await OwnPostgres.open({ durable: true });
@@ -67,13 +58,9 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   });
   let isFine = false;
   try {
-    await deployment.service.sandbox.settings({ autoSettleMs, latencyMs });
-    const [apis, workers] = await Promise.all([
-      Promise.all(Array.from({ length: apiCount }, () => deployment.startApi())),
-      Promise.all(Array.from({ length: workerCount }, () => deployment.startWorker())),
-    ]);
-    const processes = [...apis.map(({ process }) => process), ...workers];
-    const verdict = await runOn({ deployment, postgres, redis, apis, processes }, withTime(options));
+    const stores = new Map<string, Breakable>([['postgres', postgres]]);
+    if (redis !== null) stores.set('redis', redis);
+    const verdict = await runOn(deployment, stores, withTime(options));
     isFine = hasPassed(verdict);
     return { verdict, keptIn: isFine ? [] : [logFolder, postgres.folder] };
   } finally {
@@ -88,71 +75,58 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-async function runOn(stage: Stage, options: ChaosOptions): Promise<Verdict> {
-  const { seed, say } = options;
-  const { service } = stage.deployment;
-  const { db } = service.deps;
-  const control = service.sandbox;
-  const { test, live } = service.organization.keys;
-  const addresses = {
-    apiUrls: stage.apis.map(({ url }) => url),
-    keys: { test: test.plaintext, live: live.plaintext },
-  };
+async function runOn(
+  { service, startApi, startWorker }: Deployment,
+  stores: ReadonlyMap<string, Breakable>,
+  { seed, refunds, say }: ChaosOptions,
+): Promise<Verdict> {
+  const { sandbox: control, organization, deps } = service;
+  await control.settings({ autoSettleMs, latencyMs });
+  const [apis, workers] = await Promise.all([
+    Promise.all(Array.from({ length: apiCount }, () => startApi())),
+    Promise.all(Array.from({ length: workerCount }, () => startWorker())),
+  ]);
+  const processes = [...apis.map(({ process }) => process), ...workers];
+  const targets = new Map([...processes.map((process) => [process.name, process] as const), ...stores]);
+  const { test, live } = organization.keys;
+  const keys = { test: test.plaintext, live: live.plaintext };
   const givingUp = new AbortController();
+  const { signal } = givingUp;
   // Every waiting client listens to the signal.
-  setMaxListeners(0, givingUp.signal);
-  const load = new Load({ addresses, control, random: randomFor(seed, 'load'), signal: givingUp.signal });
+  setMaxListeners(0, signal);
+  const addresses = { apiUrls: apis.map(({ url }) => url), keys };
+  const load = new Load({ addresses, control, random: randomFor(seed, 'load'), signal });
+  const giveUp = () => givingUp.abort();
+  const injector = new FaultInjector({ targets, random: randomFor(seed, 'faults'), say, giveUp });
   try {
-    const faults = await injectFaults(stage, options, load);
+    await armProcessorFaults(control, randomFor(seed, 'processors'));
+    await load.run(refunds, () => injector.noteOrder());
+    await injector.stop();
+    await control.clearFaults();
+    await Promise.all([
+      ...processes.map((process) => process.ready()),
+      ...apis.map(({ process, url }) => process.waitForUrl(`${url}/readyz`)),
+    ]);
     say(`faults are over, ${load.acceptedCount} refunds are accepted`);
-    const stuck = await untilQuiet(db, load.concluded(), patienceMs);
-    givingUp.abort();
+    const stuck = await untilQuiet(deps.db, load.concluded(), patienceMs);
+    giveUp();
     await load.concluded();
     say(`quiet, ${stuck.length} refunds are stuck`);
+    // No outage is a reason for a process to end.
+    const exits = processes.flatMap(({ unexpectedExits }) => unexpectedExits);
     const violations = [
-      ...(await findViolations(db, control, load.logs)),
-      // No outage is a reason for a process to end.
-      ...stage.processes
-        .flatMap(({ unexpectedExits }) => unexpectedExits)
-        .map((what) => ({ kind: 'wrong' as const, refundId: null, what })),
+      ...(await findViolations(deps.db, control, load.logs)),
+      ...exits.map((what) => ({ kind: 'wrong' as const, refundId: null, what })),
     ];
+    const strikes = Object.entries(await control.strikes());
+    const faults = new Map([
+      ...injector.counts,
+      ...strikes.map(([kind, times]) => [`processor ${kind}`, times] as const),
+    ]);
     return { seed, acceptedCount: load.acceptedCount, faults, violations, stuck };
   } finally {
-    givingUp.abort();
+    giveUp();
   }
-}
-
-/**
- * Injects faults for as long as orders come in, then undoes them.
- * @returns how often each was injected.
- */
-async function injectFaults(
-  { deployment, postgres, redis, apis, processes }: Stage,
-  { seed, refunds, say }: ChaosOptions,
-  load: Load,
-): Promise<Map<string, number>> {
-  const control = deployment.service.sandbox;
-  await armProcessorFaults(control, randomFor(seed, 'processors'));
-  const names = processes.map(({ name }) => name);
-  const plan = planFaults(randomFor(seed, 'faults'), {
-    apis: names.filter((name) => name.startsWith('api')),
-    workers: names.filter((name) => name.startsWith('worker')),
-    redis: redis !== null,
-  });
-  const byName = new Map(processes.map((process) => [process.name, process]));
-  const injector = new FaultInjector({ postgres, redis, processes: byName }, plan, say);
-  await Promise.race([load.run(refunds, () => injector.noteOrder()), injector.failed]);
-  await injector.stop();
-  await control.clearFaults();
-  await Promise.all([
-    ...processes.map((process) => process.ready()),
-    ...apis.map(({ process, url }) => process.waitForUrl(`${url}/readyz`)),
-  ]);
-  const strikes = Object.entries(await control.strikes());
-  return new Map([
-    ...injector.counts,
-    ...strikes.map(([kind, times]) => [`processor ${kind}`, times] as const),
-  ]);
 }
 
 /** A sequence for each part, so that none depends on how often another has drawn. */
