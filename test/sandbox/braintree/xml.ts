@@ -11,25 +11,27 @@ export interface ValidationError {
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
-function escaped(text: string): string {
-  return text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? character);
+const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? character);
+
+type Content = string | number | Date | null | undefined | readonly string[] | { [name: string]: Content };
+
+/** An element with its type as Braintree writes it; nothing for undefined. */
+function element(name: string, content: Content): string {
+  if (content === undefined) return '';
+  if (content === null) return `<${name} nil="true"/>`;
+  if (typeof content === 'string') return `<${name}>${escaped(content)}</${name}>`;
+  if (typeof content === 'number') return `<${name} type="integer">${content}</${name}>`;
+  if (content instanceof Date)
+    return `<${name} type="datetime">${content.toISOString().replace(/\.\d+Z$/, 'Z')}</${name}>`;
+  if (Array.isArray(content))
+    return `<${name} type="array">${content.map((item) => element('item', item)).join('')}</${name}>`;
+  return `<${name}>${elements(content as { [name: string]: Content })}</${name}>`;
 }
 
-function element(name: string, value: string | null): string {
-  return value === null ? `<${name} nil="true"/>` : `<${name}>${escaped(value)}</${name}>`;
-}
-
-function integer(name: string, value: number): string {
-  return `<${name} type="integer">${value}</${name}>`;
-}
-
-function items(name: string, values: readonly string[]): string {
-  return `<${name} type="array">${values.map((value) => element('item', value)).join('')}</${name}>`;
-}
-
-function moment(name: string, milliseconds: number): string {
-  return `<${name} type="datetime">${new Date(milliseconds).toISOString().replace(/\.\d+Z$/, 'Z')}</${name}>`;
-}
+const elements = (fields: { [name: string]: Content }) =>
+  Object.entries(fields)
+    .map(([name, content]) => element(name, content))
+    .join('');
 
 export function xmlAnswer(status: number, root: string): Answer {
   return {
@@ -41,34 +43,28 @@ export function xmlAnswer(status: number, root: string): Answer {
 
 export function saleXml(ledger: Ledger, sale: Payment): string {
   const credits = ledger.refundsOf(sale).filter((refund) => refund.kind === 'refund');
-  return transactionXml({
-    id: sale.id,
-    status: sale.status,
+  return transactionXml(sale, {
     type: 'sale',
-    currency: sale.currency,
-    amount: sale.amount,
-    orderId: saleOrderId(sale),
-    createdAt: sale.createdAt,
-    refundedTransactionId: null,
-    refundIds: credits.map((credit) => credit.id),
-    response: ['1000', 'Approved', 'approved'],
+    'order-id': saleOrderId(sale),
+    'refunded-transaction-id': null,
+    'refund-ids': credits.map((credit) => credit.id),
+    'processor-response-code': '1000',
+    'processor-response-text': 'Approved',
+    'processor-response-type': 'approved',
   });
 }
 
 export function creditXml(credit: Refund): string {
-  const declined = credit.status === 'processor_declined';
-  return transactionXml({
-    id: credit.id,
-    status: credit.status,
+  const isDeclined = credit.status === 'processor_declined';
+  return transactionXml(credit, {
     type: 'credit',
-    currency: credit.currency,
-    amount: credit.amount,
-    orderId: credit.reference,
-    createdAt: credit.createdAt,
-    refundedTransactionId: credit.paymentId,
-    bankReference: credit.bankReference,
-    refundIds: [],
-    response: declined ? ['2046', 'Declined', 'hard_declined'] : ['1002', 'Processed', 'approved'],
+    'order-id': credit.reference,
+    'refunded-transaction-id': credit.paymentId,
+    'refund-ids': [],
+    'acquirer-reference-number': credit.bankReference,
+    'processor-response-code': isDeclined ? '2046' : '1002',
+    'processor-response-text': isDeclined ? 'Declined' : 'Processed',
+    'processor-response-type': isDeclined ? 'hard_declined' : 'approved',
   });
 }
 
@@ -77,52 +73,25 @@ export function saleOrderId(sale: Payment): string {
   return `order-${sale.id}`;
 }
 
-interface TransactionFields {
-  id: string;
-  status: string;
-  type: 'sale' | 'credit';
-  currency: string;
-  amount: number;
-  orderId: string;
-  createdAt: number;
-  refundedTransactionId: string | null;
-  bankReference?: string | undefined;
-  refundIds: string[];
-  response: [code: string, text: string, type: string];
-}
-
-function transactionXml(fields: TransactionFields): string {
-  const [code, text, type] = fields.response;
-  return [
-    '<transaction>',
-    element('id', fields.id),
-    element('status', fields.status),
-    element('type', fields.type),
-    element('currency-iso-code', fields.currency.toUpperCase()),
-    element('amount', toDecimal(fields.amount, fields.currency)),
-    element('order-id', fields.orderId),
-    moment('created-at', fields.createdAt),
-    element('refunded-transaction-id', fields.refundedTransactionId),
-    items('refund-ids', fields.refundIds),
-    ...(fields.bankReference === undefined
-      ? []
-      : [element('acquirer-reference-number', fields.bankReference)]),
-    element('processor-response-code', code),
-    element('processor-response-text', text),
-    element('processor-response-type', type),
-    element('payment-instrument-type', 'credit_card'),
-    '</transaction>',
-  ].join('');
+function transactionXml(
+  { id, status, currency, amount, createdAt }: Payment | Refund,
+  more: { [name: string]: Content },
+): string {
+  return element('transaction', {
+    ...{ id, status, 'currency-iso-code': currency.toUpperCase(), amount: toDecimal(amount, currency) },
+    'created-at': new Date(createdAt),
+    ...more,
+    'payment-instrument-type': 'credit_card',
+  });
 }
 
 export function searchResultsXml(ids: readonly string[], pageSize: number): string {
-  return `<search-results>${integer('page-size', pageSize)}${items('ids', ids)}</search-results>`;
+  return element('search-results', { 'page-size': pageSize, ids });
 }
 
 export function transactionPageXml(transactions: readonly string[], pageSize: number): string {
-  const counts = `${integer('current-page-number', 1)}${integer('page-size', pageSize)}`;
-  const total = integer('total-items', transactions.length);
-  return `<credit-card-transactions type="collection">${counts}${total}${transactions.join('')}</credit-card-transactions>`;
+  const counts = { 'current-page-number': 1, 'page-size': pageSize, 'total-items': transactions.length };
+  return `<credit-card-transactions type="collection">${elements(counts)}${transactions.join('')}</credit-card-transactions>`;
 }
 
 /** A rejected request; a decline carries the declined transaction and no validation errors. */
@@ -132,28 +101,17 @@ export function apiErrorXml(
   errors: readonly ValidationError[],
   transaction: string,
 ): string {
-  const details = errors.map(
-    (error) =>
-      `<error>${element('code', error.code)}<attribute type="symbol">${escaped(error.attribute)}</attribute>` +
-      `${element('message', error.message)}</error>`,
-  );
-  return [
-    '<api-error-response><errors><errors type="array"/>',
-    `<transaction><errors type="array">${details.join('')}</errors></transaction></errors>`,
-    `<params>${element('id', id)}</params>`,
-    element('message', message),
-    transaction,
-    '</api-error-response>',
-  ].join('');
+  const details = errors.map((error) => element('error', { ...error })).join('');
+  const found = `<errors type="array"/><transaction><errors type="array">${details}</errors></transaction>`;
+  return `<api-error-response><errors>${found}</errors>${elements({ params: { id }, message })}${transaction}</api-error-response>`;
 }
 
 /** Something that happened, as notifications tell it. */
 export function notificationXml(kind: string, at: number, subject: string): string {
-  return `<notification>${moment('timestamp', at)}${element('kind', kind)}<subject>${subject}</subject></notification>`;
+  return `<notification>${elements({ timestamp: new Date(at), kind })}<subject>${subject}</subject></notification>`;
 }
 
 /** A refund as the notification of its failure shows it: without type, order id, and the id of the sale. */
 export function failedRefundXml(id: string, amount: string, status: string): string {
-  const sale = element('refunded-transaction-fk', '1');
-  return `<transaction>${element('id', id)}${element('amount', amount)}${element('status', status)}${sale}</transaction>`;
+  return element('transaction', { id, amount, status, 'refunded-transaction-fk': '1' });
 }
