@@ -198,23 +198,18 @@ function readIdempotencyKey({ headers }: FastifyRequest): GivenKey | null {
   throw new ServiceError('validation_error', 'Idempotency-Key: use 1 to 255 visible ASCII characters.');
 }
 
-interface WaitPreference {
-  waitMs: number;
-  /** The value of the Preference-Applied response header; null when the client stated no preference. */
-  applied: string | null;
-}
-
 /**
  * Reads `Prefer: respond-async` and `Prefer: wait=N` (seconds). Anything else is ignored, as RFC 7240 requires;
  * respond-async takes precedence over wait.
  * @param defaultMs the wait without a preference.
  * @param maxMs the upper limit of any wait.
+ * @returns `applied`: the value of the Preference-Applied response header; null when the client stated no preference.
  */
 function readWaitPreference(
   header: string | string[] | undefined,
   defaultMs: number,
   maxMs: number,
-): WaitPreference {
+): { waitMs: number; applied: string | null } {
   if (header === undefined) return { waitMs: Math.min(defaultMs, maxMs), applied: null };
   const preferences = [header]
     .flat()

@@ -16,6 +16,7 @@ import { environments } from '#shared/platform/environment.ts';
 import { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
 import {
   checkedBy,
+  idParams,
   jsonObject,
   listOutput,
   nullableTimeOutput,
@@ -130,9 +131,7 @@ function toPublicAgentKey(key: ApiKeySummary, now: Date): z.output<typeof agentK
   };
 }
 
-const agentKeyParamsSchema = z.object({
-  id: z.string().meta({ description: 'The id of the key, key_...', examples: [exampleAgentKey.id] }),
-});
+const agentKeyParamsSchema = idParams('key, key_...', exampleAgentKey.id);
 
 const changeAgentKeySchema = jsonObject({
   name: keyNameSchema.optional(),
@@ -171,8 +170,7 @@ export const agentKeyOperations = [
   operation({
     ...agentKeys,
     id: 'createAgentKey',
-    method: 'POST',
-    path: '/v1/agent-keys',
+    route: 'POST /v1/agent-keys',
     summary: 'Create an agent key',
     description:
       'Creates an API key for an agent, in the organization and environment of the calling key. The person behind the ' +
@@ -199,8 +197,7 @@ export const agentKeyOperations = [
   operation({
     ...agentKeys,
     id: 'listAgentKeys',
-    method: 'GET',
-    path: '/v1/agent-keys',
+    route: 'GET /v1/agent-keys',
     summary: 'List agent keys',
     description:
       "The agent keys in the calling key's organization and environment that are not revoked, newest first.",
@@ -217,8 +214,7 @@ export const agentKeyOperations = [
   operation({
     ...agentKeys,
     id: 'changeAgentKey',
-    method: 'PATCH',
-    path: '/v1/agent-keys/:id',
+    route: 'PATCH /v1/agent-keys/:id',
     summary: 'Change an agent key',
     description:
       'Takes effect with the next request of the agent. What is left out stays as it is; `limits` replaces all limits.',
@@ -241,8 +237,7 @@ export const agentKeyOperations = [
   operation({
     ...agentKeys,
     id: 'revokeAgentKey',
-    method: 'DELETE',
-    path: '/v1/agent-keys/:id',
+    route: 'DELETE /v1/agent-keys/:id',
     summary: 'Revoke an agent key',
     description: "Requests with the key fail from the next one on. This can't be undone.",
     params: agentKeyParamsSchema,

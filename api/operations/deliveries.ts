@@ -119,8 +119,7 @@ export const deliveryOperations = [
   operation({
     ...webhooks,
     id: 'testWebhookEndpoint',
-    method: 'POST',
-    path: '/v1/webhook-endpoints/:id/test',
+    route: 'POST /v1/webhook-endpoints/:id/test',
     summary: 'Send a test event',
     description:
       'Sends an event of the type `webhook.test` now, also if the filter of the endpoint leaves the type out. Its delivery is in the list of ' +
@@ -134,8 +133,7 @@ export const deliveryOperations = [
   operation({
     ...webhooks,
     id: 'listWebhookDeliveries',
-    method: 'GET',
-    path: '/v1/webhook-endpoints/:id/deliveries',
+    route: 'GET /v1/webhook-endpoints/:id/deliveries',
     summary: 'List deliveries',
     description: 'What was sent to the endpoint and what is pending, newest first, with every attempt.',
     params: endpointParamsSchema,
@@ -150,8 +148,7 @@ export const deliveryOperations = [
   operation({
     ...webhooks,
     id: 'retryWebhookDelivery',
-    method: 'POST',
-    path: '/v1/webhook-endpoints/:id/deliveries/:deliveryId/retry',
+    route: 'POST /v1/webhook-endpoints/:id/deliveries/:deliveryId/retry',
     summary: 'Retry a delivery',
     description:
       'Attempts the delivery now, in place of the scheduled attempt; also one that succeeded or failed. While an attempt is ' +
@@ -166,8 +163,7 @@ export const deliveryOperations = [
   operation({
     ...webhooks,
     id: 'replayWebhookDeliveries',
-    method: 'POST',
-    path: '/v1/webhook-endpoints/:id/replay',
+    route: 'POST /v1/webhook-endpoints/:id/replay',
     summary: 'Replay deliveries',
     description:
       'Attempts the deliveries again that were created since a time: the failed ones, unless another status is given. At most ' +
@@ -186,8 +182,7 @@ export const deliveryOperations = [
   operation({
     ...webhooks,
     id: 'replayMissingWebhooks',
-    method: 'POST',
-    path: '/v1/webhook-endpoints/:id/replay-missing',
+    route: 'POST /v1/webhook-endpoints/:id/replay-missing',
     summary: 'Send missing events',
     description:
       'Sends the events of the feed since a time that were never sent to the endpoint and match its filter, such as those that happened while it was ' +

@@ -165,8 +165,7 @@ const eventPageSchema = listOutput(eventSchema).extend({
 
 export const listRefundEvents = operation({
   id: 'listRefundEvents',
-  method: 'GET',
-  path: '/v1/refunds/:id/events',
+  route: 'GET /v1/refunds/:id/events',
   scope: 'refunds:read',
   tag: 'Events',
   summary: "List a refund's events",
@@ -180,8 +179,7 @@ export const listRefundEvents = operation({
 
 export const listEvents = operation({
   id: 'listEvents',
-  method: 'GET',
-  path: '/v1/events',
+  route: 'GET /v1/events',
   scope: 'refunds:read',
   tag: 'Events',
   summary: 'List events',

@@ -42,6 +42,11 @@ export function nullableTimeOutput(description: string) {
   return z.string().nullable().meta({ format: 'date-time', description });
 }
 
+/** The `id` in a path. @param of such as `refund, ref_...`. */
+export function idParams(of: string, example: string) {
+  return z.object({ id: z.string().meta({ description: `The id of the ${of}`, examples: [example] }) });
+}
+
 /** A page of a list: its items, and whether more follow. @param isPaged false for a list that is always sent whole. */
 export function listOutput<Item extends z.ZodType>(item: Item, isPaged = true) {
   const description = isPaged ? 'Whether more follow.' : 'Whether more follow; false, because all are sent.';

@@ -18,15 +18,15 @@ export interface OperationDependencies extends Dependencies {
  * An operation of the public API. Its route, its entry in the OpenAPI document, its tool for agents and the tests of access
  * follow from this.
  */
-export interface Operation<
+interface Definition<
   Params extends z.ZodType = z.ZodType,
   Query extends z.ZodType = z.ZodType,
   Body extends z.ZodType = z.ZodType,
   Output extends z.ZodType = z.ZodType,
 > {
   id: string;
-  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  path: string;
+  /** Method and path. */
+  route: `${Route['method']} /v1/${string}`;
   /** The scope that a key needs. */
   scope: ApiKeyScope;
   /** A second one that it needs, because of what the operation gives access to. */
@@ -65,6 +65,13 @@ export interface Operation<
   ): Promise<z.output<Output>>;
 }
 
+interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  path: string;
+}
+
+export type Operation = Definition & Route;
+
 /** A valid request for an operation. */
 export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   apiKey: ApiKey;
@@ -82,12 +89,13 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   report<Answer>(outcome: Outcome<Answer>): Answer;
 }
 
-/** Checks an operation's types, which a list of operations does not keep. */
+/** Makes an operation, and checks its types, which a list of operations does not keep. */
 export function operation<
   Params extends z.ZodType,
   Query extends z.ZodType,
   Body extends z.ZodType,
   Output extends z.ZodType,
->(definition: Operation<Params, Query, Body, Output>): Operation<Params, Query, Body, Output> {
-  return definition;
+>(definition: Definition<Params, Query, Body, Output>): Definition<Params, Query, Body, Output> & Route {
+  const [method, path] = definition.route.split(' ') as [Route['method'], string];
+  return { ...definition, method, path };
 }

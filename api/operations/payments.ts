@@ -72,8 +72,7 @@ const paymentSchema = z
 
 export const getPayment = operation({
   id: 'getPayment',
-  method: 'GET',
-  path: '/v1/payments/:transactionId',
+  route: 'GET /v1/payments/:transactionId',
   scope: 'refunds:read',
   tag: 'Payments',
   summary: 'Get a payment',

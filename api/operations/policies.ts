@@ -48,8 +48,7 @@ const policyCheckSchema = z
 
 export const checkPolicy = operation({
   id: 'checkPolicy',
-  method: 'POST',
-  path: '/v1/policies/check',
+  route: 'POST /v1/policies/check',
   scope: 'policies:read',
   tag: 'Policies',
   summary: 'Check refund eligibility',
@@ -149,8 +148,7 @@ const replaySchema = z
 
 export const replayPolicies = operation({
   id: 'replayPolicies',
-  method: 'POST',
-  path: '/v1/policies/replay',
+  route: 'POST /v1/policies/replay',
   scope: 'policies:read',
   tag: 'Policies',
   summary: 'Replay policies',

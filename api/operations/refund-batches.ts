@@ -20,6 +20,7 @@ import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { isOwn, ownedKey } from '#shared/refunds/requests/key-requests.ts';
 import {
   idempotencyKeyPattern,
+  idParams,
   jsonObject,
   listOutput,
   nullableTimeOutput,
@@ -192,9 +193,7 @@ const resultSchema = z
     ],
   });
 
-const batchParamsSchema = z.object({
-  id: z.string().meta({ description: 'The id of the batch, bat_...', examples: [exampleBatch.id] }),
-});
+const batchParamsSchema = idParams('batch, bat_...', exampleBatch.id);
 
 const resultsQuerySchema = z.object({
   state: oneOf(rowStates).optional().describe('Only rows in this state.'),
@@ -224,8 +223,7 @@ export const batchOperations = [
   operation({
     ...batches,
     id: 'createRefundBatch',
-    method: 'POST',
-    path: '/v1/refund-batches',
+    route: 'POST /v1/refund-batches',
     scope: 'refunds:write',
     summary: 'Create a batch of refunds',
     description:
@@ -259,8 +257,7 @@ export const batchOperations = [
   operation({
     ...batches,
     id: 'listRefundBatches',
-    method: 'GET',
-    path: '/v1/refund-batches',
+    route: 'GET /v1/refund-batches',
     scope: 'refunds:read',
     summary: 'List batches',
     description: 'Batches are kept for 90 days after their last change; their refunds are kept for good.',
@@ -280,8 +277,7 @@ export const batchOperations = [
   operation({
     ...batches,
     id: 'getRefundBatch',
-    method: 'GET',
-    path: '/v1/refund-batches/:id',
+    route: 'GET /v1/refund-batches/:id',
     scope: 'refunds:read',
     summary: 'Get a batch and its progress',
     description: 'Counts the rows by state, and the refunds by status.',
@@ -297,8 +293,7 @@ export const batchOperations = [
   operation({
     ...batches,
     id: 'listRefundBatchResults',
-    method: 'GET',
-    path: '/v1/refund-batches/:id/results',
+    route: 'GET /v1/refund-batches/:id/results',
     scope: 'refunds:read',
     summary: 'Get the results of a batch',
     description:
@@ -322,8 +317,7 @@ export const batchOperations = [
   operation({
     ...batches,
     id: 'pauseRefundBatch',
-    method: 'POST',
-    path: '/v1/refund-batches/:id/pause',
+    route: 'POST /v1/refund-batches/:id/pause',
     scope: 'refunds:write',
     summary: 'Pause a batch',
     description:
@@ -338,8 +332,7 @@ export const batchOperations = [
   operation({
     ...batches,
     id: 'resumeRefundBatch',
-    method: 'POST',
-    path: '/v1/refund-batches/:id/resume',
+    route: 'POST /v1/refund-batches/:id/resume',
     scope: 'refunds:write',
     summary: 'Resume a batch',
     description:

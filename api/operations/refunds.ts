@@ -12,7 +12,7 @@ import {
   rejectByKey,
 } from '#shared/refunds/requests/key-requests.ts';
 import { detailedRefundSchema, include, withIncluded } from './detailed-refund.ts';
-import { checkedBy, jsonObject, listOutput, required } from './fields.ts';
+import { checkedBy, idParams, jsonObject, listOutput, required } from './fields.ts';
 import { operation } from './operation.ts';
 import { createRefundSchema } from './refund-creation.ts';
 import { refundListQuery } from './refund-list-query.ts';
@@ -26,15 +26,12 @@ import {
 
 const refunds = { tag: 'Refunds' } as const;
 
-export const refundParamsSchema = z.object({
-  id: z.string().meta({ description: 'The id of the refund, ref_...', examples: [exampleRefund.id] }),
-});
+export const refundParamsSchema = idParams('refund, ref_...', exampleRefund.id);
 
 export const createRefund = operation({
   ...refunds,
   id: 'createRefund',
-  method: 'POST',
-  path: '/v1/refunds',
+  route: 'POST /v1/refunds',
   scope: 'refunds:write',
   summary: 'Create a refund',
   description:
@@ -60,8 +57,7 @@ export const createRefund = operation({
 export const getRefund = operation({
   ...refunds,
   id: 'getRefund',
-  method: 'GET',
-  path: '/v1/refunds/:id',
+  route: 'GET /v1/refunds/:id',
   scope: 'refunds:read',
   summary: 'Get a refund',
   description: 'With `Prefer: wait=N` it responds when the status changes, or after N seconds.',
@@ -80,8 +76,7 @@ export const getRefund = operation({
 export const listRefunds = operation({
   ...refunds,
   id: 'listRefunds',
-  method: 'GET',
-  path: '/v1/refunds',
+  route: 'GET /v1/refunds',
   scope: 'refunds:read',
   summary: 'List refunds',
   description:
@@ -100,8 +95,7 @@ export const listRefunds = operation({
 export const updateRefund = operation({
   ...refunds,
   id: 'updateRefund',
-  method: 'PATCH',
-  path: '/v1/refunds/:id',
+  route: 'PATCH /v1/refunds/:id',
   scope: 'refunds:write',
   summary: 'Change the metadata of a refund',
   description:
@@ -124,8 +118,7 @@ export const updateRefund = operation({
 export const cancelRefund = operation({
   ...refunds,
   id: 'cancelRefund',
-  method: 'POST',
-  path: '/v1/refunds/:id/cancel',
+  route: 'POST /v1/refunds/:id/cancel',
   scope: 'refunds:write',
   summary: 'Cancel a refund',
   description:
@@ -152,8 +145,7 @@ export const cancelRefund = operation({
 export const approveRefund = operation({
   ...refunds,
   id: 'approveRefund',
-  method: 'POST',
-  path: '/v1/refunds/:id/approve',
+  route: 'POST /v1/refunds/:id/approve',
   scope: 'refunds:approve',
   summary: 'Approve a refund',
   description:
@@ -178,8 +170,7 @@ const rejectRefundSchema = jsonObject({
 export const rejectRefund = operation({
   ...refunds,
   id: 'rejectRefund',
-  method: 'POST',
-  path: '/v1/refunds/:id/reject',
+  route: 'POST /v1/refunds/:id/reject',
   scope: 'refunds:approve',
   summary: 'Reject a refund',
   description:

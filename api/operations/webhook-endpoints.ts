@@ -17,7 +17,16 @@ import {
   maxEndpoints,
   rotateSecret,
 } from '#shared/webhooks/manage-endpoints.ts';
-import { checkedBy, jsonObject, listOutput, oneOf, required, timeOutput, wholeList } from './fields.ts';
+import {
+  checkedBy,
+  idParams,
+  jsonObject,
+  listOutput,
+  oneOf,
+  required,
+  timeOutput,
+  wholeList,
+} from './fields.ts';
 import { type Call, operation } from './operation.ts';
 
 const exampleEndpoint: PublicEndpoint = {
@@ -138,9 +147,7 @@ function changeEndpointSchema(isProduction: boolean) {
   }).meta({ examples: [{ events: ['*'], status: 'enabled' }] });
 }
 
-export const endpointParamsSchema = z.object({
-  id: z.string().meta({ description: 'The id of the endpoint, we_...', examples: [exampleEndpoint.id] }),
-});
+export const endpointParamsSchema = idParams('endpoint, we_...', exampleEndpoint.id);
 
 const daySeconds = 86_400;
 const weekSeconds = 7 * daySeconds;
@@ -173,8 +180,7 @@ export const endpointOperations = [
     // What is sent to the endpoint is what this scope lets a key read.
     alsoNeeds: 'refunds:read',
     id: 'createWebhookEndpoint',
-    method: 'POST',
-    path: '/v1/webhook-endpoints',
+    route: 'POST /v1/webhook-endpoints',
     summary: 'Create a webhook endpoint',
     description:
       'Sends the events that happen from now on to a URL, signed with the secret in the response. An organization has at ' +
@@ -192,8 +198,7 @@ export const endpointOperations = [
   operation({
     ...webhooks,
     id: 'listWebhookEndpoints',
-    method: 'GET',
-    path: '/v1/webhook-endpoints',
+    route: 'GET /v1/webhook-endpoints',
     summary: 'List webhook endpoints',
     description: 'All endpoints of the environment, newest first, without their secrets.',
     answer: 'The endpoints.',
@@ -205,8 +210,7 @@ export const endpointOperations = [
   operation({
     ...webhooks,
     id: 'getWebhookEndpoint',
-    method: 'GET',
-    path: '/v1/webhook-endpoints/:id',
+    route: 'GET /v1/webhook-endpoints/:id',
     summary: 'Get a webhook endpoint',
     description: 'The endpoint without its secret.',
     params: endpointParamsSchema,
@@ -220,8 +224,7 @@ export const endpointOperations = [
     // What is sent to the endpoint is what this scope lets a key read.
     alsoNeeds: 'refunds:read',
     id: 'changeWebhookEndpoint',
-    method: 'PATCH',
-    path: '/v1/webhook-endpoints/:id',
+    route: 'PATCH /v1/webhook-endpoints/:id',
     summary: 'Change a webhook endpoint',
     description:
       'Changes the given fields. Disabling ends the pending deliveries as `failed`; events that happen while the endpoint ' +
@@ -236,8 +239,7 @@ export const endpointOperations = [
   operation({
     ...webhooks,
     id: 'deleteWebhookEndpoint',
-    method: 'DELETE',
-    path: '/v1/webhook-endpoints/:id',
+    route: 'DELETE /v1/webhook-endpoints/:id',
     summary: 'Delete a webhook endpoint',
     description: 'Nothing more is sent to the endpoint, also not what is pending. A body is ignored.',
     params: endpointParamsSchema,
@@ -252,8 +254,7 @@ export const endpointOperations = [
   operation({
     ...webhooks,
     id: 'rotateWebhookSecret',
-    method: 'POST',
-    path: '/v1/webhook-endpoints/:id/rotate-secret',
+    route: 'POST /v1/webhook-endpoints/:id/rotate-secret',
     summary: 'Rotate the secret of a webhook endpoint',
     description:
       'Until the overlap ends, each request carries a signature by the new secret and by every secret that was valid before, ' +

@@ -25,19 +25,8 @@ export const maxRows = 10_000;
 /** A valid row, as it is kept while it waits. */
 export type RowContent = RefundContent & { idempotencyKey?: string | undefined };
 
-/** A batch as clients see it. */
-export interface PublicBatch {
-  id: string;
-  status: BatchStatus;
-  pauseReason: PauseReason | null;
-  mode: BatchMode;
-  /** Rows by state, and all of them. */
-  rows: Record<RowState | 'total', number>;
-  createdAt: string;
-  completedAt: string | null;
-}
-
-export function toPublicBatch(batch: RefundBatch): PublicBatch {
+/** A batch as clients see it, with its rows by state. */
+export function toPublicBatch(batch: RefundBatch) {
   const { id, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
   return {
     id,

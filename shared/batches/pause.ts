@@ -1,9 +1,9 @@
 import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
-import { type RefundBatch, serviceTime } from '../platform/database.ts';
+import { type Database, type RefundBatch, serviceTime } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import { findBatch } from './batch.ts';
+import { type BatchStatus, findBatch } from './batch.ts';
 import { readRequester } from './requester.ts';
 
 /** A change of a batch by someone. */
@@ -20,20 +20,10 @@ export interface BatchChange {
  */
 export async function pauseBatch(
   { db }: Pick<Dependencies, 'db'>,
-  { owner, batchId, actor }: BatchChange,
+  change: BatchChange,
 ): Promise<RefundBatch> {
-  await findBatch(db, owner, batchId);
-  return await db.$transaction(async (tx) => {
-    const now = await serviceTime(tx);
-    const { count } = await tx.refundBatch.updateMany({
-      where: { id: batchId, status: 'processing' },
-      data: { status: 'paused', pauseReason: 'requested', dueAt: null, updatedAt: now },
-    });
-    const { organizationId } = owner;
-    const entry = { organizationId, actor, action: 'refund_batch.paused', target: batchId } as const;
-    if (count > 0) await writeAudit(tx, entry, now);
-    return await findBatch(tx, owner, batchId);
-  });
+  await findBatch(db, change.owner, change.batchId);
+  return await move(db, change, 'processing', 'paused');
 }
 
 /**
@@ -42,24 +32,36 @@ export async function pauseBatch(
  */
 export async function resumeBatch(
   deps: Pick<Dependencies, 'db' | 'clock'>,
-  { owner, batchId, actor }: BatchChange,
+  change: BatchChange,
 ): Promise<RefundBatch> {
-  const { db } = deps;
-  const batch = await findBatch(db, owner, batchId);
+  const batch = await findBatch(deps.db, change.owner, change.batchId);
   if (batch.status === 'paused' && (await readRequester(deps, batch)) === null) {
     throw new ServiceError(
       'insufficient_scope',
       'The user or API key that created this batch may not create refunds any more. Send the rows that are waiting as a new batch.',
     );
   }
+  return await move(deps.db, change, 'paused', 'processing');
+}
+
+async function move(
+  db: Database,
+  { owner, batchId, actor }: BatchChange,
+  from: BatchStatus,
+  to: 'paused' | 'processing',
+): Promise<RefundBatch> {
+  const isPause = to === 'paused';
   return await db.$transaction(async (tx) => {
     const now = await serviceTime(tx);
     const { count } = await tx.refundBatch.updateMany({
-      where: { id: batchId, status: 'paused' },
-      data: { status: 'processing', pauseReason: null, dueAt: now, updatedAt: now },
+      where: { id: batchId, status: from },
+      data: {
+        ...{ status: to, pauseReason: isPause ? 'requested' : null, dueAt: isPause ? null : now },
+        updatedAt: now,
+      },
     });
-    const { organizationId } = owner;
-    const entry = { organizationId, actor, action: 'refund_batch.resumed', target: batchId } as const;
+    const action = isPause ? 'refund_batch.paused' : 'refund_batch.resumed';
+    const entry = { organizationId: owner.organizationId, actor, action, target: batchId } as const;
     if (count > 0) await writeAudit(tx, entry, now);
     return await findBatch(tx, owner, batchId);
   });

@@ -14,22 +14,16 @@ export async function listApiKeys(db: Database, organizationId: string): Promise
   });
 }
 
-/** Some keys in a row, the newest first. */
-export interface ApiKeyPage {
-  keys: ApiKeySummary[];
-  /** The last of them, if older ones follow: `before` of the next page. */
-  next: string | null;
-}
-
 /**
  * Reads a page of the keys of an organization's environment, the newest first. Revoked keys are kept, so there may be many.
  * @param request.before the id of the key after which the page begins; the newest one unless given.
+ * @returns `next`: the last of them, if older ones follow, which is `before` of the next page.
  * @throws ServiceError not_found for a `before` that is no key of the organization.
  */
 export async function readApiKeyPage(
   db: Database,
   request: { organizationId: string; environment: Environment; before?: string | undefined; limit: number },
-): Promise<ApiKeyPage> {
+): Promise<{ keys: ApiKeySummary[]; next: string | null }> {
   const { organizationId, environment, before, limit } = request;
   const found = await db.apiKey.findMany({
     where: {

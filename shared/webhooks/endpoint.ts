@@ -19,28 +19,15 @@ export const disabledReasons = ['requested', 'gone', 'failing'] as const;
 
 export type DisabledReason = (typeof disabledReasons)[number];
 
-/** An endpoint as clients see it. */
-export interface PublicEndpoint extends Pick<WebhookEndpoint, 'id' | 'url' | 'description' | 'status'> {
-  events: EndpointEvent[];
-  /** Null while it is enabled. */
-  disabledReason: DisabledReason | null;
-  /** `key:<id>` or `user:<id>` of who created it, or changed its URL since; null for one that an earlier version created. */
-  createdBy: string | null;
-  createdAt: string;
-  updatedAt: string;
-}
+export type PublicEndpoint = ReturnType<typeof toPublicEndpoint>;
 
-export function toPublicEndpoint(endpoint: WebhookEndpoint): PublicEndpoint {
+/** An endpoint as clients see it. */
+export function toPublicEndpoint(endpoint: WebhookEndpoint) {
+  const { id, url, description, status, createdBy, createdAt, updatedAt } = endpoint;
   return {
-    id: endpoint.id,
-    url: endpoint.url,
-    events: endpoint.events as EndpointEvent[],
-    description: endpoint.description,
-    status: endpoint.status,
+    ...{ id, url, events: endpoint.events as EndpointEvent[], description, status },
     disabledReason: endpoint.disabledReason as DisabledReason | null,
-    createdBy: endpoint.createdBy,
-    createdAt: endpoint.createdAt.toISOString(),
-    updatedAt: endpoint.updatedAt.toISOString(),
+    ...{ createdBy, createdAt: createdAt.toISOString(), updatedAt: updatedAt.toISOString() },
   };
 }
 

@@ -18,7 +18,7 @@ import {
   retryMessage,
 } from '#shared/notifications/outbox.ts';
 import { openTransport, type Transport } from '../deliver/transport.ts';
-import { composeLink, composeMessage, composeTest, type Message, type Place } from './compose-message.ts';
+import { composeLink, composeMessage, composeTest, type Message } from './compose-message.ts';
 import { type Mailer, openMailer } from './mail.ts';
 import { postMessage } from './post-message.ts';
 
@@ -85,60 +85,56 @@ function nameOf({ kind, target, since }: Pick<ClaimedNotification, 'kind' | 'tar
   return `${kind} ${target} ${since.getTime()}`;
 }
 
-/** Sends a message, and records that. @param known by `nameOf`. */
+/** Sends what is still so, and records that. @param known by `nameOf`. */
 async function endOrRetry(
   deps: NotifierDependencies,
   ways: Ways,
-  rows: readonly ClaimedNotification[],
+  [first, ...others]: readonly ClaimedNotification[],
   known: ReadonlyMap<string, KnownOccasion>,
 ): Promise<void> {
-  const [{ messageId, channelId } = { messageId: '', channelId: null }] = rows;
-  const send = channelId === null ? sendMail : sendToChannel;
-  let wasSent: boolean;
+  if (first === undefined) return;
+  const { messageId, channelId } = first;
+  const send = wayTo(deps, ways, first);
+  let message: Message | null = null;
   try {
-    wasSent = await send(deps, ways, rows, known);
+    if (send !== null) message = await compose(deps, [first, ...others], known);
+    if (message !== null) await send?.(message);
   } catch (error) {
     const what = channelId === null ? 'a mail could not be sent' : 'a channel did not accept a message';
     deps.log.warn({ err: error, messageId }, `${what}; it will be tried again`);
     return await retryMessage(deps.db, messageId);
   }
-  await endMessage(deps.db, messageId, wasSent);
+  await endMessage(deps.db, messageId, message !== null);
 }
 
-/** Mails what is still so. @returns false when there is nothing to say, or no recipient. */
-async function sendMail(
+/** How the recipient of a notification gets a message; null without a recipient or a mail server. */
+function wayTo(
+  { secrets }: NotifierDependencies,
+  { mailer, transport }: Ways,
+  { email, messageId, channelId: id, encryptedUrl, encryptionKeyId }: ClaimedNotification,
+): ((message: Message) => Promise<void>) | null {
+  if (id !== null && encryptedUrl !== null && encryptionKeyId !== null) {
+    const sealed = { id, encryptedUrl, encryptionKeyId };
+    return async (message) => await postMessage(transport, openChannelUrl(secrets, sealed), message);
+  }
+  return mailer === null || email === null ? null : (message) => mailer.send(email, message, messageId);
+}
+
+/** Null when nothing is so any more. */
+async function compose(
   { db, settings }: NotifierDependencies,
-  { mailer }: Ways,
-  rows: readonly ClaimedNotification[],
+  rows: readonly [ClaimedNotification, ...ClaimedNotification[]],
   known: ReadonlyMap<string, KnownOccasion>,
-): Promise<boolean> {
+): Promise<Message | null> {
+  const publicUrl = settings.PUBLIC_URL ?? '';
   const [first] = rows;
-  if (mailer === null || first === undefined || first.email === null) return false;
-  const publicUrl = settings.PUBLIC_URL ?? '';
-  const message = isLink(first)
-    ? await linkMessage(db, first, publicUrl)
-    : occasionMessage(rows, known, publicUrl);
-  if (message !== null) await mailer.send(first.email, message, first.messageId);
-  return message !== null;
-}
-
-/** Posts what is still so, or a test. @returns false when there is nothing to say. */
-async function sendToChannel(
-  { secrets, settings }: NotifierDependencies,
-  { transport }: Ways,
-  rows: readonly ClaimedNotification[],
-  known: ReadonlyMap<string, KnownOccasion>,
-): Promise<boolean> {
-  const [{ channelId = null, encryptedUrl = null, encryptionKeyId = null } = {}] = rows;
-  if (channelId === null || encryptedUrl === null || encryptionKeyId === null) return false;
-  const publicUrl = settings.PUBLIC_URL ?? '';
-  const test = placeOf(rows.find(({ kind }) => kind === channelTest));
-  const message =
-    occasionMessage(rows, known, publicUrl) ?? (test === null ? null : composeTest(test, publicUrl));
-  if (message === null) return false;
-  const url = openChannelUrl(secrets, { id: channelId, encryptedUrl, encryptionKeyId });
-  await postMessage(transport, url, message);
-  return true;
+  if (isLink(first)) return await linkMessage(db, first, publicUrl);
+  const { organizationId, organizationName, environment } = first;
+  if (organizationId === null || organizationName === null || environment === null) return null;
+  const place = { organizationId, organizationName, environment };
+  const occasions = rows.flatMap((row) => known.get(nameOf(row)) ?? []);
+  if (occasions.length > 0) return composeMessage(occasions, place, publicUrl);
+  return rows.some(({ kind }) => kind === channelTest) ? composeTest(place, publicUrl) : null;
 }
 
 const linkPages: Readonly<Record<LinkKind, string>> = {
@@ -153,21 +149,4 @@ async function linkMessage(
 ): Promise<Message> {
   const token = await newLinkToken(db, { kind, target });
   return composeLink(kind, organizationName ?? '', `${publicUrl}/dashboard/${linkPages[kind]}/${token}`);
-}
-
-/** Null when nothing is so any more. */
-function occasionMessage(
-  rows: readonly ClaimedNotification[],
-  known: ReadonlyMap<string, KnownOccasion>,
-  publicUrl: string,
-): Message | null {
-  const occasions = rows.flatMap((row) => known.get(nameOf(row)) ?? []);
-  const place = placeOf(rows[0]);
-  return place === null || occasions.length === 0 ? null : composeMessage(occasions, place, publicUrl);
-}
-
-function placeOf(row: ClaimedNotification | undefined): Place | null {
-  const { organizationId = null, organizationName = null, environment = null } = row ?? {};
-  if (organizationId === null || organizationName === null || environment === null) return null;
-  return { organizationId, organizationName, environment };
 }
