@@ -3,15 +3,20 @@ import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Starts with files that break or start processes. They wait longest, so none of them runs alone at the end. */
+/**
+ * Starts with files that break or start processes. They wait longest, so none of them runs alone at the end. The files of one
+ * project follow each other: with the next file of another one, a worker ends, and all modules are loaded again.
+ */
 class ProcessesFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const startsProcesses = ({ moduleId }: TestSpecification) =>
-      moduleId.includes('/test/system/') ||
-      /\/support\/(faults|processes)\//.test(readFileSync(moduleId, 'utf8'));
-    return (await super.sort(files)).toSorted(
-      (a, b) => Number(startsProcesses(b)) - Number(startsProcesses(a)),
-    );
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      if (project.name === 'unit') return 2;
+      const startsProcesses =
+        moduleId.includes('/test/system/') ||
+        /\/support\/(faults|processes)\//.test(readFileSync(moduleId, 'utf8'));
+      return startsProcesses ? 0 : 1;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
