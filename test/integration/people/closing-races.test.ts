@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { createdKeys } from '#shared/organizations/created-keys.ts';
 import { disableUser } from '#shared/people/members/disable-user.ts';
@@ -12,11 +12,14 @@ const actor = 'cli:root';
 let organizationId: string;
 let owner: TestPerson;
 let leaving: TestPerson;
+/** A key that creates keys. */
+let manager: string;
 
 beforeEach(async () => {
   organizationId = await people.addOrganization();
   owner = await people.addPerson(organizationId, 'owner');
   leaving = await people.addPerson(organizationId, 'admin');
+  manager = (await create(`user:${leaving.userId}`)).id;
 });
 
 /** Lets changes wait for the organization's lock, one after the other, and then releases it. */
@@ -46,54 +49,33 @@ const remove = () =>
   });
 const disable = () => disableUser(people.deps, { userId: leaving.userId, actor, revokesKeys: true });
 
-describe('a key that an admin creates', () => {
-  const admin = () => `user:${leaving.userId}`;
-  const demote = () =>
-    changeRole(people.deps, {
-      ...{ organizationId, userId: leaving.userId },
-      ...{ acting: owner, role: 'operator' },
-    });
+const demote = () =>
+  changeRole(people.deps, { organizationId, userId: leaving.userId, acting: owner, role: 'operator' });
+const revoke = () => revokeApiKey(people.deps, { keyId: manager, actor, withCreated: true });
 
-  test.each([
-    ['is removed', remove],
-    ['is disabled', disable],
-    ['lost that role', demote],
-  ])('is refused just after the admin %s', async (_how, end) => {
-    expect(await inOrder(end, () => create(admin()))).toEqual(['done', 'insufficient_scope']);
-    expect(await keysOf(admin())).toBe(0);
-  });
+/** Who creates the key, and what ends their right to. */
+const byAdmin = () => `user:${leaving.userId}`;
+const byKey = () => `key:${manager}`;
+const endings: [what: string, creator: () => string, end: () => Promise<unknown>, refusal: string][] = [
+  ['the admin is removed', byAdmin, remove, 'insufficient_scope'],
+  ['the admin is disabled', byAdmin, disable, 'insufficient_scope'],
+  ['the key that creates it is revoked', byKey, revoke, 'invalid_api_key'],
+  ['the creator of the key that creates it is removed', byKey, remove, 'invalid_api_key'],
+  ['the creator of the key that creates it is disabled', byKey, disable, 'invalid_api_key'],
+];
 
-  test.each([
-    ['is removed', remove],
-    ['is disabled', disable],
-  ])('is revoked with the others just before the admin %s', async (_how, end) => {
-    expect(await inOrder(() => create(admin()), end)).toEqual(['done', 'done']);
-    expect(await keysOf(admin())).toBe(1);
-    expect(await workingKeysOf(admin())).toEqual([]);
-  });
-});
+test.each([...endings, ['the admin lost that role', byAdmin, demote, 'insufficient_scope'] as const])(
+  'a key is refused just after %s',
+  async (_what, creator, end, refusal) => {
+    const before = await keysOf(creator());
+    expect(await inOrder(end, () => create(creator()))).toEqual(['done', refusal]);
+    expect(await keysOf(creator())).toBe(before);
+  },
+);
 
-describe('a key that is created with another key', () => {
-  let manager: string;
-  beforeEach(async () => {
-    manager = (await create(`user:${leaving.userId}`)).id;
-  });
-
-  const revoke = () => revokeApiKey(people.deps, { keyId: manager, actor, withCreated: true });
-  const endings: [what: string, end: () => Promise<unknown>][] = [
-    ['that key is revoked', revoke],
-    ['its creator is removed', remove],
-    ['its creator is disabled', disable],
-  ];
-
-  test.each(endings)('is refused just after %s', async (_what, end) => {
-    expect(await inOrder(end, () => create(`key:${manager}`))).toEqual(['done', 'invalid_api_key']);
-    expect(await keysOf(`key:${manager}`)).toBe(0);
-  });
-
-  test.each(endings)('is revoked as well just before %s', async (_what, end) => {
-    expect(await inOrder(() => create(`key:${manager}`), end)).toEqual(['done', 'done']);
-    expect(await keysOf(`key:${manager}`)).toBe(1);
-    expect(await workingKeysOf(`key:${manager}`)).toEqual([]);
-  });
+test.each(endings)('a key is revoked with the others just before %s', async (_what, creator, end) => {
+  const before = await keysOf(creator());
+  expect(await inOrder(() => create(creator()), end)).toEqual(['done', 'done']);
+  expect(await keysOf(creator())).toBe(before + 1);
+  expect(await workingKeysOf(creator())).toEqual([]);
 });

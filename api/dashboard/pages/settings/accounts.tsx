@@ -18,8 +18,7 @@ import type { FormState } from '../../http/forms.ts';
 import { originOf, receivedEventsPath } from '../../http/paths.ts';
 import { sendPage, sendPart, useRequest } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
-import { RefundColumnsForm, refundColumnsRoute } from './refund-columns.tsx';
-import { sentMetadataPages } from './sent-metadata.tsx';
+import { metadataKeyPages, RefundColumnsForm } from './metadata-keys.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
@@ -52,8 +51,7 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
   });
 
   credentialPages(scope, deps);
-  sentMetadataPages(scope, deps);
-  refundColumnsRoute(scope, deps, async (reply, columns) =>
+  metadataKeyPages(scope, deps, async (reply, columns) =>
     sendPage(reply, <Accounts {...(await read(reply.request))} columns={columns} />),
   );
 }

@@ -4,19 +4,27 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { listMembers } from '#shared/people/members/members.ts';
-import { type AuditFilter, type AuditPage, auditActions, readAuditLog } from '#shared/platform/audit-log.ts';
+import {
+  type AuditAction,
+  type AuditFilter,
+  type AuditPage,
+  auditActions,
+  readAuditLog,
+} from '#shared/platform/audit-log.ts';
 import type { AuditLog } from '#shared/platform/database.ts';
+import { isEnvironment } from '#shared/platform/environment.ts';
 import { findRefundEnvironments } from '#shared/refunds/queries/find-refunds.ts';
 import { ButtonLink, Submit } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/form.tsx';
-import { Pages } from '../../components/list.tsx';
+import { List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
+import { Moment } from '../../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import { dayRangeFields, readDayRange } from '../../http/day-range.ts';
 import { type FormReading, readForm } from '../../http/forms.ts';
+import { dashboardPath } from '../../http/paths.ts';
 import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { AuditTable, describeAction } from './audit-table.tsx';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
@@ -82,7 +90,7 @@ async function readView(
   };
 }
 
-export type AuditView = Awaited<ReturnType<typeof readView>>;
+type AuditView = Awaited<ReturnType<typeof readView>>;
 
 /** The actor, and the affected user. */
 function actorsIn({ actor, target }: AuditLog): string[] {
@@ -148,5 +156,89 @@ function FilterForm({ form, members, names }: AuditView) {
         <Submit>Filter</Submit>
       </div>
     </form>
+  );
+}
+
+/** The label of an action; an action of another version of the service is shown by its name. */
+function describeAction(action: string): string {
+  return Object.hasOwn(auditActions, action)
+    ? auditActions[action as AuditAction]
+    : action.replaceAll(/[._]/g, ' ');
+}
+
+/** A table of audit entries. An actor links to all its entries. */
+function AuditTable({ entries, ...view }: AuditView) {
+  const log = useAddress('/settings/audit-log');
+  return (
+    <List
+      caption="Activity, newest first"
+      items={entries}
+      columns={[
+        ['Time', ({ createdAt }) => <Moment at={createdAt} />],
+        [
+          'Actor',
+          ({ actor }) => (
+            <a href={`${log}?${new URLSearchParams({ actor })}`}>{view.names.get(actor) ?? actor}</a>
+          ),
+        ],
+        [
+          'Action',
+          (entry) => (
+            <span>
+              {describeAction(entry.action)} <Target {...view} entry={entry} />
+            </span>
+          ),
+        ],
+        ['Details', ({ detail }) => <Detail detail={detail} />],
+      ]}
+    />
+  );
+}
+
+interface TargetProps extends Pick<AuditView, 'names' | 'refundEnvironments'> {
+  entry: AuditLog;
+}
+
+/** Links to what was changed, where it has a page. */
+function Target({ names, refundEnvironments, entry: { target, detail } }: TargetProps) {
+  const isRefund = target.startsWith('ref_');
+  const path = usePathTo(target, isRefund ? refundEnvironments.get(target) : environmentIn(detail));
+  const text = names.get(`user:${target}`) ?? target;
+  if (path === null) return target.startsWith('usr_') ? <span class="muted">{text}</span> : null;
+  return <a href={path}>{text}</a>;
+}
+
+function usePathTo(target: string, environment: string | null | undefined): string | null {
+  const base = `${dashboardPath}/${useMember().organization.id}/${environment}`;
+  if (environment === null || environment === undefined) return null;
+  if (target.startsWith('ref_')) return `${base}/refunds/${target}`;
+  if (target.startsWith('key_')) return `${base}/settings/api-keys#${target}`;
+  if (target.startsWith('acc_')) return `${base}/settings/accounts`;
+  if (target.startsWith('we_')) return `${base}/webhooks/${target}`;
+  return null;
+}
+
+function environmentIn(detail: AuditLog['detail']): string | null {
+  if (typeof detail !== 'object' || detail === null || !('environment' in detail)) return null;
+  const { environment } = detail;
+  return typeof environment === 'string' && isEnvironment(environment) ? environment : null;
+}
+
+/** Simple details in one line, nested ones as JSON. */
+function Detail({ detail }: Pick<AuditLog, 'detail'>) {
+  if (typeof detail !== 'object' || detail === null) return null;
+  const facts = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
+  if (facts.length === 0) return null;
+  if (facts.some(([, value]) => typeof value === 'object')) {
+    return (
+      <details class="small">
+        <summary>Show</summary>
+        <pre>{JSON.stringify(detail, null, 2)}</pre>
+      </details>
+    );
+  }
+  const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+  return (
+    <span class="small">{facts.map(([name, value]) => `${words(name)}: ${String(value)}`).join(', ')}</span>
   );
 }

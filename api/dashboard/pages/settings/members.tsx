@@ -6,10 +6,16 @@ import { createdKeys } from '#shared/organizations/created-keys.ts';
 import { actorOf, nameActors } from '#shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '#shared/people/members/invitations.ts';
 import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
-import { readSecondFactorRule, setSecondFactorRule } from '#shared/people/members/required-second-factor.ts';
+import {
+  readSecondFactorRule,
+  type SecondFactorRule,
+  setSecondFactorRule,
+} from '#shared/people/members/required-second-factor.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
+import { Card } from '../../components/card.tsx';
+import { Confirm } from '../../components/dialog.tsx';
 import { FormNotice } from '../../components/form.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, enteredList, type FormProblems, type FormState } from '../../http/forms.ts';
@@ -18,7 +24,6 @@ import { sendPartOrPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { Invitations, type Invited, InvitedNotice, InviteForm, inviteSchema } from './invitations.tsx';
 import { MemberList } from './member-list.tsx';
-import { SecondFactorRuleCard } from './second-factor-rule.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/members';
@@ -149,5 +154,39 @@ function Members({ invited, problems = {}, body, members, keys, endpoints, ...vi
       <SecondFactorRuleCard rule={view.rule} />
       {mayAct(useMember().role, 'admin') ? <InviteForm problems={problems} body={body} /> : null}
     </div>
+  );
+}
+
+/** Whether the organization requires a second factor; admins can change it. */
+function SecondFactorRuleCard({ rule }: { rule: SecondFactorRule }) {
+  const { organization, role } = useMember();
+  const { name } = organization;
+  const { isRequired, membersWithout } = rule;
+  const without = membersWithout === 0 ? 'All members have one.' : `Members without one: ${membersWithout}.`;
+  return (
+    <Card id="second-factor-rule" title="Second factor">
+      <p>
+        {isRequired ? `${name} requires a second factor.` : `${name} doesn't require a second factor.`}{' '}
+        {without}
+      </p>
+      {mayAct(role, 'admin') ? (
+        <div>
+          <Confirm
+            id="change-second-factor-rule"
+            action={isRequired ? 'Stop requiring' : 'Require a second factor'}
+            title={isRequired ? 'Stop requiring a second factor?' : 'Require a second factor?'}
+            kind={isRequired ? 'danger' : 'primary'}
+            to="/settings/members/second-factor"
+          >
+            <p>
+              {isRequired
+                ? 'Members can then open all pages with their password alone.'
+                : 'Members without one must set it up before they can open any page of this organization.'}
+            </p>
+            <input type="hidden" name="required" value={isRequired ? 'no' : 'yes'} />
+          </Confirm>
+        </div>
+      ) : null}
+    </Card>
   );
 }
