@@ -10,7 +10,7 @@ export interface AccountInTrouble extends RefundOwner {
   refunds: number;
   /** Those of them for which it is unknown whether the processor has them. */
   unknown: number;
-  /** Null when all of them are due. */
+  /** In the past when all of them are due: it was not asked since, as while no worker runs. Null when none is tried again. */
   nextAttemptAt: Date | null;
   /** True when the processor has accepted other refunds of the account since then. */
   acceptsOthers: boolean;
@@ -31,10 +31,15 @@ export async function findAccountsInTrouble(db: Database, owner: RefundOwner): P
     FROM accounts_in_trouble(${organizationId}, ${environment}::environment, ${mostCounted}, ${mostCounted})`;
 }
 
-/** True when the processor answers nothing for the account, and that has lasted for a while. */
+/** True when the processor answers nothing for the account, and that has lasted for a while in which it was asked. */
 export function isUnanswered(
-  { since, acceptsOthers }: Pick<AccountInTrouble, 'since' | 'acceptsOthers'>,
+  {
+    since,
+    nextAttemptAt,
+    acceptsOthers,
+  }: Pick<AccountInTrouble, 'since' | 'nextAttemptAt' | 'acceptsOthers'>,
   now: Date,
 ): boolean {
-  return !acceptsOthers && now.getTime() - since.getTime() >= leastMs;
+  const askedUntil = Math.min(now.getTime(), (nextAttemptAt ?? now).getTime());
+  return !acceptsOthers && askedUntil - since.getTime() >= leastMs;
 }

@@ -45,7 +45,8 @@ const occasions = Prisma.sql`
     jsonb_build_object('about', 'processor', 'processor', t.processor)
   FROM accounts_in_trouble(NULL, NULL, ${mostCounted}::int, ${mostCounted}::int) AS t
   JOIN processor_account AS a USING (organization_id, environment, processor)
-  WHERE NOT t.accepts_others AND t.since < service_time() - ${unansweredMinutes} * interval '1 minute'
+  WHERE NOT t.accepts_others
+    AND t.since < least(service_time(), t.next_attempt_at) - ${unansweredMinutes} * interval '1 minute'
   UNION ALL
   SELECT 'webhooks', w.id, disabled.at, w.organization_id, w.environment, NULL,
     jsonb_build_object('about', 'endpoint', 'url', w.url, 'reason', w.disabled_reason)

@@ -22,6 +22,7 @@ export function accountTrouble(account: AccountInTrouble, now: Date): string {
 function waitingOf({ refunds, nextAttemptAt }: AccountInTrouble, now: Date): string {
   const many = refunds >= mostCounted ? '+' : '';
   const waiting = refunds === 1 ? '1 refund waits' : `${inWhole(refunds)}${many} refunds wait`;
-  const next = nextAttemptAt === null ? 'is due' : `in ${inTime(nextAttemptAt.getTime() - now.getTime())}`;
+  const isAhead = nextAttemptAt !== null && nextAttemptAt > now;
+  const next = isAhead ? `in ${inTime(nextAttemptAt.getTime() - now.getTime())}` : 'is due';
   return `${waiting}, next attempt ${next}`;
 }

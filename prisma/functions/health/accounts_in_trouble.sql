@@ -9,7 +9,7 @@
 --
 -- since             when the first of these refunds was left without an answer
 -- refunds, unknown  how many are retried, and of how many it is unknown whether the processor has them
--- next_attempt_at   null when all are due
+-- next_attempt_at   when all are due, when the last one became due: nothing was asked since
 -- accepts_others    true when the processor has accepted one of the newest refunds of the account since then
 CREATE OR REPLACE FUNCTION accounts_in_trouble(owner_id text, owner_environment environment, most int, most_refunds int)
 RETURNS TABLE (organization_id text, environment environment, processor text, since timestamptz, refunds int, unknown int,
@@ -50,7 +50,7 @@ BEGIN
   FROM (SELECT * FROM account LIMIT most) AS a
   CROSS JOIN LATERAL (
     SELECT min(w.retrying_since) AS since, count(*)::int AS refunds, count(w.unknown_since)::int AS unknown,
-      min(w.due_at) FILTER (WHERE w.due_at > moment) AS next_attempt_at
+      coalesce(min(w.due_at) FILTER (WHERE w.due_at > moment), max(w.due_at)) AS next_attempt_at
     FROM (
       SELECT * FROM refund_work AS w
       WHERE w.retrying_since IS NOT NULL

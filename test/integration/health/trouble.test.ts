@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { noteHeartbeat } from '#shared/health/heartbeat.ts';
-import { findAccountsInTrouble } from '#shared/health/trouble.ts';
+import { findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { renderMetrics, serveMetrics } from '#shared/metrics/serve-metrics.ts';
 import type { QueueWorker } from '#shared/platform/queues.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -110,6 +110,23 @@ test('a refund whose payment has not settled is retried, and is no trouble of it
   const owner = { organizationId: service.organization.id, environment: 'test' } as const;
   const troubles = await findAccountsInTrouble(service.deps.db, owner);
   expect(troubles.filter(({ since }) => Date.now() - since.getTime() > 30 * minuteMs)).toEqual([]);
+});
+
+test('names no processor that was not asked since one attempt failed, as while no worker runs', async () => {
+  const id = await refund();
+  const { db } = service.deps;
+  await service.ownerDb.$executeRaw`DELETE FROM refund_work WHERE refund_id <> ${id}`;
+  const fail = async (from: string, due: string) => {
+    await service.ownerDb.$executeRaw`
+      UPDATE refund_work SET retrying_since = service_time() - ${from}::interval, due_at = service_time() - ${due}::interval`;
+    const [trouble] = await findAccountsInTrouble(db, {
+      organizationId: service.organization.id,
+      environment: 'test',
+    });
+    return trouble && isUnanswered({ ...trouble, acceptsOthers: false }, new Date());
+  };
+  expect(await fail('1 hour', '59 minutes 59 seconds')).toBe(false);
+  expect(await fail('1 hour', '1 second')).toBe(true);
 });
 
 test('the heartbeat of a worker removes those that are gone for a day', async () => {
