@@ -138,19 +138,6 @@ describe('a payment at Stripe is worth what was captured of it', () => {
       headers: { prefer: 'respond-async' },
     });
 
-  test.each([
-    ['a part of the authorization', { capturedAmount: 6_000 }, 6_000],
-    ['what several captures came to so far', { status: 'uncaptured', capturedAmount: 2_000 }, 2_000],
-    ['more than the authorization', { capturedAmount: 11_500 }, 11_500],
-  ])('%s', async (_, payment, captured) => {
-    const transactionId = await newPayment(service, payment);
-    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: captured });
-    expect((await create(transactionId, captured + 1)).status).toBe(400);
-    await advanceRefund(service.deps, (await create(transactionId, captured)).body.data.id);
-    const moved = await service.sandbox.refunds({ processor: 'stripe', transactionId });
-    expect(moved).toMatchObject([{ amount: captured }]);
-  });
-
   test('counts a later capture', async () => {
     const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
     await create(transactionId, 2_000);

@@ -1,6 +1,4 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import type { PolicyInput } from '#shared/policies/policy.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
@@ -9,7 +7,7 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
-import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
+import { holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { outcomeOf, useTwoProcesses } from '../../support/refunds/two-processes.ts';
 
@@ -89,37 +87,6 @@ test.each<[what: string, first: 0 | 1, before: (ids: readonly [string, string]) 
     expect(await service.sandbox.refunds({ transactionId: ids[0] })).toMatchObject([{ key: id }]);
   },
 );
-
-describe('twenty refunds of 10.00 at once, by both ids in turns', () => {
-  const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
-
-  test.each<
-    [
-      string,
-      Partial<PolicyInput>,
-      Partial<Parameters<typeof agentLimitsSchema.parse>[0] & object> | null,
-      string,
-    ]
-  >([
-    ['threshold', { approvalAbove: { api: 5_000 } }, null, 'pending'],
-    ['limit of refunds', { velocity: { perTransaction: 5 }, enforce: { api: true } }, null, 'policy_denied'],
-    ['limit per payment of an agent key', {}, { maxPerPayment: 5_000 }, 'policy_denied'],
-    ['threshold of an agent key', {}, { approvalAbove: 5_000 }, 'pending'],
-  ])('pass a %s five times', async (_what, policy, limits, otherwise) => {
-    await storePolicies(service, policy);
-    const apiKey = limits === null ? null : await agentKey(service, limits);
-    const charge = await newPayment(service, { amount: 100_000 });
-    const ids = [charge, `pi_${charge.slice(3)}`];
-    holdDecisions([service.deps, other.deps], 20);
-    const outcomes = await Promise.all(
-      times(20, null).map((_each, index) => {
-        const asked = refundRequest(service, ids[index % 2] ?? '', apiKey === null ? {} : { apiKey });
-        return outcomeOf(index % 4 < 2 ? service : other, asked);
-      }),
-    );
-    expect(outcomes.toSorted()).toEqual([...times(5, 'processing'), ...times(15, otherwise)].toSorted());
-  });
-});
 
 describe.each([
   ['charge', 0],

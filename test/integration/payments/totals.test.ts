@@ -1,40 +1,22 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
-import type { RefundRequest, RequestingKey } from '#shared/refunds/lifecycle/decide.ts';
+import type { RequestingKey } from '#shared/refunds/lifecycle/decide.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
-import { agentKey, holdDecisions, refundRequest } from '../../support/refunds/refund-requests.ts';
+import { agentKey, refundRequest } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
-import { outcomeOf, useTwoProcesses } from '../../support/refunds/two-processes.ts';
+import { outcomeOf } from '../../support/refunds/two-processes.ts';
+import { useService } from '../../support/use-service.ts';
 
-// Thresholds, limits and ranges look at what all refunds of a payment come to. Two processes create refunds here.
-const { service, other } = useTwoProcesses();
+// Thresholds, limits and ranges look at what all refunds of a payment come to.
+const service = useService({ workers: 0 });
+
+afterEach(() => expectInvariants(service));
 
 const payment = (amount = 100_000) => newPayment(service, { amount });
-
-/** Creates refunds that all decide before any of them is recorded, half of them in another process. */
-async function allAtOnce(requests: readonly RefundRequest[]): Promise<string[]> {
-  holdDecisions([service.deps, other.deps], requests.length);
-  const outcomes = await Promise.all(
-    requests.map((asked, index) => outcomeOf(index % 2 === 0 ? service : other, asked)),
-  );
-  return outcomes.toSorted();
-}
-
-const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
-
-test('20 refunds of one agent key at once on 20 payments pass its limit per day five times', async () => {
-  await storePolicies(service, {});
-  const apiKey = await agentKey(service, { maxPerDay: 10_000 });
-  const payments = await Promise.all(times(20, null).map(() => payment()));
-  const requests = payments.map((id) => refundRequest(service, id, { amount: 2_000n, apiKey }));
-  expect(await allAtOnce(requests)).toEqual([...times(15, 'policy_denied'), ...times(5, 'processing')]);
-  const another = await agentKey(service, { maxPerDay: 2_000 });
-  const ownLimit = refundRequest(service, await payment(), { amount: 2_000n, apiKey: another });
-  expect(await outcomeOf(service, ownLimit)).toBe('processing');
-});
 
 describe('an ended refund gives its part back', () => {
   async function cancelled(transactionId: string, apiKey: RequestingKey | null): Promise<void> {

@@ -1,17 +1,16 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
-import type { PolicyInput } from '#shared/policies/policy.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';
-import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { newPerson } from '../../support/people.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
-import { outcomeOf, useTwoProcesses } from '../../support/refunds/two-processes.ts';
+import { outcomeOf } from '../../support/refunds/two-processes.ts';
+import { useService } from '../../support/use-service.ts';
 
 // Someone who may refund takes many small amounts of many payments, each below what a payment's threshold notices.
-const { service, other } = useTwoProcesses();
+const service = useService({ workers: 0 });
 
 const everyone = (amount: number) => ({ api: amount, dashboard: amount, mcp: amount });
 const enforce = { api: true, dashboard: true };
@@ -126,52 +125,3 @@ describe('a requester', () => {
 });
 
 const limitOf = (amount: number) => ({ perRequesterDay: { amount } });
-
-describe('requests of two payments that are decided at the same moment', () => {
-  async function requestsOf(actor: string, count: number): Promise<RefundRequest[]> {
-    const asker = { apiKey: null, initiatedBy: 'dashboard', actor } as const;
-    return (await payments(count)).map((payment) => refundRequest(service, payment, asker));
-  }
-
-  /** Lets this many requests reach the statement that records them before the first of them does. */
-  function recordTogether(count: number): void {
-    let waiting = 0;
-    let release = () => {};
-    const released = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    for (const { statements } of [service.deps, other.deps]) {
-      const create = statements.create;
-      vi.spyOn(statements, 'create').mockImplementation(async (item) => {
-        waiting += 1;
-        if (waiting >= count) release();
-        await released;
-        return await create(item);
-      });
-    }
-  }
-
-  test.each<[string, Partial<PolicyInput>, string]>([
-    ['threshold', { approvalAbovePerRequesterDay: everyone(3_000) }, 'pending'],
-    ['limit of the amount', { velocity: limitOf(3_000), enforce }, 'policy_denied'],
-    ['limit of the number', { velocity: { perRequesterDay: { count: 3 } }, enforce }, 'policy_denied'],
-  ])('by two processes do not pass a %s together', async (_what, policy, outcome) => {
-    await storePolicies(service, policy);
-    const requests = await requestsOf(await newUser(), 20);
-    recordTogether(20);
-    const outcomes = await Promise.all(
-      requests.map((asked, index) => outcomeOf(index % 2 === 0 ? service : other, asked)),
-    );
-    expect(outcomes.filter((each) => each === 'processing')).toHaveLength(3);
-    expect(outcomes.filter((each) => each === outcome)).toHaveLength(17);
-  });
-
-  test('by three people in one process leave each of them the whole limit', async () => {
-    await storePolicies(service, { velocity: limitOf(2_000), enforce });
-    const people = await Promise.all([newUser(), newUser(), newUser()]);
-    const requests = (await Promise.all(people.map((person) => requestsOf(person, 2)))).flat();
-    recordTogether(6);
-    const outcomes = await Promise.all(requests.map((asked) => outcomeOf(service, asked)));
-    expect(outcomes).toEqual(repeated([6, 'processing']));
-  });
-});

@@ -4,8 +4,7 @@ import { type ReportedRefund, webhookAbout } from '../../support/processors/sign
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { newPayment, storedPayment } from '../../support/refunds/payments.ts';
 import { type RefundRecord, rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { putOff, untilReviewed } from '../../support/refunds/refund-work.ts';
 import { useService } from '../../support/use-service.ts';
@@ -69,12 +68,8 @@ async function refundBeingSent(processor: ProcessorName) {
   return { refundId: made?.key ?? '', externalRefundId: made?.id ?? '', creating };
 }
 
-async function reservedFor({ transactionId }: RefundRecord): Promise<bigint> {
-  const { reserved } = await service.deps.db.payment.findFirstOrThrow({
-    where: { names: { some: { name: transactionId } } },
-  });
-  return reserved;
-}
+const reservedFor = async ({ transactionId }: RefundRecord) =>
+  (await storedPayment(service, transactionId)).reserved;
 
 /** That the money came back. */
 function returned(processor: ProcessorName, refund: RefundRecord, changes: Partial<ReportedRefund> = {}) {
@@ -178,22 +173,6 @@ describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (processor) =>
     expect((await timelineOf(service, refundId)).at(-1)).toBe('refund.failed');
     expect(await service.sandbox.refunds({ processor, transactionId: creating.transactionId })).toHaveLength(
       1,
-    );
-  });
-
-  test('of a refund that was made elsewhere has the payment read anew before it is next used', async () => {
-    const transactionId = await newPayment(service, { processor });
-    const check = async () =>
-      (await service.call('POST', '/v1/policies/check', { body: { transactionId } })).body.data.maxAmount;
-    expect(await check()).toBe(10_000);
-    const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
-    // What was read lately is believed until somebody says otherwise.
-    expect(await check()).toBe(10_000);
-    const reported = { externalRefundId, refundId: null, transactionId };
-    expect(await webhooks.send(processor, webhookAbout(processor, reported))).toMatchObject(received);
-    expect(await check()).toBe(6_000);
-    expect(await webhooks.events()).toContainEqual(
-      expect.objectContaining({ refundId: null, externalRefundId }),
     );
   });
 });
