@@ -5,7 +5,7 @@ import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import { buildApp } from '#api/app.ts';
 import type { Api } from '#api/http/route.ts';
 import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
-import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
+import { apiKeyScopes, createApiKey, type NewApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { loadServiceSettings, type ServiceSettings } from '#shared/platform/config.ts';
 import { type Database, openDatabase } from '#shared/platform/database.ts';
@@ -48,6 +48,8 @@ export interface TestService {
   organization: TestOrganization;
   /** Sends a request with the organization's test key, unless the headers say otherwise. */
   call(method: Method, url: string, options?: CallOptions): Promise<ApiAnswer>;
+  /** Creates an API key, of the organization's test environment unless given otherwise. */
+  newKey(more?: Partial<NewApiKey>): ReturnType<typeof createApiKey>;
   addOrganization(name: string): Promise<TestOrganization>;
   startWorker(): QueueWorker;
   close(): Promise<void>;
@@ -140,6 +142,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
     call: (method, url, callOptions = {}) =>
       callApi(app, method, url, { key: organization.keys.test.plaintext, ...callOptions }),
     addOrganization,
+    newKey: (more = {}) =>
+      createApiKey(deps, { organizationId: organization.id, environment: 'test', actor: 'test', ...more }),
     startWorker,
     async close() {
       await app.close();

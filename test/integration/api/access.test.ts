@@ -5,7 +5,6 @@ import { operations } from '#api/operations/operations.ts';
 import {
   type ApiKeyScope,
   apiKeyScopes,
-  createApiKey,
   generateApiKey,
   revokeApiKey,
 } from '#shared/organizations/api-keys.ts';
@@ -81,16 +80,14 @@ let other: TestOrganization;
 const bad = { revoked: '', expired: '', stopped: '' };
 const keysByScope = new Map<ApiKeyScope, string>();
 
-async function newKey(scopes: readonly ApiKeyScope[] = apiKeyScopes) {
-  return await createApiKey(service.deps, {
-    ...{ organizationId: own.id, environment: 'test', actor: 'test', scopes },
-  });
-}
-
 beforeAll(async () => {
   own = service.organization;
   other = await service.addOrganization('Other');
-  const [revoked, expired, stopped] = [await newKey(), await newKey(), await newKey()];
+  const [revoked, expired, stopped] = [
+    await service.newKey(),
+    await service.newKey(),
+    await service.newKey({ scopes: apiKeyScopes }),
+  ];
   await revokeApiKey(service.deps, { keyId: revoked.id, actor: 'test' });
   await service.deps.db.apiKey.update({ where: { id: expired.id }, data: { expiresAt: new Date() } });
   await changeApiKey(service.deps, { keyId: stopped.id, actor: 'test', change: { isStopped: true } });
@@ -99,7 +96,8 @@ beforeAll(async () => {
     expired: expired.plaintext,
     stopped: stopped.plaintext,
   });
-  for (const scope of apiKeyScopes) keysByScope.set(scope, (await newKey([scope])).plaintext);
+  for (const scope of apiKeyScopes)
+    keysByScope.set(scope, (await service.newKey({ scopes: [scope] })).plaintext);
   // Loads the pages with their routes.
   served = await readDocument(service);
 });
@@ -149,8 +147,7 @@ const resources: Record<string, Resource> = {
   '/v1/agent-keys': {
     unknownId: newId('key'),
     async make(environment) {
-      const owner = { organizationId: own.id, environment, actor: 'test' };
-      return (await createApiKey(service.deps, { ...owner, agentLimits: { currency: 'usd' } })).id;
+      return (await service.newKey({ environment, agentLimits: { currency: 'usd' } })).id;
     },
     stored: async (id) => await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } }),
   },
@@ -219,12 +216,12 @@ function withHead(route: string): string[] {
 /** Headers, and sometimes a query, without a valid key in the right place. */
 const wrongCredentials: [what: string, headers: () => Headers, query?: () => string][] = [
   ['no key', () => ({})],
-  ['a scheme alone', () => ({ authorization: 'Bearer' })],
-  ['garbage', () => bearer("' OR 1=1--")],
-  ['garbage that looks like a key', () => bearer(`svc_test_${'\u00e9'.repeat(32)}`)],
   ['a key that was never made', () => bearer(generateApiKey('test'))],
   ['a revoked key', () => bearer(bad.revoked)],
   ['an expired key', () => bearer(bad.expired)],
+  ['a scheme alone', () => ({ authorization: 'Bearer' })],
+  ['garbage', () => bearer("' OR 1=1--")],
+  ['garbage that looks like a key', () => bearer(`svc_test_${'\u00e9'.repeat(32)}`)],
   ['a test key that calls itself live', () => bearer(key().replace('svc_test_', 'svc_live_'))],
   ['a key with a letter more', () => bearer(`${key()}x`)],
   ['a key in small letters', () => bearer(key().toLowerCase())],
@@ -240,7 +237,9 @@ const wrongCredentials: [what: string, headers: () => Headers, query?: () => str
 describe.each(named(rows))('%s', (_name, row) => {
   test('gives the same 401 for every cause, also in what it asks of the database', async () => {
     const first = bytesOf(await ask(row, {}));
-    for (const [what, headers, query] of wrongCredentials) {
+    // One hook reads the credentials of all routes.
+    const tried = row === rows[0] ? wrongCredentials : wrongCredentials.slice(0, 4);
+    for (const [what, headers, query] of tried) {
       const answer = await ask(row, headers(), query && { query: query() });
       expect([answer.statusCode, answer.headers['www-authenticate']], what).toEqual([401, 'Bearer']);
       expectError(row, answer.body, {
@@ -272,7 +271,7 @@ describe.each(named(operationRows))('%s', (_name, row) => {
     if (row.scope !== null && row.alsoNeeds !== undefined) {
       const { statusCode, body } = await ask(row, bearer(keysByScope.get(row.scope) ?? ''));
       expect([statusCode, body]).toEqual([403, expect.stringContaining(`the scope ${row.alsoNeeds}`)]);
-      keys.set(row.scope, (await newKey([row.scope, row.alsoNeeds])).plaintext);
+      keys.set(row.scope, (await service.newKey({ scopes: [row.scope, row.alsoNeeds] })).plaintext);
     }
     for (const [scope, plaintext] of keys) {
       const isOwn = scope === row.scope && row.path.includes(':id');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
+import { apiKeyScopes } from '#shared/organizations/api-keys.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { everyCell } from '../../support/stores/database-content.ts';
@@ -144,9 +144,7 @@ test('a revoked agent key is refused, not listed and not found', async () => {
 });
 
 test('keys that were not made for agents are neither listed nor changed nor revoked here', async () => {
-  const { id: organizationId } = service.organization;
-  const owner = { organizationId, environment: 'test', actor: 'test' } as const;
-  const { id } = await createApiKey(service.deps, { ...owner, scopes: apiKeyScopes });
+  const { id } = await service.newKey({ scopes: apiKeyScopes });
   expect((await listed()).map((key: { id: string }) => key.id)).not.toContain(id);
   const before = await service.deps.db.apiKey.findUnique({ where: { id } });
   expect((await change(id, { status: 'stopped' })).status).toBe(404);

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { apiVersions, newestApiVersion } from '#shared/platform/api-versions.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -28,8 +27,7 @@ test.each(['', '1', '2026-11-23', 'latest'])(
 );
 
 test('a key keeps the version that was the newest when it was created', async () => {
-  const owner = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
-  const { id, key, plaintext } = await createApiKey(service.deps, owner);
+  const { id, key, plaintext } = await service.newKey();
   expect(key.apiVersion).toBe(newestApiVersion);
   await service.deps.db.apiKey.update({ where: { id }, data: { apiVersion: 'of another release' } });
   expect((await list({}, plaintext)).status).toBe(400);

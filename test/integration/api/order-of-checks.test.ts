@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
@@ -12,9 +11,7 @@ describe('the order of checks', () => {
   const key = () => ({ authorization: `Bearer ${service.organization.keys.test.plaintext}` });
   let reading: string;
   beforeAll(async () => {
-    const { id: organizationId } = service.organization;
-    const request = { organizationId, environment: 'test', actor: 'test', scopes: ['refunds:read'] } as const;
-    reading = (await createApiKey(service.deps, request)).plaintext;
+    reading = (await service.newKey({ scopes: ['refunds:read'] })).plaintext;
   });
   const readingKey = () => ({ authorization: `Bearer ${reading}` });
 

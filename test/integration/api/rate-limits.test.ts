@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { apiKeyScopes, createApiKey, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
+import { apiKeyScopes, generateApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -57,9 +57,7 @@ describe('an address that presents invalid API keys', () => {
   });
 
   test('is still served with valid keys, also with those that were never used before', async () => {
-    const owner = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
-    const fresh = await createApiKey(service.deps, owner);
-    const revoked = await createApiKey(service.deps, owner);
+    const [fresh, revoked] = [await service.newKey(), await service.newKey()];
     await revokeApiKey(service.deps, { keyId: revoked.id, actor: 'test' });
     const other = '192.0.2.3';
     await flood(other);
@@ -98,10 +96,7 @@ describe('an organization', () => {
 
   const newKeys = async (count: number, organizationId: string) =>
     await Promise.all(
-      Array.from({ length: count }, async () => {
-        const owner = { organizationId, environment: 'test', actor: 'test' } as const;
-        return (await createApiKey(service.deps, owner)).plaintext;
-      }),
+      Array.from({ length: count }, async () => (await service.newKey({ organizationId })).plaintext),
     );
   const ask = async (key: string, headers: Record<string, string> = {}) =>
     await service.app.inject({ url: '/v1/refunds', headers: { authorization: `Bearer ${key}`, ...headers } });
@@ -137,9 +132,8 @@ describe('an organization', () => {
   });
 
   test('checks the limit of a key after the key and before its scope', async () => {
-    const { id } = await service.addOrganization('Approving');
-    const owner = { organizationId: id, environment: 'test', actor: 'test' } as const;
-    const { key, plaintext } = await createApiKey(service.deps, owner);
+    const { id: organizationId } = await service.addOrganization('Approving');
+    const { key, plaintext } = await service.newKey({ organizationId });
     // By default, a key has every scope but these.
     const rest = apiKeyScopes.filter((scope) => !key.scopes.includes(scope));
     expect(rest).toEqual(['refunds:approve', 'webhooks:manage', 'keys:manage']);

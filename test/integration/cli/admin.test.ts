@@ -2,7 +2,6 @@ import { execFile } from 'node:child_process';
 import { copyFileSync, symlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { describe, expect, inject, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { findApiKey } from '#shared/organizations/find-api-key.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { createEndpoint } from '#shared/webhooks/manage-endpoints.ts';
@@ -62,8 +61,7 @@ describe('organizations and keys', () => {
 
   test('revokes a key, says which keys it created, and revokes these as well if asked to', async () => {
     const { id: organizationId } = service.organization;
-    const newKey = (actor: string) =>
-      createApiKey(service.deps, { organizationId, environment: 'test', actor, scopes: ['keys:manage'] });
+    const newKey = (actor: string) => service.newKey({ actor, scopes: ['keys:manage'] });
     const manager = await newKey('cli:root');
     const created = await newKey(`key:${manager.id}`);
     const last = await newKey(`key:${created.id}`);

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { startSession } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { newId } from '#shared/platform/ids.ts';
@@ -21,8 +20,7 @@ const user = (command: string, { email }: { email: string }, ...more: string[]) 
 const attempt = async ({ email, password }: TestPerson) =>
   (await signIn(service.deps, { email, password })).kind;
 
-const newKey = (actor: string) =>
-  createApiKey(service.deps, { organizationId: service.organization.id, environment: 'live', actor });
+const newKey = (actor: string) => service.newKey({ environment: 'live', actor });
 const isRevoked = async (id: string) =>
   (await service.deps.db.apiKey.findUniqueOrThrow({ where: { id } })).revokedAt !== null;
 const lastAction = async (target: string) => (await auditOf(service, target)).at(-1);

@@ -1,5 +1,4 @@
 import { afterEach, expect, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { retention } from '#worker/schedule/retention.ts';
@@ -115,8 +114,7 @@ test('a member who declined a kind for one organization gets the other kinds the
   const { id: declining } = service.organization;
   await visitor.post(`/dashboard/you/mails/${declining}`, kept);
   expect((await visitor.get('/dashboard/you')).text.match(/value="keys" checked/g)).toHaveLength(1);
-  for (const organizationId of [declining, otherId])
-    await createApiKey(service.deps, { organizationId, environment: 'test', actor: 'test' });
+  for (const organizationId of [declining, otherId]) await service.newKey({ organizationId });
   await pendingRefund(service);
   await stage.send();
   expect(stage.mailsTo(email).map(({ subject }) => subject)).toEqual(
@@ -131,10 +129,9 @@ test('a member who declined a kind for one organization gets the other kinds the
 
 test('a mail escapes names, and holds no secret or card number that someone entered', async () => {
   const { email } = await addPerson('owner');
-  const { id: organizationId } = service.organization;
   const secret = `svc_live_${'a'.repeat(32)}`;
   const name = `<b>x</b> ${secret} 4242 4242 4242 4242`;
-  await createApiKey(service.deps, { organizationId, environment: 'live', actor: 'test', name });
+  await service.newKey({ environment: 'live', name });
   await stage.send();
   const mail = stage.mailsTo(email).find(({ subject }) => !subject?.includes(', test]'));
   const { text = '', html = '', subject = '' } = mail ?? {};

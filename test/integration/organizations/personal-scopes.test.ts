@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
+import { apiKeyScopes } from '#shared/organizations/api-keys.ts';
 import { disableUser } from '#shared/people/members/disable-user.ts';
 import { changeRole, removeMember } from '#shared/people/members/members.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -14,10 +14,8 @@ let owner: DashboardMember;
 let admin: TestPerson;
 let key: string;
 
-const newKey = async (actor: string, expiresAt: Date | null = null) => {
-  const request = { organizationId: service.organization.id, environment: 'test', actor, expiresAt } as const;
-  return (await createApiKey(service.deps, { ...request, scopes: apiKeyScopes })).plaintext;
-};
+const newKey = async (actor: string, expiresAt: Date | null = null) =>
+  (await service.newKey({ actor, expiresAt, scopes: apiKeyScopes })).plaintext;
 
 beforeAll(async () => {
   await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0, mcp: 0 } });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type ApiKeyScope, createApiKey, revokeApiKey } from '#shared/organizations/api-keys.ts';
+import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
@@ -12,14 +12,9 @@ let owner: TestOrganization;
 let stolen: { id: string; plaintext: string };
 beforeEach(async () => {
   owner = await service.addOrganization('Own');
-  stolen = await newKey(['refunds:read', 'webhooks:manage']);
+  stolen = await service.newKey({ organizationId: owner.id, scopes: ['refunds:read', 'webhooks:manage'] });
 });
 
-const newKey = async (scopes?: ApiKeyScope[]) =>
-  await createApiKey(service.deps, {
-    ...{ organizationId: owner.id, environment: 'test', actor: 'cli:root' },
-    ...(scopes === undefined ? {} : { scopes }),
-  });
 const own = () => ({ key: owner.keys.test.plaintext });
 const revoke = (withCreated = true) =>
   revokeApiKey(service.deps, { keyId: stolen.id, actor: 'cli:root', withCreated });

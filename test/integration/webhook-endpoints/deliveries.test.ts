@@ -21,33 +21,6 @@ const rowOf = (deliveryId: string) =>
   service.deps.db.webhookDelivery.findUniqueOrThrow({ where: { id: deliveryId } });
 const minutesAgo = (minutes: number) => new Date(Date.now() - minutes * 60_000);
 
-describe('a test event', () => {
-  test('is due now, also if the filter leaves its type out, and is not in the feed', async () => {
-    const { status, body } = await call('POST', '/test');
-    expect(status).toBe(200);
-    expect(body.data).toEqual({
-      id: expect.stringMatching(/^del_[0-9a-z]{26}$/),
-      eventId: expect.stringMatching(/^evt_[0-9a-z]{26}$/),
-      type: 'webhook.test',
-      status: 'pending',
-      nextAttemptAt: expect.any(String),
-      attempts: [],
-    });
-    expect(service.deps.queues.wakeSenders).toHaveBeenCalledOnce();
-    const row = await rowOf(body.data.id);
-    expect(row).toMatchObject({ endpointId: id, type: 'webhook.test', refundId: null, position: null });
-    expect(row.nextAttemptAt).toEqual(row.createdAt);
-    expect((await call('GET', '/deliveries')).body.data).toEqual([body.data]);
-    const feed = await service.call('GET', `/v1/events?after=${body.data.eventId}`);
-    expect(feed.status).toBe(400);
-    const audit = await auditOf(service, id);
-    expect(audit.at(-1)).toMatchObject({
-      action: 'webhook_endpoint.tested',
-      detail: { delivery: body.data.id },
-    });
-  });
-});
-
 describe('the list of deliveries', () => {
   test('is newest first, with every attempt, in pages and by status', async () => {
     const startedAt = minutesAgo(3);

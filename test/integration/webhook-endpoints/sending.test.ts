@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { beforeAll, expect, test } from 'vitest';
+import { auditOf } from '../../support/audit-log.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { newEndpoint } from '../../support/webhooks/api-endpoints.ts';
@@ -44,6 +45,12 @@ test('sends a test event with exactly the documented fields, signed with every v
     ...{ refundId: null, seq: null, previousStatus: null, failure: null, data: {} },
   });
   expect(webhook.headers['webhook-id']).toBe(delivery.eventId);
+  const { status } = await service.call('GET', `/v1/events?after=${delivery.eventId}`);
+  expect(status, 'it is not in the feed').toBe(400);
+  expect((await auditOf(service, id)).at(-1)).toMatchObject({
+    action: 'webhook_endpoint.tested',
+    detail: { delivery: delivery.id },
+  });
   await untilStatus(id, 'succeeded');
   expect(await deliveriesOf(id)).toMatchObject([
     { id: delivery.id, nextAttemptAt: null, attempts: [{ responseStatus: 204, error: null }] },

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll } from 'vitest';
-import { createApiKey, type NewApiKey } from '#shared/organizations/api-keys.ts';
+import type { NewApiKey } from '#shared/organizations/api-keys.ts';
 import type { TestService } from '../service.ts';
 import { type Agent, connectOverHttp } from './agent.ts';
 
@@ -24,8 +24,7 @@ export function useAgents(service: TestService): Agents {
   return {
     origin: () => origin,
     async connect(options = {}) {
-      const own = { organizationId: service.organization.id, environment: 'test', actor: 'test' } as const;
-      const key = await createApiKey(service.deps, { ...own, ...options });
+      const key = await service.newKey(options);
       const agent = await connectOverHttp(origin, key.plaintext);
       open.push(agent);
       return { ...agent, keyId: key.id, plaintext: key.plaintext };

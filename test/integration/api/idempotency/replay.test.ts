@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
@@ -240,11 +239,7 @@ describe('a refused request', () => {
 });
 
 test('an agent key cannot bind a key before the client that will send it', async () => {
-  const { plaintext: agentKey } = await createApiKey(service.deps, {
-    ...{ organizationId: service.organization.id, environment: 'test', actor: 'test' },
-    scopes: ['refunds:read', 'refunds:write'],
-    agentLimits: { currency: 'usd' },
-  });
+  const { plaintext: agentKey } = await service.newKey({ agentLimits: { currency: 'usd' } });
   const [key, transactionId] = [randomUUID(), await payment()];
   const captured = await create(key, bodyFor(transactionId), { key: agentKey });
   await cancel(key, captured.body.data.id, { key: agentKey });
