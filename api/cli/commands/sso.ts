@@ -57,7 +57,7 @@ export const ssoCommands = commands("set up sign-in with an organization's OpenI
     examples: ['--organization org_...'],
     async run(session, { organization: organizationId }) {
       await disableProvider(session, { organizationId, actor: session.actor });
-      explain('Disabled. Members without a password need one: user set-password.');
+      explain('Disabled. Members without a password need one: user reset-password.');
     },
   }),
 });
