@@ -27,7 +27,7 @@ import { reconciliationPages } from './pages/reconciliation.tsx';
 import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
 import { bulkDecisionRoute } from './pages/refunds/bulk-decisions.tsx';
 import { createRefundPages } from './pages/refunds/create.tsx';
-import { decisionRoutes } from './pages/refunds/decisions.tsx';
+import { refundDecisions } from './pages/refunds/decisions.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
 import { refundExport } from './pages/refunds/export.ts';
 import { refundListPages } from './pages/refunds/list.tsx';
@@ -123,7 +123,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       await batchPages(scope, deps);
       createRefundPages(scope, deps);
       refundPages(scope, deps);
-      decisionRoutes(scope, deps);
+      refundDecisions(scope, deps);
       bulkDecisionRoute(scope, deps);
       approvalQueuePages(scope, deps);
     },

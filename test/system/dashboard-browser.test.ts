@@ -88,7 +88,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const complaints = noteComplaints(page);
     await page.keyboard.press('/');
     await page.keyboard.type('SO-77');
-    await page.locator('dialog .hits a').click();
+    await page.keyboard.press('Enter');
     await press(page, 'Cancel refund');
     await confirm(page, 'Cancel refund');
     await status(page, 'Cancelled');
@@ -267,7 +267,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
             words.textContent = 'If the refund has not been sent, it is cancelled immediately.';
         });
       const words = page.locator('#cancel p');
-      const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`${id}/state`));
+      const refreshed = () => page.waitForResponse((answer) => answer.url().endsWith(`/refunds/${id}`));
       await makeStale();
       await words
         .filter({ hasText: 'Braintree has already received the refund' })

@@ -11,7 +11,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { accountPath, companySignInPath, dashboardPath, pageNotFound, safeReturnPathOf } from './paths.ts';
-import { useRequest } from './render.ts';
+import { isForPart, useRequest } from './render.ts';
 import { findVisitor, type Visitor } from './session.ts';
 
 declare module 'fastify' {
@@ -57,7 +57,7 @@ function redirectToSignIn(request: FastifyRequest, reply: FastifyReply): Fastify
   const signIn = `${dashboardPath}/sign-in`;
   const backTo = (next: string) => `${signIn}?next=${encodeURIComponent(next)}`;
   // A request for a part of a page returns to the whole page, and loads the sign-in page instead of swapping it in.
-  if (request.headers['hx-request'] === 'true') {
+  if (isForPart(request)) {
     const page = request.headers['hx-current-url'];
     const next = safeReturnPathOf(typeof page === 'string' ? page : undefined);
     return reply.code(401).header('hx-redirect', backTo(next)).send('');
@@ -91,8 +91,9 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
     const owner = { organizationId, environment };
     const { query } = request;
     // A part of a page has no navigation.
-    const isPart = request.headers['hx-request'] === 'true';
-    const counts = isPart ? { approvals: 0, attention: 0 } : await countNeedingAttention(deps.db, owner);
+    const counts = isForPart(request)
+      ? { approvals: 0, attention: 0 }
+      : await countNeedingAttention(deps.db, owner);
     request.member = { ...visitor, organization, role, environment, base, actor, owner, query, counts };
   });
 }
@@ -100,7 +101,7 @@ export function requireMember(scope: FastifyInstance, deps: Dependencies): void 
 const secondFactorSetUp = `${accountPath}?required=yes#second-factor`;
 
 function redirectTo(request: FastifyRequest, reply: FastifyReply, path: string): FastifyReply {
-  if (request.headers['hx-request'] !== 'true') return reply.redirect(path, 303);
+  if (!isForPart(request)) return reply.redirect(path, 303);
   return reply.code(403).header('hx-redirect', path).send('');
 }
 

@@ -8,43 +8,30 @@ const Answered = createContext<FastifyRequest | null>(null);
 /** The request that a page answers, for what most components need of it: the member, the CSRF token. */
 export function useRequest(): FastifyRequest {
   const request = useContext(Answered);
-  if (request === null) throw new TypeError('Pages are rendered by sendPage and sendPart');
+  if (request === null) throw new TypeError('Components are rendered for a request');
   return request;
 }
 
-/** The renderer escapes every text. */
-function render(reply: FastifyReply, page: VNode): string {
-  return renderToString(h(Answered.Provider, { value: reply.request }, page));
+/** True for a request of a script that replaces a part of the page, and needs no more than that. */
+export function isForPart({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
+  return headers['hx-request'] === 'true';
 }
 
-/** Lets routes of this scope return a page, or a fragment that replaces a part of one. */
+/** Lets routes of this scope answer with a page or a part of one as JSX. The renderer escapes every text. */
 export function renderPages(scope: FastifyInstance): void {
   scope.addHook('preSerialization', async (_request, reply, payload) => {
     if (!isValidElement(payload)) return payload;
-    const text = render(reply, payload);
-    reply.type('text/html; charset=utf-8').serializer(String);
-    return text.startsWith('<html') ? `<!doctype html>${text}` : text;
+    const text = renderPage(reply, payload);
+    reply.serializer(String);
+    return text;
   });
 }
 
-/** Sends a whole page. */
-export function sendPage(reply: FastifyReply, page: VNode): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(`<!doctype html>${render(reply, page)}`);
-}
-
-/** Sends a fragment that replaces a part of a page. */
-export function sendPart(reply: FastifyReply, part: VNode): FastifyReply {
-  return reply.type('text/html; charset=utf-8').send(render(reply, part));
-}
-
-/** Sends the part to a script that replaces only that, and otherwise the page around it. */
-export function sendPartOrPage(
-  reply: FastifyReply,
-  part: VNode,
-  around: (part: VNode) => VNode,
-): FastifyReply {
-  const isPart = reply.request.headers['hx-request'] === 'true';
-  return isPart ? sendPart(reply, part) : sendPage(reply, around(part));
+/** Renders a page for a reply outside of such a scope. */
+export function renderPage(reply: FastifyReply, page: VNode): string {
+  reply.type('text/html; charset=utf-8');
+  const text = renderToString(h(Answered.Provider, { value: reply.request }, page));
+  return text.startsWith('<html') ? `<!doctype html>${text}` : text;
 }
 
 /** Pages may load and run files of this service only, nothing inline. */

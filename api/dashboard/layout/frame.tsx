@@ -5,6 +5,7 @@ import { Switch } from '../components/button.tsx';
 import { Icon, type IconName, Mark } from '../components/icon.tsx';
 import { type Context, useMember } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
+import { isForPart, useRequest } from '../http/render.ts';
 import { Document } from './document.tsx';
 import { Done } from './done.tsx';
 import { SearchDialog } from './search-dialog.tsx';
@@ -23,7 +24,7 @@ const sections = {
   overview: { label: 'Overview', path: '', icon: 'home' },
   refunds: { label: 'Refunds', path: '/refunds', icon: 'undo' },
   approvals: { label: 'Approvals', path: '/approvals', icon: 'checklist' },
-  attention: { label: 'Attention', path: '/refunds?needsAttention=true', icon: 'alert' },
+  attention: { label: 'Needs attention', path: '/refunds?needsAttention=true', icon: 'alert' },
   batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
   agents: { label: 'Agents', path: '/agents', icon: 'copilot', group: 'Developers' },
@@ -61,12 +62,18 @@ export interface FrameProps {
   beside?: ComponentChildren;
   /** Buttons at the end of the title's line. */
   actions?: ComponentChildren;
+  /** Above the content: links to other pages of the section. */
+  tabs?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A page of an organization: navigation, search, the switch between test and live, breadcrumbs, title and actions. */
-export function Frame({ title, section, trail = [], beside, actions, children }: FrameProps) {
+/**
+ * A page of an organization: navigation, search, the switch between test and live, breadcrumbs, title and actions. To a script
+ * that replaces a part of the page it sends the content alone.
+ */
+export function Frame({ title, section, trail = [], beside, actions, tabs, children }: FrameProps) {
   const context = useMember();
+  if (isForPart(useRequest())) return <>{children}</>;
   const { environment, organization } = context;
   const { label, path } = sections[section];
   const above: Crumb[] = title === label ? [] : [[label, path], ...trail];
@@ -90,6 +97,7 @@ export function Frame({ title, section, trail = [], beside, actions, children }:
           </header>
           <div class="stack">
             <Done />
+            {tabs}
             {children}
           </div>
         </main>

@@ -16,7 +16,6 @@ import { Empty } from '../components/notice.tsx';
 import { Made } from '../components/values.tsx';
 import { contextOf, needs, useMember } from '../http/access.ts';
 import { idInPath } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
 import { changesOf } from '../layout/changes.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
@@ -28,7 +27,7 @@ const statusSchema = z.object({ status: z.enum(['active', 'stopped']) });
 
 /** `/agents`: the keys made for agents with their limits and what they have used of them. */
 export function agentPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, needs('viewer'), async (request, reply) => {
+  scope.get(path, needs('viewer'), async (request) => {
     const { owner, organization } = contextOf(request);
     const keys = await listAgentKeys(deps.db, owner);
     const agents = keys.map((key) => ({ ...key, limits: agentLimitsSchema.parse(key.agentLimits) }));
@@ -36,7 +35,7 @@ export function agentPages(scope: Api, deps: ApiDependencies): void {
     const creators = agents.map(({ createdBy }) => createdBy);
     const taken = await takenByKeys(deps.db, currencies);
     const names = await nameActors(deps.db, organization.id, creators);
-    return sendPage(reply, <AgentsPage {...{ agents, taken, names, now: deps.clock.now() }} />);
+    return <AgentsPage {...{ agents, taken, names, now: deps.clock.now() }} />;
   });
 
   changesOf(scope, path)(

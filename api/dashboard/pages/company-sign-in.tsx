@@ -22,7 +22,6 @@ import {
   safeReturnPath,
 } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
@@ -106,8 +105,7 @@ async function orRefusal(
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     request.log.warn({ code: error.code, reason: error.message }, 'company sign-in refused');
-    return sendPage(
-      reply.code(error.status),
+    return reply.code(error.status).send(
       <Gate title="Sign in with your company's account">
         <Notice tone="bad">{error.message}</Notice>
         <ButtonLink to={`${dashboardPath}/sign-in`}>Back to sign-in</ButtonLink>

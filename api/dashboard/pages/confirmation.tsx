@@ -9,7 +9,7 @@ import { CodeField, CsrfField, FormNotice, postedTo, TextField } from '../compon
 import { visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, type FormState, problemsOf } from '../http/forms.ts';
 import { companySignInPath, safeReturnPathOf } from '../http/paths.ts';
-import { sendPage, sendPart, useRequest } from '../http/render.ts';
+import { isForPart, useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { Gate } from '../layout/document.tsx';
 
@@ -89,7 +89,7 @@ async function ask(
   { body, problems }: FormState,
 ): Promise<FastifyReply> {
   const { headers, session } = request;
-  const isPart = headers['hx-request'] === 'true';
+  const isPart = isForPart(request);
   const form = {
     problems,
     sealed: sealField(deps, body ?? {}, purposeOf(request)),
@@ -103,10 +103,9 @@ async function ask(
       <CompanyConfirmation companyOf={session.companyOf} cancelTo={form.cancelTo} />
     );
   reply.code(403);
-  if (!isPart) return sendPage(reply, <Gate title={title}>{formIn()}</Gate>);
+  if (!isPart) return reply.send(<Gate title={title}>{formIn()}</Gate>);
   const [, id = 'main'] = /^[\w-]+#([\w-]+)$/.exec(String(headers['hx-target'])) ?? [];
-  return sendPart(
-    reply,
+  return reply.send(
     <section id={id} class="stack" aria-labelledby="confirmation-title">
       <h2 id="confirmation-title">{title}</h2>
       {formIn(id)}

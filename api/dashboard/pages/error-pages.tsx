@@ -8,7 +8,7 @@ import { ButtonLink } from '../components/button.tsx';
 import { Notice } from '../components/notice.tsx';
 import { isCsrfRefusal } from '../http/csrf.ts';
 import { dashboardPath } from '../http/paths.ts';
-import { protectPage, sendPage, sendPart } from '../http/render.ts';
+import { isForPart, protectPage, renderPage } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
 
 const titles: Partial<Record<ServiceError['code'], string>> = {
@@ -65,9 +65,9 @@ export function sendErrorPage(
   // A check may have refused the request before the headers of its page were set.
   protectPage(reply);
   reply.code(error.status);
-  if (request.headers['hx-request'] === 'true') return sendPart(reply, <Notice tone="bad">{message}</Notice>);
-  return sendPage(
-    reply,
+  const page = isForPart(request) ? (
+    <Notice tone="bad">{message}</Notice>
+  ) : (
     <Gate title={titles[error.code] ?? 'Something went wrong'}>
       <p>{message}</p>
       <p class="small muted">
@@ -76,6 +76,7 @@ export function sendErrorPage(
       <p>
         <ButtonLink to={dashboardPath}>Go to dashboard</ButtonLink>
       </p>
-    </Gate>,
+    </Gate>
   );
+  return reply.send(renderPage(reply, page));
 }

@@ -14,7 +14,6 @@ import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { contextOf, needs, useMember } from '../http/access.ts';
 import { queueBoardPath, receivedEventsPath } from '../http/paths.ts';
-import { sendPartOrPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../words/trouble.ts';
@@ -24,7 +23,7 @@ const refreshSeconds = 10;
 
 /** The health page: whether workers work off the queue, whether the processors of an organization answer, and what waits for them. */
 export function healthPage(scope: Api, deps: ApiDependencies): void {
-  scope.get('/health', needs('operator'), async (request, reply) => {
+  scope.get('/health', needs('operator'), async (request) => {
     const { owner } = contextOf(request);
     const [health, troubles, accounts, queues] = await Promise.all([
       deps.health(),
@@ -32,7 +31,7 @@ export function healthPage(scope: Api, deps: ApiDependencies): void {
       listProcessorAccounts(deps.db, owner.organizationId, owner.environment),
       readQueues(deps.db, owner),
     ]);
-    return sendPartOrPage(reply, <Health {...{ health, troubles, accounts, queues }} />, (part) => (
+    return (
       <Frame
         title="Health"
         section="health"
@@ -44,9 +43,9 @@ export function healthPage(scope: Api, deps: ApiDependencies): void {
           </>
         }
       >
-        {part}
+        <Health {...{ health, troubles, accounts, queues }} />
       </Frame>
-    ));
+    );
   });
 }
 

@@ -10,7 +10,7 @@ import { Form, FormNotice } from '../components/form.tsx';
 import { answerForm, type FormProblems, problemsOf } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage, useRequest } from '../http/render.ts';
+import { useRequest } from '../http/render.ts';
 import { beginSession, findVisitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 
@@ -28,9 +28,9 @@ export async function invitationPages(scope: Api, deps: ApiDependencies): Promis
     invitation: OpenInvitation | null,
     problems: FormProblems = {},
   ) => {
-    if (invitation === null) return sendPage(reply.code(404), <InvitationClosed />);
+    if (invitation === null) return reply.code(404).send(<InvitationClosed />);
     const visitor = await findVisitor(deps, reply.request, reply);
-    return sendPage(reply, <Invitation {...{ invitation, problems, signedInAs: visitor?.user.email }} />);
+    return reply.send(<Invitation {...{ invitation, problems, signedInAs: visitor?.user.email }} />);
   };
 
   scope.get<LinkRoute>(path, async ({ params }, reply) =>

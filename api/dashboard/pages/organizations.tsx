@@ -4,7 +4,6 @@ import type { Api } from '../../http/route.ts';
 import { Empty } from '../components/notice.tsx';
 import { visitorOf } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
 import { SignOut } from './sign-in.tsx';
 
@@ -15,7 +14,7 @@ export function organizationPages(scope: Api, deps: ApiDependencies): void {
     const memberships = await organizationsOf(deps.db, user.id);
     const [only] = memberships;
     if (only !== undefined && memberships.length === 1) return reply.redirect(pageOf(only), 303);
-    return sendPage(reply, <Organizations email={user.email} memberships={memberships} />);
+    return reply.send(<Organizations email={user.email} memberships={memberships} />);
   });
 }
 

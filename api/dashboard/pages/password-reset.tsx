@@ -13,7 +13,7 @@ import { emptyForm, Form } from '../components/form.tsx';
 import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { dashboardPath, pageNotFound, passwordResetPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage, useRequest } from '../http/render.ts';
+import { useRequest } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
 import { leadTo } from '../layout/done.tsx';
 
@@ -39,12 +39,12 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
   /** Shows the page of a link while it is valid. */
   const show = async (reply: FastifyReply, token: string, form: FormState) => {
     const user = await findPasswordReset(deps, token);
-    if (user === null) return sendPage(reply.code(404), <LinkOver />);
-    return sendPage(reply, <NewPassword email={user.email} form={form} />);
+    if (user === null) return reply.code(404).send(<LinkOver />);
+    return reply.send(<NewPassword email={user.email} form={form} />);
   };
 
   scope.get(passwordResetPath, { preHandler: requireMail }, async (_request, reply) =>
-    sendPage(reply, <RequestLink form={emptyForm} />),
+    reply.send(<RequestLink form={emptyForm} />),
   );
 
   scope.get<LinkRoute>(linkPath, ({ params }, reply) => show(reply, params.token, emptyForm));
@@ -54,7 +54,7 @@ export async function passwordResetPages(scope: Api, deps: ApiDependencies): Pro
       answerForm(reply, {
         schema: requestSchema,
         problemsIn: problemsOf,
-        again: (form) => sendPage(reply, <RequestLink form={form} />),
+        again: (form) => reply.send(<RequestLink form={form} />),
         run: async ({ email }) => {
           await requestPasswordReset({ ...deps, log }, { email, ip });
           return leadTo(reply, signInPath, 'reset-requested');

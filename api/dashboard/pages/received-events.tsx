@@ -16,7 +16,6 @@ import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
 import { receivedEventsPath as path } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { processorChoices, processorWord } from '../words/words.ts';
 import { eventWords } from './refunds/timeline.tsx';
@@ -32,11 +31,11 @@ const querySchema = z.object({
 
 /** `/processor-events`: what processors sent about refunds and payments of the environment, and what followed. */
 export function receivedEventsPage(scope: Api, { db }: ApiDependencies): void {
-  scope.get(path, needs('operator'), async (request, reply) => {
+  scope.get(path, needs('operator'), async (request) => {
     const { offset, ...filter } = querySchema.parse(request.query);
     const page = { ...filter, limit: pageLength, offset };
     const { events, hasMore } = await listReceivedEvents(db, contextOf(request).owner, page);
-    return sendPage(reply, <ReceivedEvents {...{ events, hasMore, filter, offset }} />);
+    return <ReceivedEvents {...{ events, hasMore, filter, offset }} />;
   });
 }
 
@@ -143,7 +142,7 @@ function sinceThen({ refundId, nextEntry }: ReceivedEvent): string {
 function NotListed() {
   return (
     <Card id="not-listed" title="Event not listed?">
-      <p>Find the event in the processor&rsquo;s dashboard, and check the response to it:</p>
+      <p>Find the event in the processor's dashboard, and check the response to it:</p>
       <ul class="stack-tight">
         <li>
           <strong>200:</strong> the event arrived. Events that match our records, are duplicates or concern
@@ -152,7 +151,7 @@ function NotListed() {
         </li>
         <li>
           <strong>400:</strong> the signature was invalid. Compare the secret or keys of the{' '}
-          <Link to="/settings/accounts">account</Link> with the processor&rsquo;s.
+          <Link to="/settings/accounts">account</Link> with the processor's.
         </li>
         <li>
           <strong>404:</strong> the webhook URL set at the processor belongs to no account.

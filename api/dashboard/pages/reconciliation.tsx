@@ -18,7 +18,6 @@ import { Moment } from '../components/values.tsx';
 import { contextOf, needs, useMember } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
 import { idInPath, pageNotFound } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
 import { leadTo } from '../layout/done.tsx';
 import { Frame } from '../layout/frame.tsx';
 import { inWhole } from '../words/numbers.ts';
@@ -28,7 +27,7 @@ const path = '/reconciliation';
 
 /** `/reconciliation`: the runs of the environment, what each found, and buttons that start one. */
 export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, needs('operator'), async (request, reply) => {
+  scope.get(path, needs('operator'), async (request) => {
     const { owner } = contextOf(request);
     const { organizationId, environment } = owner;
     const [runs, accounts] = await Promise.all([
@@ -37,7 +36,7 @@ export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
     ]);
     const actors = runs.map(({ actor }) => actor);
     const names = await nameActors(deps.db, organizationId, actors);
-    return sendPage(reply, <RunsPage {...{ runs, accounts, names }} />);
+    return <RunsPage {...{ runs, accounts, names }} />;
   });
 
   scope.post(path, needs('operator'), async (request, reply) => {
@@ -54,11 +53,11 @@ export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
     return leadTo(reply, path, 'reconciliation-started');
   });
 
-  scope.get(`${path}/:runId`, needs('operator'), async (request, reply) => {
+  scope.get(`${path}/:runId`, needs('operator'), async (request) => {
     const { owner } = contextOf(request);
     const { run, findings } = await findRun(deps.db, owner, idInPath(request, 'runId', 'rec'));
     const names = await nameActors(deps.db, owner.organizationId, [run.actor]);
-    return sendPage(reply, <RunPage {...{ run, findings, names }} />);
+    return <RunPage {...{ run, findings, names }} />;
   });
 }
 

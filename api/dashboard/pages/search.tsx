@@ -5,8 +5,9 @@ import { findByText, type Hit, longestSearch } from '#shared/refunds/queries/fin
 import { StatusBadge } from '../components/badge.tsx';
 import { Link } from '../components/button.tsx';
 import { Moment } from '../components/values.tsx';
-import { contextOf, useMember } from '../http/access.ts';
+import { contextOf, needs, useMember } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
+import { isForPart } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { SearchForm } from '../layout/search-dialog.tsx';
 import { inMoney } from '../words/numbers.ts';
@@ -15,16 +16,19 @@ import { metadataText } from './refunds/metadata-columns.tsx';
 
 const hitsShown = { inDialog: 8, onPage: 50 };
 
-/** `/search?q=`: what a text leads to, as a part for the dialog of every page, and as a page. */
+/** `/search?q=`: what a text leads to, as a part for the dialog of every page, and as a page. One refund alone is opened. */
 export function searchPage(scope: Api, { db }: ApiDependencies): void {
-  scope.get('/search', { config: { role: 'viewer' } }, async (request) => {
+  scope.get('/search', needs('viewer'), async (request, reply) => {
     const context = contextOf(request);
     const text = entered(request.query, 'q').trim().slice(0, longestSearch);
-    const isPart = request.headers['hx-request'] === 'true';
-    const limit = isPart ? hitsShown.inDialog : hitsShown.onPage;
+    const limit = isForPart(request) ? hitsShown.inDialog : hitsShown.onPage;
     const hits = await findByText(db, context.owner, text, limit);
+    const [hit, ...others] = hits;
     const part = <Hits text={text} hits={hits} />;
-    if (isPart) return part;
+    if (isForPart(request)) return part;
+    if (hit !== undefined && others.length === 0) {
+      return reply.redirect(`${context.base}/refunds/${hit.refund.id}`, 303);
+    }
     return (
       <Frame title="Search" section="refunds">
         <div class="card search-page">

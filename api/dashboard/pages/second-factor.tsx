@@ -18,7 +18,7 @@ import { CopyButton, Moment } from '../components/values.tsx';
 import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
 import { entered, type FormProblems, validationProblemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
-import { sendPage, useRequest } from '../http/render.ts';
+import { useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { renewSession, type Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
@@ -34,7 +34,7 @@ const purposeOf = ({ user }: Visitor) => `secret for ${user.id}`;
 export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
   const sendSetUp = (reply: FastifyReply, secret: string, problems: FormProblems) => {
     const sealed = sealField(deps, secret, purposeOf(visitorOf(reply.request)));
-    return sendPage(reply, <SetUp {...{ secret, sealed, problems }} />);
+    return reply.send(<SetUp {...{ secret, sealed, problems }} />);
   };
 
   scope.post(path, confirm, async (_request, reply) => sendSetUp(reply, newSecret(), {}));
@@ -105,8 +105,7 @@ function QrCode({ text }: { text: string }) {
 
 function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly string[]): FastifyReply {
   const text = codes.join('\n');
-  return sendPage(
-    reply,
+  return reply.send(
     <Gate title={title}>
       <section class="card stack" aria-labelledby="codes-title">
         <h2 id="codes-title">Recovery codes</h2>

@@ -7,7 +7,6 @@ import { emptyForm, Form } from '../components/form.tsx';
 import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage } from '../http/render.ts';
 import { beginSession } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 
@@ -26,7 +25,7 @@ const schema = z.object({
 export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<void> {
   scope.get(path, async (_request, reply) => {
     if (!(await needsFirstOwner(deps.db))) return reply.redirect(dashboardPath, 303);
-    return sendPage(reply, <SetUp {...emptyForm} />);
+    return reply.send(<SetUp {...emptyForm} />);
   });
 
   await limitAttempts(scope, (limited) => {
@@ -34,7 +33,7 @@ export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<voi
       answerForm(reply, {
         schema,
         problemsIn: problemsOf,
-        again: (form) => sendPage(reply, <SetUp {...form} />),
+        again: (form) => reply.send(<SetUp {...form} />),
         run: async (entries) => {
           const { log, ip } = request;
           await beginSession(

@@ -13,7 +13,6 @@ import { CodeField, emptyForm, Form, Post } from '../components/form.tsx';
 import { ownSessionOf } from '../http/access.ts';
 import { capitalized, entered, type FormProblems, type FormState, problemsOf } from '../http/forms.ts';
 import { companySignInPath, dashboardPath, passwordResetPath, safeReturnPath } from '../http/paths.ts';
-import { sendPage } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
@@ -45,7 +44,7 @@ export function signInPages(scope: Api, deps: ApiDependencies): void {
     const next = safeReturnPath(entered(request.query, 'next'));
     if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(next, 303);
     if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return sendPage(reply, <SignIn {...{ form: emptyForm, next, hasMail }} />);
+    return reply.send(<SignIn {...{ form: emptyForm, next, hasMail }} />);
   });
 
   scope.post(path, async (request, reply) => {
@@ -53,7 +52,7 @@ export function signInPages(scope: Api, deps: ApiDependencies): void {
     const next = safeReturnPath(entered(body, 'next'));
     const refuse = (message: string) => {
       const form = { body, problems: { form: message } };
-      return sendPage(reply.code(401), <SignIn {...{ form, next, hasMail }} />);
+      return reply.code(401).send(<SignIn {...{ form, next, hasMail }} />);
     };
     const form = formSchema.safeParse(body);
     if (!form.success) return refuse(incorrect);
@@ -68,10 +67,7 @@ export function signInPages(scope: Api, deps: ApiDependencies): void {
     }
     const { proof } = outcome;
     if ((await findSecondFactor(deps.db, proof.userId)) !== null) {
-      return sendPage(
-        reply,
-        <SignInCode sealed={sealField(deps, proof, purpose)} next={next} problems={{}} />,
-      );
+      return reply.send(<SignInCode sealed={sealField(deps, proof, purpose)} next={next} problems={{}} />);
     }
     return await begin(deps, reply, proof, next, ({ form: message = incorrect }) => refuse(message));
   });
@@ -83,7 +79,7 @@ export function signInPages(scope: Api, deps: ApiDependencies): void {
     const proof = openField<Proof>(deps, sealed, purpose);
     if (proof === null) return leadTo(reply, path, 'sign-in-expired');
     const refuse = (problems: FormProblems) =>
-      sendPage(reply.code(401), <SignInCode {...{ sealed, next, problems }} />);
+      reply.code(401).send(<SignInCode {...{ sealed, next, problems }} />);
     const guess = { proof, code: entered(body, 'code'), browser: knownBrowserOf(request) };
     const check = await checkSignInCode({ ...deps, log: request.log }, guess);
     if (check.kind === 'locked') return refuse({ form: lockedError(check).message });

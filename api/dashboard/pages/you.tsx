@@ -21,7 +21,7 @@ import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
 import { type FormState, problemsOf } from '../http/forms.ts';
 import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
-import { sendPage, useRequest } from '../http/render.ts';
+import { useRequest } from '../http/render.ts';
 import { renewSession } from '../http/session.ts';
 import { changesOf } from '../layout/changes.ts';
 import { Gate } from '../layout/document.tsx';
@@ -49,7 +49,7 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
     const { companyOf } = reply.request.session;
     const organizations = deps.settings.SMTP_URL === null ? [] : await organizationsOf(deps.db, user.id);
     const mailing = organizations.filter(({ id }) => (companyOf ?? id) === id);
-    return sendPage(reply, <You {...{ secondFactor, sessions, form, organizations: mailing }} />);
+    return reply.send(<You {...{ secondFactor, sessions, form, organizations: mailing }} />);
   };
 
   scope.get(path, (_request, reply) => show(reply, emptyForm));

@@ -29,7 +29,7 @@ test('an operator starts a run, whose findings lead to their refunds, in its org
   expect(list.text).toContain(operator.email);
   const page = await operator.visitor.get(`${base}/${run.id}`);
   expect(page.text).toContain(`/test/refunds/${id}"`);
-  expect(page.text).toContain('Needs attention');
+  expect(page.text).toContain('>Needs attention</span>');
 
   const live = base.replace('/test/', '/live/');
   expect((await operator.visitor.get(`${live}/${run.id}`)).status).toBe(404);

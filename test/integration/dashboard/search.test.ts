@@ -21,7 +21,9 @@ beforeAll(async () => {
 async function hits(text: string, { organizationId = service.organization.id, environment = 'test' } = {}) {
   const { visitor } = await signInMember(service, 'viewer', organizationId);
   const query = new URLSearchParams({ q: text });
-  const page = await visitor.get(`/dashboard/${organizationId}/${environment}/search?${query}`);
+  const page = await visitor.get(`/dashboard/${organizationId}/${environment}/search?${query}`, {
+    'hx-request': 'true',
+  });
   expect(page.status).toBe(200);
   return [...page.text.matchAll(/\/refunds\/(ref_\w+)"/g)].map(([, id]) => id);
 }
@@ -51,3 +53,10 @@ test.each(['', ' ', '%', 'SO-1043', '42.11', '42.10 eur', 'ref_', "'", '1e9', 'x
   'finds nothing for %j',
   async (text) => expect(await hits(text)).toEqual([]),
 );
+
+test('opens the only refund that matches', async () => {
+  const { visitor } = await signInMember(service, 'viewer');
+  const base = `/dashboard/${service.organization.id}/test`;
+  const { headers } = await visitor.get(`${base}/search?q=so-1042`);
+  expect(headers.location).toBe(`${base}/refunds/${refund.id}`);
+});

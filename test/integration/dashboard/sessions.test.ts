@@ -59,7 +59,7 @@ describe('a visitor without a session', () => {
     const part = '/dashboard/org_x/test/policies/replay';
     const visitor = new DashboardVisitor(service);
     const answer = await (method === 'GET'
-      ? visitor.get(part.replace('policies/replay', 'refunds/results'), headers)
+      ? visitor.get(part.replace('policies/replay', 'refunds'), headers)
       : visitor.post(part, {}, { headers }));
     expect(answer).toMatchObject({ status: 401, text: '', headers: { 'hx-redirect': signInPageFor(next) } });
   });

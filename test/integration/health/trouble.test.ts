@@ -41,7 +41,7 @@ test('a worker that runs is known to every process, and nothing needs attention'
     ...{ status: 'ok', database: 'up', queue: 'up', workers: 'up', processors: [] },
   });
   expect(await metric('refund_workers_alive')).toBe(1);
-  expect(await pageText()).not.toContain('Needs attention');
+  expect(await pageText()).not.toContain('No worker');
 });
 
 test('a processor that answers nothing is named by metrics, readiness, overview and health page, and nothing fails', async () => {

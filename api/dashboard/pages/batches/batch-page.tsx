@@ -1,6 +1,7 @@
 import type { PauseReason, RowResult } from '#shared/batches/batch.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
+import { askForException } from '#shared/policies/explain.ts';
 import type { RefundStatus } from '#shared/refunds/model/states.ts';
 import { statusWords } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
@@ -40,7 +41,7 @@ export function BatchPage(props: BatchProps) {
 }
 
 /** The part of the page that updates itself. */
-export function BatchState(props: BatchProps) {
+function BatchState(props: BatchProps) {
   const { batch, refunds } = props;
   const isUnderWay = batch.status === 'processing' || refunds.processing > 0;
   return (
@@ -100,6 +101,9 @@ function Rejected({ batch, rejected }: BatchProps) {
       {batch.rejectedCount > rejected.length ? (
         <p class="small muted">The first {rejected.length}. The results have all of them.</p>
       ) : null}
+      {rejected.some(({ errorMessage }) => errorMessage?.includes(askForException)) ? (
+        <p class="small muted">{askForException}</p>
+      ) : null}
       <List
         caption="Rejected rows"
         isInCard
@@ -107,7 +111,7 @@ function Rejected({ batch, rejected }: BatchProps) {
         columns={[
           ['Row', ({ row }) => inWhole(row)],
           ['Payment', ({ transactionId }) => transactionId ?? 'Invalid'],
-          ['Reason', ({ errorMessage }) => errorMessage],
+          ['Reason', ({ errorMessage }) => errorMessage?.replace(askForException, '')],
         ]}
       />
     </Card>

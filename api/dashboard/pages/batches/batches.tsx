@@ -15,7 +15,7 @@ import { type Context, contextOf, needs } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { leadTo } from '../../layout/done.tsx';
-import { BatchPage, BatchState } from './batch-page.tsx';
+import { BatchPage } from './batch-page.tsx';
 import { BatchesPage } from './batches-page.tsx';
 
 const viewer = needs('viewer');
@@ -53,9 +53,7 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
       nameActors(deps.db, context.organization.id, [batch.actor]),
     ]);
     const requestedBy = names.get(batch.actor) ?? batch.actor;
-    const props = { batch, refunds, rejected, requestedBy };
-    const isPart = request.headers['hx-request'] === 'true';
-    return isPart ? <BatchState {...props} /> : <BatchPage {...props} />;
+    return <BatchPage {...{ batch, refunds, rejected, requestedBy }} />;
   });
 
   scope.get<{ Params: { id: string } }>('/batches/:id/results', viewer, async (request, reply) => {

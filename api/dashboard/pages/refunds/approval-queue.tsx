@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -13,13 +14,12 @@ import { Card, type Fact, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
-import { type Context, contextOf, useMember } from '../../http/access.ts';
+import { contextOf, needs, useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
-import { idInPath } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { initiatorWords, reasonWords } from '../../words/words.ts';
 import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
-import { decisionRoute } from './decisions.tsx';
+import { decisionRoutes } from './decisions.tsx';
 import { NothingChanged, readDetail } from './detail.tsx';
 import { PaymentFacts, PaymentRefunds } from './facts.tsx';
 
@@ -27,13 +27,13 @@ const path = '/approvals';
 
 /** `/approvals`: the refunds that await approval, one after another, the oldest first. */
 export function approvalQueuePages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, { config: { role: 'viewer' } }, async (request) => {
+  scope.get(path, needs('viewer'), async (request) => {
     const context = contextOf(request);
     const cursor = entered(request.query, 'cursor') || null;
     const filter = { statuses: ['pending' as const] };
     const page = { cursor, limit: 1, isOldestFirst: true };
     const { refunds, ...around } = await searchRefunds(deps.db, context.owner, filter, page);
-    const waiting = refunds[0] && (await readWaiting(deps, context, refunds[0].id));
+    const waiting = refunds[0] && (await readWaiting(deps, request, refunds[0].id));
     return (
       <Page around={around}>
         {waiting === undefined ? <NoneLeft isEnd={cursor !== null} /> : <Waiting waiting={waiting} />}
@@ -41,36 +41,31 @@ export function approvalQueuePages(scope: Api, deps: ApiDependencies): void {
     );
   });
 
-  for (const name of ['approve', 'reject'] as const) {
-    decisionRoute(scope, deps, {
-      ...{ path, name, nextOf },
-      again: async (request, result) => {
-        const context = contextOf(request);
-        const waiting = await readWaiting(deps, context, idInPath(request, 'id', 'ref'));
-        return (
-          <Page around={{ next: cursorAfter(waiting.refund), previous: null }}>
-            <NothingChanged result={result} />
-            {result.kind === 'unfinished' && <Waiting waiting={waiting} unfinished={result.decision} />}
-          </Page>
-        );
-      },
-    });
-  }
+  decisionRoutes(scope, deps, {
+    ...{ path, names: ['approve', 'reject'] },
+    nextOf: (refund) => `${path}?cursor=${cursorAfter(refund)}`,
+    again: async (request, result) => {
+      const waiting = await readWaiting(deps, request);
+      return (
+        <Page around={{ next: cursorAfter(waiting.refund), previous: null }}>
+          <NothingChanged result={result} />
+          {result.kind === 'unfinished' && <Waiting waiting={waiting} unfinished={result.decision} />}
+        </Page>
+      );
+    },
+  });
 }
 
 function cursorAfter(position: Pick<Refund, 'id' | 'createdAt'>): string {
   return encodeCursor({ direction: 'newer', position });
 }
 
-function nextOf(refund: Refund): string {
-  return `${path}?cursor=${cursorAfter(refund)}`;
-}
-
 type Waiting = Awaited<ReturnType<typeof readWaiting>>;
 
 /** What a person needs to know to decide about a refund. */
-async function readWaiting(deps: ApiDependencies, context: Context, id: string) {
-  const detail = await readDetail(deps, context, id);
+async function readWaiting(deps: ApiDependencies, request: FastifyRequest, id?: string) {
+  const context = contextOf(request);
+  const detail = await readDetail(deps, request, id);
   const { refund, events, names, approvalRefusal } = detail;
   const requester = events[0]?.actor ?? '';
   const mayDecide = mayAct(context.role, 'operator');

@@ -11,6 +11,7 @@ import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/decide.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
+import { holdsReservation } from '#shared/refunds/model/states.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { contextOf } from '../../http/access.ts';
 import { capitalized, entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
@@ -53,7 +54,7 @@ function refuse(reply: FastifyReply, form: CreateFormProps, problems: FormProble
   return <CreateForm {...form} problems={problems} />;
 }
 
-/** The entry that repeats a refund, without an amount that no longer fits its payment. */
+/** The entry that repeats a refund: of the rest of its payment once it holds a part of that, or is of more. */
 async function entryLike(
   { db }: Pick<ApiDependencies, 'db'>,
   owner: RefundOwner,
@@ -62,11 +63,12 @@ async function entryLike(
   if (!isRefundId(id)) throw pageNotFound();
   const refund = await findOwnRefund(db, owner, id);
   const payment = await db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } });
-  const { transactionId, currency, reason, processor, amount, metadata } = refund;
-  const fits = amount <= (remainingOf(payment) ?? amount);
+  const { transactionId, currency, reason, processor, amount, metadata, status } = refund;
+  const left = remainingOf(payment) ?? amount;
+  const offered = holdsReservation(status) || amount > left ? left : amount;
   return {
     ...{ transactionId, currency, reason, processor },
-    amount: fits ? toDecimal(amount, currency) : '',
+    amount: offered > 0n ? toDecimal(offered, currency) : '',
     metadata: metadata === null ? '' : JSON.stringify(metadata, null, 2),
   };
 }

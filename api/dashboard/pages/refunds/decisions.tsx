@@ -46,51 +46,39 @@ export type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
 
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
-/** Each is guarded by the state of the refund that it changes. */
-const decisions = { approve, reject, cancel, recheck, resolve, note } satisfies Record<string, Decide>;
-type DecisionName = keyof typeof decisions;
-
-/** Those that move money, or settle what has become of it. */
-const confirmed: ReadonlySet<string> = new Set(['approve', 'resolve']);
-
 /** The page on which refunds are decided. */
 interface DecisionPlace {
-  /** The decision is posted to `<path>/:id/<name>`. */
+  /** A decision is posted to `<path>/:id/<name>`. */
   path: string;
-  name: DecisionName;
+  names: readonly DecisionName[];
   /** The path below the environment after a decision that was carried out. */
   nextOf: (refund: RefundWithWork) => string;
   /** The page of the refund again after one that was not. */
   again: (request: FastifyRequest, result: NotDone) => Promise<VNode>;
 }
 
-/** `POST /refunds/:id/<decision>`. */
-export function decisionRoutes(scope: Api, deps: ApiDependencies): void {
-  for (const name of Object.keys(decisions) as DecisionName[]) {
-    decisionRoute(scope, deps, {
-      ...{ path: '/refunds', name },
-      nextOf: ({ id }) => `/refunds/${id}`,
-      again: async (request, result) => {
-        const context = contextOf(request);
-        const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-        return <Detail detail={detail} result={result} />;
-      },
-    });
-  }
+/** `POST /refunds/:id/<decision>`, which leads back to the page of the refund. */
+export function refundDecisions(scope: Api, deps: ApiDependencies): void {
+  decisionRoutes(scope, deps, {
+    ...{ path: '/refunds', names: Object.keys(decisions) as DecisionName[] },
+    nextOf: ({ id }) => `/refunds/${id}`,
+    again: async (request, result) => <Detail detail={await readDetail(deps, request)} result={result} />,
+  });
 }
 
-/** Of several decisions at once, one is done. */
-export function decisionRoute(scope: Api, deps: ApiDependencies, place: DecisionPlace): void {
-  const { path, name } = place;
-  const options = confirmed.has(name) ? needs('operator', 'confirmed') : needs('operator');
-  scope.post(`${path}/:id/${name}`, options, async (request, reply) => {
-    const { owner, actor } = contextOf(request);
-    const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
-    const result = await decide(deps, name, { refund, actor, body: request.body });
-    if (result.kind === 'done') return leadTo(reply, place.nextOf(refund), result.word);
-    reply.code(result.kind === 'unfinished' ? 400 : 409);
-    return await place.again(request, result);
-  });
+/** The routes of decisions. Of several decisions at once, one is done. */
+export function decisionRoutes(scope: Api, deps: ApiDependencies, place: DecisionPlace): void {
+  for (const name of place.names) {
+    const options = confirmed.has(name) ? needs('operator', 'confirmed') : needs('operator');
+    scope.post(`${place.path}/:id/${name}`, options, async (request, reply) => {
+      const { owner, actor } = contextOf(request);
+      const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
+      const result = await decide(deps, name, { refund, actor, body: request.body });
+      if (result.kind === 'done') return leadTo(reply, place.nextOf(refund), result.word);
+      reply.code(result.kind === 'unfinished' ? 400 : 409);
+      return await place.again(request, result);
+    });
+  }
 }
 
 /** Makes a decision. @throws ServiceError when its dialog has no field to correct. */
@@ -110,26 +98,35 @@ export async function decide(
   }
 }
 
-async function approve(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
-  return approvalResult(await approveRefund(deps, refund, actor), 'approved');
-}
+/** Each is guarded by the state of the refund that it changes. */
+const decisions = {
+  approve: async (deps, { refund, actor }) =>
+    approvalResult(await approveRefund(deps, refund, actor), 'approved'),
+  reject: async (deps, { refund, actor, body }) =>
+    approvalResult(await rejectRefund(deps, refund, actor, entered(body, 'rejectReason')), 'rejected'),
+  cancel,
+  recheck: async (deps, { refund, actor }) =>
+    (await recheckRefund(deps, refund, actor))
+      ? { kind: 'done', word: 'rechecked' }
+      : tooLate('The refund awaits approval and has never been sent to its processor.'),
+  resolve,
+  note: async (deps, { refund, actor, body }) => {
+    await addNote(deps, refund, actor, entered(body, 'note'));
+    return { kind: 'done', word: 'noted' };
+  },
+} satisfies Record<string, Decide>;
+type DecisionName = keyof typeof decisions;
 
-async function reject(deps: ApiDependencies, request: DecisionRequest): Promise<DecisionResult> {
-  const { refund, actor, body } = request;
-  return approvalResult(await rejectRefund(deps, refund, actor, entered(body, 'rejectReason')), 'rejected');
-}
+/** Those that move money, or settle what has become of it. */
+const confirmed: ReadonlySet<DecisionName> = new Set(['approve', 'resolve']);
 
 function approvalResult({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
-  switch (kind) {
-    case 'done':
-      return { kind, word };
-    case 'flagged':
-      return tooLate('The refund is flagged. Resolve the flag before you approve it.');
-    case 'not-pending':
-      return tooLate(
-        `The refund is no longer awaiting approval: it is ${statusOf(refund)}. See the timeline.`,
-      );
-  }
+  if (kind === 'done') return { kind, word };
+  return tooLate(
+    kind === 'flagged'
+      ? 'The refund is flagged. Resolve the flag before you approve it.'
+      : `The refund is no longer awaiting approval: it is ${statusOf(refund)}. See the timeline.`,
+  );
 }
 
 async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
@@ -141,24 +138,15 @@ async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest)
   );
   if (verdict.kind === 'cancelled') return { kind: 'done', word: 'cancelled' };
   if (verdict.kind === 'undecided') return { kind: 'done', word: 'cancel-requested' };
-  switch (verdict.refund.status) {
-    case 'processing':
-      return tooLate('The processor refused the cancellation. The refund continues.');
-    case 'cancelled':
-      return tooLate('The refund is already cancelled. See the timeline.');
-    default:
-      return tooLate(`The refund is ${statusOf(verdict.refund)} and can no longer be cancelled.`);
+  const { status } = verdict.refund;
+  if (status === 'processing') {
+    return tooLate('The processor refused the cancellation. The refund continues.');
   }
-}
-
-async function recheck(deps: ApiDependencies, { refund, actor }: DecisionRequest): Promise<DecisionResult> {
-  if (await recheckRefund(deps, refund, actor)) return { kind: 'done', word: 'rechecked' };
-  return tooLate('The refund awaits approval and has never been sent to its processor.');
-}
-
-async function note(deps: ApiDependencies, request: DecisionRequest): Promise<DecisionResult> {
-  await addNote(deps, request.refund, request.actor, entered(request.body, 'note'));
-  return { kind: 'done', word: 'noted' };
+  return tooLate(
+    status === 'cancelled'
+      ? 'The refund is already cancelled. See the timeline.'
+      : `The refund is ${statusOf(verdict.refund)} and can no longer be cancelled.`,
+  );
 }
 
 const resolutionSchema = z.object({
@@ -189,26 +177,19 @@ async function resolve(deps: ApiDependencies, request: DecisionRequest): Promise
 }
 
 function resolutionResult(outcome: ResolutionOutcome, body: unknown, word: DoneWord): DecisionResult {
-  const status = statusOf(outcome.refund);
-  switch (outcome.kind) {
-    case 'done':
-      return { kind: 'done', word };
-    case 'not-flagged':
-      return tooLate(`The refund is ${status} and no longer flagged.`);
-    case 'not-allowed':
-      return tooLate(`The refund is ${status} and cannot be resolved like that.`);
-    case 'changed':
-      return tooLate('The refund has changed. Review it and try again.');
-    case 'leased':
-      return tooLate('A worker or another person is working on it. Try again in a minute.');
-    case 'contradicted':
-      return unfinished(
-        'resolve',
-        body,
-        { form: `Nothing was changed. ${outcome.evidence}` },
-        outcome.forceable,
-      );
+  if (outcome.kind === 'done') return { kind: 'done', word };
+  if (outcome.kind === 'contradicted') {
+    const problems = { form: `Nothing was changed. ${outcome.evidence}` };
+    return unfinished('resolve', body, problems, outcome.forceable);
   }
+  const status = statusOf(outcome.refund);
+  const refusals = {
+    'not-flagged': `The refund is ${status} and no longer flagged.`,
+    'not-allowed': `The refund is ${status} and cannot be resolved like that.`,
+    changed: 'The refund has changed. Review it and try again.',
+    leased: 'A worker or another person is working on it. Try again in a minute.',
+  };
+  return tooLate(refusals[outcome.kind]);
 }
 
 function unfinished(

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { remainingOf } from '#shared/payments/payment.ts';
@@ -15,8 +16,9 @@ import { StatusBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Live } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { type Context, contextOf, useMember } from '../../http/access.ts';
+import { contextOf, needs, useMember } from '../../http/access.ts';
 import { idInPath } from '../../http/paths.ts';
+import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
 import { processorWord } from '../../words/words.ts';
@@ -26,27 +28,11 @@ import type { NotDone } from './decisions.tsx';
 import { Metadata, PaymentFacts, PaymentRefunds, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
-const viewer = { config: { role: 'viewer' as const } };
-
 /** `/refunds/:id`: one refund with its payment and timeline. */
 export function refundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/:id', viewer, async (request) => {
-    const context = contextOf(request);
-    const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-    return <Detail detail={detail} />;
-  });
-
-  scope.get('/refunds/:id/state', viewer, async (request) => {
-    const context = contextOf(request);
-    const detail = await readDetail(deps, context, idInPath(request, 'id', 'ref'));
-    return (
-      <>
-        <State detail={detail} />
-        <Status refund={detail.refund} />
-        <Actions detail={detail} />
-      </>
-    );
-  });
+  scope.get('/refunds/:id', needs('viewer'), async (request) => (
+    <Detail detail={await readDetail(deps, request)} />
+  ));
 }
 
 /** The content of a refund's page. */
@@ -67,13 +53,17 @@ interface RefundDetail {
 /** The other refunds of the payment that are shown. */
 const othersShown = 5;
 
-/** @throws ServiceError not_found for a refund of another organization or environment. */
+/**
+ * @param id the one in the path, by default.
+ * @throws ServiceError not_found for a refund of another organization or environment.
+ */
 export async function readDetail(
   deps: Pick<ApiDependencies, 'db' | 'clock'>,
-  context: Context,
-  id: string,
+  request: FastifyRequest,
+  id = idInPath(request, 'id', 'ref'),
 ): Promise<RefundDetail> {
   const { db } = deps;
+  const context = contextOf(request);
   const refund = await findOwnRefund(db, context.owner, id);
   const { paymentId } = refund;
   const [payment, others, events] = await Promise.all([
@@ -104,15 +94,15 @@ interface DetailProps {
 
 export function Detail({ detail, result }: DetailProps) {
   const { amount, currency } = detail.refund;
+  const head = {
+    beside: <Status refund={detail.refund} />,
+    actions: <Actions detail={detail} result={result} />,
+  };
   return (
-    <Frame
-      title={`Refund of ${inMoney(amount, currency)}`}
-      section="refunds"
-      beside={<Status refund={detail.refund} />}
-      actions={<Actions detail={detail} result={result} />}
-    >
+    <Frame title={`Refund of ${inMoney(amount, currency)}`} section="refunds" {...head}>
       <NothingChanged result={result} />
       <State detail={detail} />
+      {isForPart(useRequest()) && Object.values(head)}
     </Frame>
   );
 }
@@ -185,7 +175,7 @@ function State({ detail }: DetailProps) {
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
-    <Live id="state" from={`/refunds/${refund.id}/state`} everySeconds={isMoving ? 2 : null}>
+    <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts
           {...{ refund, approvalRefusal, now }}

@@ -18,10 +18,10 @@ import { FirstCommand } from '../../components/first-command.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
-import { type Context, contextOf, useMember } from '../../http/access.ts';
+import { type Context, contextOf, needs, useMember } from '../../http/access.ts';
 import { entered, type FormProblems, type FormState } from '../../http/forms.ts';
 import { originOf } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
+import { isForPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import { areAllSelected, pageQuery, SelectionBar } from './bulk-selection.tsx';
@@ -44,7 +44,6 @@ const pageLength = 25;
 const largestLength = 50;
 /** Refunds are counted up to this number; the largest are found among as many of the newest. */
 const countCap = 10_000;
-const viewer = { config: { role: 'viewer' as const } };
 
 /** `/refunds`: views, search and filters. */
 export function refundListPages(scope: Api, deps: ApiDependencies): void {
@@ -55,12 +54,15 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     const reading = readFilter(filter);
     if (reading.kind === 'invalid') {
       reply.code(400);
-      return sendPage(
-        reply,
+      return reply.send(
         <Page filter={filter} problems={reading.problems}>
           <Notice tone="bad">Fix the highlighted filters.</Notice>
         </Page>,
       );
+    }
+    if (isForPart(request)) {
+      const results = await readResults(deps, context, filter, reading.value);
+      return reply.send(<ResultsPart filter={filter} results={results} />);
     }
     const counted = views.map((view) => view.filter);
     const [{ results, count }, counts, saved] = await Promise.all([
@@ -68,8 +70,7 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
       countRefunds(deps.db, context.owner, counted, countCap),
       listSavedViews(deps.db, ownerOf(request)),
     ]);
-    return sendPage(
-      reply,
+    return reply.send(
       <Page filter={filter} chips={{ counts, saved }} form={form} problems={{}}>
         {count.count === 0 ? (
           <NoRefunds filter={filter} origin={originOf(request)} />
@@ -86,17 +87,8 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     );
   };
 
-  scope.get('/refunds', viewer, (_request, reply) => show(reply));
+  scope.get('/refunds', needs('viewer'), (_request, reply) => show(reply));
   savedViewRoutes(scope, deps, show);
-
-  scope.get('/refunds/results', viewer, async (request) => {
-    const context = contextOf(request);
-    const filter = enteredFilter(request.query);
-    const reading = readFilter(filter);
-    // The page requests it with the filter that it was rendered with.
-    const results = await readResults(deps, context, filter, reading.kind === 'valid' ? reading.value : {});
-    return <ResultsPart filter={filter} results={results} />;
-  });
 }
 
 /** A page of the list; cursors are null where there is no such page. */
@@ -269,7 +261,7 @@ function ResultsPart({ filter, results }: PageProps & { results: Results }) {
   return (
     <Live
       id="results"
-      from={`/refunds/results${pageQuery(query, { select: areAllChecked })}`}
+      from={`/refunds${pageQuery(query, { select: areAllChecked })}`}
       everySeconds={isOpen ? 4 : null}
     >
       <div class="stack">

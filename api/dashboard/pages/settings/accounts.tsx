@@ -16,7 +16,7 @@ import { CopyButton, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
 import { originOf, receivedEventsPath } from '../../http/paths.ts';
-import { sendPage, sendPart, useRequest } from '../../http/render.ts';
+import { isForPart, useRequest } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
 import { metadataKeyPages, RefundColumnsForm } from './metadata-keys.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
@@ -38,21 +38,23 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
   );
 
   scope.get(path, needs('viewer'), async (request, reply) =>
-    sendPage(reply, <Accounts {...(await read(request))} />),
+    reply.send(<Accounts {...(await read(request))} />),
   );
 
-  scope.post(`${path}/:processor/test`, needs('admin'), async (request, reply) => {
+  scope.post(`${path}/:processor/test`, needs('admin'), async (request) => {
     const processor = processorInPath(request);
     const test = await testAccount(deps, request, processor);
     const view = await read(request);
-    return request.headers['hx-request'] === 'true'
-      ? sendPart(reply, <AccountCard {...view} processor={processor} test={test} />)
-      : sendPage(reply, <Accounts {...view} tested={processor} test={test} />);
+    return isForPart(request) ? (
+      <AccountCard {...view} processor={processor} test={test} />
+    ) : (
+      <Accounts {...view} tested={processor} test={test} />
+    );
   });
 
   credentialPages(scope, deps);
   metadataKeyPages(scope, deps, async (reply, columns) =>
-    sendPage(reply, <Accounts {...(await read(reply.request))} columns={columns} />),
+    reply.send(<Accounts {...(await read(reply.request))} columns={columns} />),
   );
 }
 

@@ -27,7 +27,7 @@ import { CopyButton, Made, Moment } from '../../components/values.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, type FormState } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
-import { sendPartOrPage, useRequest } from '../../http/render.ts';
+import { useRequest } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
@@ -80,12 +80,12 @@ interface State {
 }
 
 async function show(deps: ApiDependencies, reply: FastifyReply, state: State): Promise<FastifyReply> {
-  const part = <ApiKeys {...(await readKeys(deps, reply))} {...state} />;
-  return sendPartOrPage(reply, part, (keys) => (
+  const view = await readKeys(deps, reply);
+  return reply.send(
     <Frame title="API keys" section="api-keys">
-      {keys}
-    </Frame>
-  ));
+      <ApiKeys {...view} {...state} />
+    </Frame>,
+  );
 }
 
 async function readKeys({ db, clock }: ApiDependencies, { request }: FastifyReply) {

@@ -9,7 +9,6 @@ import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
-import { sendPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
@@ -35,10 +34,10 @@ const schema = z.object({
 export function approvalPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, needs('viewer'), async (request, reply) => {
     const { fourEyesDays } = await findOrganization(deps.db, contextOf(request).organization.id);
-    return sendPage(reply, <Approvals body={{ days: String(fourEyesDays) }} problems={{}} />);
+    return reply.send(<Approvals body={{ days: String(fourEyesDays) }} problems={{}} />);
   });
 
-  const again = (reply: FastifyReply, form: FormState) => sendPage(reply, <Approvals {...form} />);
+  const again = (reply: FastifyReply, form: FormState) => reply.send(<Approvals {...form} />);
   const saving = { ...needs('owner', 'confirmed'), schema, again };
   changesOf(scope, path)(path, saving, 'approvals-saved', (request, { days }) =>
     setFourEyesDays(deps, { ...actingIn(request), days }),

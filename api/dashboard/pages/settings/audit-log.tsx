@@ -23,7 +23,6 @@ import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import { dayRangeFields, readDayRange } from '../../http/day-range.ts';
 import { type FormReading, readForm } from '../../http/forms.ts';
 import { dashboardPath } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 
 const path = '/settings/audit-log';
@@ -61,7 +60,7 @@ export function auditLogPages(scope: Api, { db }: ApiDependencies): void {
   scope.get(path, needs('admin'), async (request, reply) => {
     const reading = readAuditQuery(request.query);
     const view = await readView(db, reply, reading);
-    return sendPage(reply.code(reading.kind === 'valid' ? 200 : 400), <AuditLogPage {...view} />);
+    return reply.code(reading.kind === 'valid' ? 200 : 400).send(<AuditLogPage {...view} />);
   });
 }
 

@@ -18,7 +18,6 @@ import { Notice } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
-import { sendPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
@@ -38,7 +37,7 @@ export function channelPages(scope: Api, deps: ApiDependencies): void {
     const channel = await findChannel(deps.db, contextOf(reply.request).owner);
     const lastTest = channel && (await lastChannelTest(deps.db, channel));
     const hasAddress = deps.settings.PUBLIC_URL !== null;
-    return sendPage(reply, <ChannelPage {...{ channel, lastTest, hasAddress, form }} />);
+    return reply.send(<ChannelPage {...{ channel, lastTest, hasAddress, form }} />);
   };
 
   scope.get(path, needs('admin'), (_request, reply) => show(reply));

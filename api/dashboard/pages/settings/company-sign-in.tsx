@@ -20,7 +20,6 @@ import { Copyable, Moment } from '../../components/values.tsx';
 import { actingIn, contextOf, needs } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
 import { companySignInCallback, companySignInPath, originOf } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
@@ -57,7 +56,7 @@ export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
   const find = ({ request }: FastifyReply) => findProvider(deps.db, contextOf(request).organization.id);
   const show = async (reply: FastifyReply, form?: FormState, problem?: string) => {
     const [provider, origin] = [await find(reply), originOf(reply.request)];
-    return sendPage(reply, <SignInSettings {...{ provider, origin, form, problem }} />);
+    return reply.send(<SignInSettings {...{ provider, origin, form, problem }} />);
   };
 
   scope.get(path, needs('owner'), (_request, reply) => show(reply));

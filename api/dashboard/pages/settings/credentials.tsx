@@ -11,7 +11,6 @@ import { emptyForm, Form } from '../../components/form.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, type FormSchema, type FormState } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
@@ -25,7 +24,7 @@ export function credentialPages(scope: Api, deps: ApiDependencies): void {
     const where = { ...contextOf(reply.request).owner, processor };
     const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
     const schema = schemaFor(deps, processor);
-    return sendPage(reply, <Credentials {...{ processor, isSetUp, schema, form }} />);
+    return reply.send(<Credentials {...{ processor, isSetUp, schema, form }} />);
   };
 
   scope.get(path, needs('admin'), (_request, reply) => show(reply, emptyForm));

@@ -20,7 +20,6 @@ import { FormNotice } from '../../components/form.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, enteredList, type FormProblems, type FormState } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
-import { sendPartOrPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { Invitations, type Invited, InvitedNotice, InviteForm, inviteSchema } from './invitations.tsx';
 import { MemberList } from './member-list.tsx';
@@ -119,8 +118,12 @@ interface State {
 }
 
 async function show(deps: ApiDependencies, reply: FastifyReply, state: State): Promise<FastifyReply> {
-  const part = <Members {...(await readMembers(deps, reply))} {...state} />;
-  return sendPartOrPage(reply, part, (members) => <SettingsFrame page="members">{members}</SettingsFrame>);
+  const view = await readMembers(deps, reply);
+  return reply.send(
+    <SettingsFrame page="members">
+      <Members {...view} {...state} />
+    </SettingsFrame>,
+  );
 }
 
 async function readMembers(deps: ApiDependencies, { request }: FastifyReply) {

@@ -10,7 +10,6 @@ import { Form } from '../../components/form.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { processorInPath } from './credentials.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
@@ -85,8 +84,7 @@ function keeperOf({ request }: FastifyReply) {
 function showSent(reply: FastifyReply, form: FormState): FastifyReply {
   const { processor } = keeperOf(reply);
   const { displayName } = processorKind(processor);
-  return sendPage(
-    reply,
+  return reply.send(
     <SettingsFrame page="accounts" title={`Metadata sent to ${displayName}`}>
       <Form to={`${accounts}/${processor}/metadata`} submit="Save" form={form} cancel={accounts}>
         <p>

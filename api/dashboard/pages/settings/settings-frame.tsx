@@ -24,21 +24,23 @@ interface SettingsFrameProps {
 export function SettingsFrame({ page, title, children }: SettingsFrameProps) {
   const { base, role: own } = useMember();
   const label = pages.find(({ path }) => path === page)?.label ?? 'Settings';
+  const tabs = (
+    <nav class="tabs" aria-label="Settings">
+      <ul>
+        {pages
+          .filter(({ role }) => mayAct(own, role))
+          .map(({ path, label: text }) => (
+            <li key={path}>
+              <a href={`${base}/settings/${path}`} aria-current={path === page ? 'page' : undefined}>
+                {text}
+              </a>
+            </li>
+          ))}
+      </ul>
+    </nav>
+  );
   return (
-    <Frame title={title ?? label} section="settings">
-      <nav class="tabs" aria-label="Settings">
-        <ul>
-          {pages
-            .filter(({ role }) => mayAct(own, role))
-            .map(({ path, label: text }) => (
-              <li key={path}>
-                <a href={`${base}/settings/${path}`} aria-current={path === page ? 'page' : undefined}>
-                  {text}
-                </a>
-              </li>
-            ))}
-        </ul>
-      </nav>
+    <Frame title={title ?? label} section="settings" tabs={tabs}>
       {children}
     </Frame>
   );

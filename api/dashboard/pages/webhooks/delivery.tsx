@@ -11,7 +11,6 @@ import { List } from '../../components/list.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useAddress } from '../../http/access.ts';
 import { idInPath } from '../../http/paths.ts';
-import { sendPage } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
@@ -32,7 +31,7 @@ export function deliveryPages(scope: Api, deps: ApiDependencies): void {
     const ids = deliveryOf(request);
     const endpoint = await findEndpoint(deps.db, owner, ids.endpointId);
     const delivery = await findDelivery(deps.db, owner, ids);
-    return sendPage(reply, <DeliveryPage endpoint={endpoint} delivery={delivery} />);
+    return reply.send(<DeliveryPage endpoint={endpoint} delivery={delivery} />);
   });
 
   changesOf(scope, path)(`${path}/retry`, needs('operator'), 'delivery-resent', (request) =>

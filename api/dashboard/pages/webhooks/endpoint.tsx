@@ -15,7 +15,7 @@ import { replayMissing } from '#shared/webhooks/replay-missing.ts';
 import { actingIn, contextOf, needs } from '../../http/access.ts';
 import { type FormState, readChoices } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';
-import { sendPart, sendPartOrPage } from '../../http/render.ts';
+import { isForPart } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { DeliveriesPart } from './delivery-list.tsx';
@@ -49,18 +49,18 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
       creator: createdBy && names.get(createdBy),
       keptDays: deps.settings.WEBHOOK_RETENTION_DAYS,
     };
-    return sendPartOrPage(reply, <Endpoint {...view} {...state} />, (part) => (
+    return reply.send(
       <Frame title={hostOf(url)} section="webhooks" beside={<EndpointBadge endpoint={endpoint} />}>
-        {part}
-      </Frame>
-    ));
+        <Endpoint {...view} {...state} />
+      </Frame>,
+    );
   };
   const change = changesOf(scope, path);
 
   scope.get(path, needs('operator'), async (request, reply) => {
     // The deliveries update themselves.
-    if (request.headers['hx-request'] !== 'true') return await show(reply, {});
-    return sendPart(reply, <DeliveriesPart {...(await readDeliveries(deps, request))} />);
+    if (!isForPart(request)) return await show(reply, {});
+    return reply.send(<DeliveriesPart {...(await readDeliveries(deps, request))} />);
   });
 
   const again = (reply: FastifyReply, form: FormState) => show(reply, { form: inSentences(form) });

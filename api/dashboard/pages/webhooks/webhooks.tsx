@@ -18,7 +18,6 @@ import { Empty } from '../../components/notice.tsx';
 import { Made } from '../../components/values.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, type FormState, problemsOf } from '../../http/forms.ts';
-import { sendPartOrPage } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { ShownOnce } from '../settings/settings-frame.tsx';
 import { EndpointFields, endpointSchema, eventWord, inSentences } from './endpoint-form.tsx';
@@ -30,11 +29,11 @@ export function webhookPages(scope: Api, deps: ApiDependencies): void {
     const endpoints = await listEndpoints(deps.db, owner);
     const creators = endpoints.flatMap(({ createdBy }) => createdBy ?? []);
     const names = await nameActors(deps.db, owner.organizationId, creators);
-    return sendPartOrPage(reply, <Webhooks {...{ endpoints, names }} {...state} />, (webhooks) => (
+    return reply.send(
       <Frame title="Webhooks" section="webhooks">
-        {webhooks}
-      </Frame>
-    ));
+        <Webhooks {...{ endpoints, names }} {...state} />
+      </Frame>,
+    );
   };
 
   scope.get('/webhooks', needs('operator'), (_request, reply) => show(reply, {}));

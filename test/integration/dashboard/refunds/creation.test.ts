@@ -76,15 +76,16 @@ test('creates a refund in two steps, of which the first changes nothing', async 
 });
 
 test.each([
-  [4_000, '40.00'],
-  [6_000, ''],
-])('repeats a refund of %d with all its fields, and its amount while that fits', async (amount, shown) => {
+  ['processing', 4_000, '60.00'],
+  ['cancelled', 4_000, '40.00'],
+] as const)('repeats a %s refund of %d with all its fields, and offers %s', async (status, amount, shown) => {
   const transactionId = await newPayment(service);
   const metadata = { ticket: 'T-7', seats: [3] };
   const body = { transactionId, amount, reason: 'wrong_product', metadata };
   const { body: made } = await service.call('POST', '/v1/refunds', {
     ...{ body, headers: { prefer: 'respond-async' } },
   });
+  if (status === 'cancelled') await service.call('POST', `/v1/refunds/${made.data.id}/cancel`);
   const page = await operator.visitor.get(`${base}/refunds/${made.data.id}`);
   expect(page.text).toContain(`/refunds/new?again=${made.data.id}"`);
   const { text } = await operator.visitor.get(`${url}?again=${made.data.id}`);

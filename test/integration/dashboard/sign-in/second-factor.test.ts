@@ -360,7 +360,7 @@ describe('requiring a second factor', () => {
     const page = await visitor.post(`${base}/settings/api-keys`, { scopes: 'refunds:read' });
     expect(page).toMatchObject({ status: 303, headers: { location: setUp } });
     expect(await service.deps.db.apiKey.count()).toBe(keys);
-    const part = await visitor.get(`${base}/refunds/results`, { 'hx-request': 'true' });
+    const part = await visitor.get(`${base}/refunds`, { 'hx-request': 'true' });
     expect(part).toMatchObject({ status: 403, text: '', headers: { 'hx-redirect': setUp } });
     expect((await visitor.get(setUp)).text).toContain('requires a second factor. Set one up first.');
     expect((await visitor.get(`/dashboard/${elsewhere.id}/test`)).status).toBe(200);
