@@ -50,6 +50,8 @@ export interface TestService {
   call(method: Method, url: string, options?: CallOptions): Promise<ApiAnswer>;
   /** Creates an API key, of the organization's test environment unless given otherwise. */
   newKey(more?: Partial<NewApiKey>): ReturnType<typeof createApiKey>;
+  /** Its address; it listens from the first call on. */
+  url(): Promise<string>;
   addOrganization(name: string): Promise<TestOrganization>;
   startWorker(): QueueWorker;
   close(): Promise<void>;
@@ -130,6 +132,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
   for (let index = 0; index < (options.workers ?? 1); index += 1) startWorker();
   const addOrganization = (name: string) => seedOrganization(deps, processors, sandboxServer.url, name);
   const organization = await addOrganization('Test organization');
+  let listening: Promise<string> | undefined;
   return {
     settings,
     deps,
@@ -141,6 +144,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
     organization,
     call: (method, url, callOptions = {}) =>
       callApi(app, method, url, { key: organization.keys.test.plaintext, ...callOptions }),
+    url: () => (listening ??= app.listen({ host: '127.0.0.1', port: 0 })),
     addOrganization,
     newKey: (more = {}) =>
       createApiKey(deps, { organizationId: organization.id, environment: 'test', actor: 'test', ...more }),

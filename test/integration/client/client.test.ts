@@ -1,16 +1,19 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { RefundApiError, RefundClient, type RefundEvent } from '#shared/client/index.ts';
-import { connectClient } from '../../support/http/connect-client.ts';
+import { type ClientOptions, RefundApiError, RefundClient, type RefundEvent } from '#shared/client/index.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService();
+const connect = async (options: Partial<ClientOptions> = {}) => {
+  const { plaintext: apiKey } = service.organization.keys.test;
+  return new RefundClient({ baseUrl: await service.url(), apiKey, ...options });
+};
 let client: RefundClient;
 beforeAll(async () => {
-  client = await connectClient(service);
+  client = await connect();
 });
 
 const refundOf = (transactionId: string) => ({ transactionId, amount: 1_000, reason: 'other' }) as const;
@@ -86,7 +89,7 @@ describe('the client', () => {
     ['connection_error', null, async () => ({ baseUrl: `http://127.0.0.1:${await freePort()}` })],
     ['unexpected_response', 301, async () => ({ baseUrl: await addressOf(redirects) })],
   ])('throws %s as a typed error', async (code, status, options) => {
-    const { refunds } = await connectClient(service, { maxRetries: 0, ...(await options()) });
+    const { refunds } = await connect({ maxRetries: 0, ...(await options()) });
     const error = await refunds.list().catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(RefundApiError);
     expect(error).toMatchObject({ code, status, message: expect.stringMatching(/\S/) });

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { connectOverStdio } from '../../support/agents/agent.ts';
-import { exposeService } from '../../support/http/connect-client.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { useClientProject } from '../../support/processes/client-project.ts';
 import { freePort } from '../../support/processes/free-port.ts';
@@ -80,7 +79,7 @@ describe('the packed client', () => {
 test('the packed program for MCP serves the tools', async () => {
   const { plaintext } = service.organization.keys.test;
   const program = join(project.folder, 'node_modules', '.bin', 'refund-service-mcp');
-  const agent = await connectOverStdio(await exposeService(service), plaintext, { program });
+  const agent = await connectOverStdio(await service.url(), plaintext, { program });
   expect((await agent.client.listTools()).tools.map(({ name }) => name)).toContain('list_refunds');
   await agent.close();
 });
@@ -105,7 +104,7 @@ test('every example of docs/client.md compiles', async () => {
 test('the program of docs/client.md is short, refunds, waits and verifies webhooks', async () => {
   expect(program.split('\n').filter((line) => line !== '')).toHaveLength(16);
   const stands = new Map([
-    ['http://127.0.0.1:3000', await exposeService(service)],
+    ['http://127.0.0.1:3000', await service.url()],
     ['svc_test_...', service.organization.keys.test.plaintext],
     ['4000', String(await freePort())],
   ]);

@@ -17,7 +17,7 @@ test('says that a change may have been saved when the connection breaks during i
   expect(refund.status).toBe('pending');
   const page = `/dashboard/${service.organization.id}/test/refunds/${refund.id}`;
   await visitor.get(page);
-  proxy.cutNextCommit();
+  proxy.cutNext('COMMIT', 'later');
   const answer = await visitor.post(`${page}/approve`, {});
   expect(answer.status).toBe(503);
   expect(answer.text).toContain('your change may or may not have been saved');

@@ -15,7 +15,7 @@ export function useAgents(service: TestService): Agents {
   let origin = '';
   let open: Agent[] = [];
   beforeAll(async () => {
-    origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+    origin = await service.url();
   });
   afterEach(async () => {
     await Promise.all(open.map((agent) => agent.close()));

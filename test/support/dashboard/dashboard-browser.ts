@@ -20,7 +20,7 @@ export function useDashboardBrowser(service: TestService): DashboardBrowser {
   return madeBeforeTests(
     'The browser',
     async () => {
-      const origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+      const origin = await service.url();
       browser = await startBrowser(inject('chromiumPath') ?? '');
       return {
         origin,

@@ -4,7 +4,6 @@ import { createOrganization } from '#shared/organizations/create-organization.ts
 import { actorOf } from '#shared/people/actors.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
-import { exposeService } from '../http/connect-client.ts';
 import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';
 import type { TestService } from '../service.ts';
 import { withClient } from '../stores/database-client.ts';
@@ -91,7 +90,7 @@ export async function setStage(
   } as const;
   const { token } = await invite(deps, { ...invited, acting });
   const open = async (device: Device, visitor: Visitor): Promise<Page> => {
-    const elsewhere = visitor === 'first' ? { baseURL: await exposeService(untouched) } : {};
+    const elsewhere = visitor === 'first' ? { baseURL: await untouched.url() } : {};
     const page = await browser.open({ ...devices[device], ...elsewhere });
     if (visitor in people) await signInAt(page, people[visitor as keyof typeof people]);
     return page;

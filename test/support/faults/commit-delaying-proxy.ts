@@ -7,8 +7,8 @@ import { useDatabase } from '../stores/database.ts';
 /** How long a cut-off request is under way: long enough for its sender to give up and clean up. */
 const delayMs = 700;
 
-/** The request to cut off: the commit of a transaction that moves a refund, or a statement that calls a function. */
-type Cut = { what: 'commit' | 'create_refunds' | 'cancel_refund'; delayMs: number; thenGone: boolean };
+/** The request to cut off: a statement that calls a function, or the commit of a transaction that moves a refund. */
+type Request = 'create_refunds(' | 'cancel_refund(' | 'COMMIT';
 
 /**
  * A proxy between a service and its PostgreSQL. On demand it breaks a connection during a commit and still delivers the
@@ -17,7 +17,7 @@ type Cut = { what: 'commit' | 'create_refunds' | 'cancel_refund'; delayMs: numbe
 export class CommitDelayingProxy {
   readonly url: string;
   readonly #server: net.Server;
-  #armed: Cut | null = null;
+  #armed: { what: Request; delayMs: number; thenGone: boolean } | null = null;
   #underWay = 0;
   #isGone = false;
   readonly #clients = new Set<net.Socket>();
@@ -38,21 +38,12 @@ export class CommitDelayingProxy {
     return proxy;
   }
 
-  /** Breaks the next connection that commits a transaction with `move_refunds`; the commit arrives later. */
-  cutNextCommit(): void {
-    this.#armed = { what: 'commit', delayMs, thenGone: false };
-  }
-
   /**
-   * Breaks the next connection that calls the function.
-   * @param arrives when the statement arrives; `at once` loses only its answer.
+   * Breaks the next connection that sends such a request.
+   * @param arrives when the request arrives; `at once` loses only its answer.
    * @param options.thenGone true to break all connections and refuse new ones until `comeBack`.
    */
-  cutNextCall(
-    what: 'create_refunds' | 'cancel_refund',
-    arrives: 'at once' | 'later',
-    { thenGone = false } = {},
-  ): void {
+  cutNext(what: Request, arrives: 'at once' | 'later', { thenGone = false } = {}): void {
     this.#armed = { what, delayMs: arrives === 'later' ? delayMs : 0, thenGone };
   }
 
@@ -101,8 +92,7 @@ export class CommitDelayingProxy {
       const armed = this.#armed;
       if (request.includes('BEGIN')) movesRefund = false;
       if (request.includes('move_refunds(')) movesRefund = true;
-      const isCommit = movesRefund && request.includes('COMMIT');
-      isCut = armed !== null && (armed.what === 'commit' ? isCommit : request.includes(`${armed.what}(`));
+      isCut = armed !== null && request.includes(armed.what) && (armed.what !== 'COMMIT' || movesRefund);
       if (!isCut) {
         database.write(request);
         return;

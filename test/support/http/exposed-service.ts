@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
@@ -25,14 +24,11 @@ export function useExposedService(
 ): ExposedService {
   const waits = { CREATE_WAIT_MS: 0, CANCEL_WAIT_MS: 0 };
   const service = useService({ workers: 0, settings: { ...waits, ...settings }, overrides });
-  return madeBeforeTests('The exposed service', async () => {
-    await service.app.listen({ host: '127.0.0.1', port: 0 });
-    return exposed(service);
-  });
+  return madeBeforeTests('The exposed service', async () => exposed(service, await service.url()));
 }
 
-function exposed(service: TestService): ExposedService {
-  const { port } = service.app.server.address() as AddressInfo;
+function exposed(service: TestService, url: string): ExposedService {
+  const port = Number(new URL(url).port);
   const { db } = service.deps;
   const authorization = `Authorization: Bearer ${service.organization.keys.test.plaintext}`;
   const head = (requestLine: string, ...headers: string[]) => [

@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net';
 import type { Refund } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { type ProcessorName, sandboxProcessors, webhookEndpoint } from '../../sandbox/processors.ts';
@@ -15,8 +14,7 @@ export function useWebhooks(service: TestService): Webhooks {
 
 /** Lets a service listen at a real socket, where processors send to. */
 export async function openWebhooks(service: TestService) {
-  await service.app.listen({ host: '127.0.0.1', port: 0 });
-  const { port } = service.app.server.address() as AddressInfo;
+  const url = await service.url();
   /** The address for the webhooks of one account. */
   const addressOf = async (
     processor: ProcessorName,
@@ -25,14 +23,14 @@ export async function openWebhooks(service: TestService) {
   ) => {
     const where = { organizationId, environment, processor };
     const { id } = await service.deps.db.processorAccount.findFirstOrThrow({ where });
-    return `http://127.0.0.1:${port}/webhooks/${processor}/${id}`;
+    return `${url}/webhooks/${processor}/${id}`;
   };
   return {
     addressOf,
     /** Sends a webhook to the organization's test account, or to another address. */
     async send(processor: ProcessorName, webhook: SignedWebhook, address?: string): Promise<ApiAnswer> {
-      const url = address ?? (await addressOf(processor));
-      const response = await fetch(url, { method: 'POST', ...webhook });
+      const to = address ?? (await addressOf(processor));
+      const response = await fetch(to, { method: 'POST', ...webhook });
       const headers = Object.fromEntries(response.headers);
       return { status: response.status, body: await response.json(), headers };
     },

@@ -28,7 +28,7 @@ test.each([
   'a creation that is committed %s its connection breaks creates one refund and returns it (%s, key %s)',
   async (_when, arrives, key) => {
     const transactionId = await newPayment(service);
-    proxy.cutNextCall('create_refunds', arrives);
+    proxy.cutNext('create_refunds(', arrives);
     const answer = await create(transactionId, key);
     expect(proxy.isArmed).toBe(false);
     expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -48,7 +48,7 @@ test.each([`unknown-${process.pid}`, null])(
   'a creation whose commit stays unknown gets 500, and its key returns the refund later (key %s)',
   async (key) => {
     const transactionId = await newPayment(service);
-    proxy.cutNextCall('create_refunds', 'later', { thenGone: true });
+    proxy.cutNext('create_refunds(', 'later', { thenGone: true });
     const answer = await create(transactionId, key);
     proxy.comeBack();
     expectUnknown(answer);
@@ -67,7 +67,7 @@ test('a creation whose commit cannot be looked up because the payment is locked 
   const answer = await withClient(databaseUrl(), async (holder) => {
     await holder.query('begin');
     await holder.query(lockPaymentByName, [transactionId]);
-    proxy.cutNextCall('create_refunds', 'at once');
+    proxy.cutNext('create_refunds(', 'at once');
     return await create(transactionId);
   });
   expectUnknown(answer);
@@ -79,7 +79,7 @@ test.each(['at once', 'later'] as const)(
     const { id } = await createdRefund(service, 'stripe');
     const headers = { 'idempotency-key': `cancelled-${arrives.replace(' ', '-')}` };
     const cancel = () => service.call('POST', `/v1/refunds/${id}/cancel`, { headers });
-    proxy.cutNextCall('cancel_refund', arrives);
+    proxy.cutNext('cancel_refund(', arrives);
     expectUnknown(await cancel());
     await statementEnd();
     const repeated = await cancel();
