@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';
-import { letFail, settle, workWhatIsDue } from '../../support/processors/reconciliation.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
+import { workWhatIsDue } from '../../support/processors/reconciliation.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
@@ -30,10 +31,10 @@ describe('reconciliation run', () => {
 
   test('exits with 3 when something needs attention, and the run can be listed and shown', async () => {
     const refund = await completedRefund(service, 'stripe');
-    await letFail(service, refund);
+    await endAtProcessor(service, refund, 'failed');
     expect((await run(...stripeTest)).code).toBe(0);
     expect((await workWhatIsDue(service, refund)).status).toBe('failed');
-    await settle(service, refund);
+    await endAtProcessor(service, refund, 'succeeded');
     const { code, stdout, stderr } = await run(...stripeTest);
     expect(code).toBe(3);
     expect(stdout).toMatch(new RegExp(`^moved_after_end +resync_requested +${refund.id} +yes `, 'm'));

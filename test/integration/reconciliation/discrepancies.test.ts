@@ -4,14 +4,8 @@ import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
-import {
-  findingsAbout,
-  leftToRefund,
-  letFail,
-  settle,
-  work,
-  workWhatIsDue,
-} from '../../support/processors/reconciliation.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
+import { findingsAbout, leftToRefund, work, workWhatIsDue } from '../../support/processors/reconciliation.ts';
 import { useSandbox } from '../../support/processors/use-sandbox.ts';
 import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -69,9 +63,9 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
   test('does not flag a dismissed discrepancy again by any reader or in any state', async () => {
     const refund = await completedRefund(service, processor);
     const { id: refundId, externalRefundId } = refund;
-    await letFail(service, refund);
+    await endAtProcessor(service, refund, 'failed');
     expect((await read(refund)).status).toBe('failed');
-    await settle(service, refund);
+    await endAtProcessor(service, refund, 'succeeded');
     // Found by a recheck, before any run has reported it.
     expect((await read(refund)).flagReason).toBe('moved_after_end');
     await dismiss(refundId);
@@ -85,7 +79,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
     expect(await findTwice(processor, refundId)).toMatchObject(dismissed);
     expect(await timelineOf(service, refundId)).toEqual(timeline);
     expect((await rowOf(service, refundId)).work).toBeNull();
-    await letFail(service, refund);
+    await endAtProcessor(service, refund, 'failed');
     await expectInvariants(service);
   });
 
@@ -145,10 +139,10 @@ describe.each(['stripe', 'braintree'] as const)('an extra refund at %s', (proces
     const before = await timelineOf(service, accepted.id);
     expect(await work(service, accepted)).toMatchObject({ status: 'processing', ...flagged(extra) });
     expect(await timelineOf(service, accepted.id)).toEqual(before);
-    await settle(service, accepted);
+    await endAtProcessor(service, accepted, 'succeeded');
     expect(await work(service, accepted)).toMatchObject({ status: 'completed', ...flagged(extra) });
     expect(await read(accepted)).toMatchObject(flagged(extra));
-    await letFail(service, accepted);
+    await endAtProcessor(service, accepted, 'failed');
     expect(await read(accepted)).toMatchObject({ status: 'failed', ...flagged(extra) });
   });
 

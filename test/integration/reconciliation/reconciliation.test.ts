@@ -2,10 +2,10 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { braintreeClient } from '../../sandbox/clients.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import {
   findingsAbout,
   leftToRefund,
-  letFail,
   reconcile,
   work,
   workWhatIsDue,
@@ -68,7 +68,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
 
   test('finds a refund that failed late without a webhook, and frees its amount', async () => {
     const refund = await completedRefund(service, processor);
-    await letFail(service, refund);
+    await endAtProcessor(service, refund, 'failed');
     const findings = await findingsAbout(service, processor, { refundId: refund.id });
     expect(findings).toMatchObject([{ kind: 'reversed_there', action: 'resync_requested' }]);
     expect(findings.some(needsAttention)).toBe(false);
@@ -123,7 +123,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
   test("does not touch another organization's refunds at the same processor account", async () => {
     const other = await service.addOrganization('Other');
     const theirRefund = await completedRefund(service, processor);
-    await letFail(service, theirRefund);
+    await endAtProcessor(service, theirRefund, 'failed');
     const before = await rowOf(service, theirRefund.id);
     const events = await timelineOf(service, theirRefund.id);
     const { findings } = await reconcile(service, processor, { organizationId: other.id });

@@ -4,11 +4,11 @@ import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import {
   accountOf,
   findingsAbout,
   leftToRefund,
-  letFail,
   reconcile,
 } from '../../support/processors/reconciliation.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
@@ -194,7 +194,7 @@ describe('a run', () => {
     test('finds a late failure on the last page of the list, and reports each refund made elsewhere once', async () => {
       // From now on the payment is on record, and its refunds are reported.
       await leftToRefund(service, transactionId);
-      await letFail(service, oldest);
+      await endAtProcessor(service, oldest, 'failed');
       const { run, findings } = await reconcile(service, processor);
       expect(run.comparedCount).toBeGreaterThan(count);
       expect(findings.filter(({ refundId }) => refundId === oldest.id)).toMatchObject([

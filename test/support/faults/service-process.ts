@@ -4,7 +4,18 @@ import {
   type StartOptions,
   startProcess,
 } from '../processes/child-process.ts';
-import type { Breakable } from './breakable.ts';
+
+/** A process or a store that a test can end, freeze and start again. Its address and its data stay the same. */
+export interface Breakable {
+  start(): Promise<void>;
+  /** Asks it to end, and waits until it has. */
+  stop(): Promise<unknown>;
+  /** Ends it as a crash or a power cut does. */
+  kill(): Promise<unknown>;
+  /** Suspends it: connections stay open, and nothing is answered. */
+  freeze(): void;
+  thaw(): void;
+}
 
 export interface Program extends StartOptions {
   name: string;

@@ -8,7 +8,7 @@ import { createDatabase, query } from '../stores/database-client.ts';
 import { type RunningPostgres, startPostgres } from '../stores/embedded-postgres.ts';
 import { type RunningRedis, startRedis } from '../stores/redis.ts';
 import { prepareForTests } from '../stores/service-role.ts';
-import type { Breakable } from './breakable.ts';
+import type { Breakable } from './service-process.ts';
 
 /** A Redis for one test alone. It is empty after each start. */
 export class OwnRedis implements Breakable {

@@ -9,6 +9,7 @@ import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import type { HeldTime } from '../clocks.ts';
 import { aroundCalls } from '../processors/around-calls.ts';
+import { endAtProcessor } from '../processors/end-at-processor.ts';
 import { webhookAbout } from '../processors/signed-webhooks.ts';
 import type { Webhooks } from '../processors/webhooks.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
@@ -23,12 +24,6 @@ import type { JobCall, Trouble } from './job-model.ts';
 import type { LifecycleModel, ModelPayment, ProcessorName, Sight } from './model.ts';
 
 const hourMs = 3_600_000;
-
-/** The processor's status for each status of the model. */
-const statuses = {
-  stripe: { succeeded: 'succeeded', failed: 'failed' },
-  braintree: { succeeded: 'settled', failed: 'settlement_declined' },
-} as const;
 
 /** The model's status for each status of a processor. */
 const words = new Map([
@@ -192,7 +187,7 @@ export class LifecycleWorld {
   async drive(index: number, to: 'succeeded' | 'failed'): Promise<void> {
     const [moved] = await this.#movedOf(index);
     const { processor } = this.#refundAt(index).payment;
-    await this.#service.sandbox.driveRefund(moved?.id ?? '', { status: statuses[processor][to] });
+    await endAtProcessor(this.#service, { processor, externalRefundId: moved?.id ?? null }, to);
   }
 
   /** The processor applies an attempt that was taken for not applied. */

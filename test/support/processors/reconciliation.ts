@@ -79,25 +79,6 @@ export async function workWhatIsDue(
   return await rowOf(service, id);
 }
 
-const settledStatus = { stripe: 'succeeded', braintree: 'settled' } as const;
-const failedStatus = { stripe: 'failed', braintree: 'settlement_declined' } as const;
-
-/** Lets the processor carry a refund out. */
-export async function settle(
-  { sandbox }: TestService,
-  { externalRefundId, processor }: RefundRecord,
-): Promise<void> {
-  await sandbox.driveRefund(externalRefundId ?? '', { status: settledStatus[processor as ProcessorName] });
-}
-
-/** Lets a refund fail at its processor, whatever it was. */
-export async function letFail(
-  { sandbox }: TestService,
-  { externalRefundId, processor }: RefundRecord,
-): Promise<void> {
-  await sandbox.driveRefund(externalRefundId ?? '', { status: failedStatus[processor as ProcessorName] });
-}
-
 /** The most that a policy check says can still be refunded, in minor units. */
 export async function leftToRefund(service: TestService, transactionId: string): Promise<number> {
   const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect } from 'vitest';
 import type { ResolvedStatus } from '#shared/refunds/decisions/evidence.ts';
 import { type Resolution, resolveRefund } from '#shared/refunds/decisions/resolve.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { endAtProcessor } from '../processors/end-at-processor.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';
 import { advanceRefund } from './advance-refund.ts';
@@ -64,9 +65,7 @@ export async function reviewed(service: TestService, id: string): Promise<Refund
 export async function completedRefund(service: TestService, processor: string): Promise<RefundRecord> {
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);
-  const { externalRefundId } = await rowOf(service, id);
-  const status = processor === 'stripe' ? 'succeeded' : 'settled';
-  await service.sandbox.driveRefund(externalRefundId ?? '', { status });
+  await endAtProcessor(service, await rowOf(service, id), 'succeeded');
   const refund = await reviewed(service, id);
   expect(refund.status).toBe('completed');
   return refund;

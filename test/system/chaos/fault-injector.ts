@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Breakable } from '../../support/faults/breakable.ts';
-import { ServiceProcess } from '../../support/faults/service-process.ts';
+import { type Breakable, ServiceProcess } from '../../support/faults/service-process.ts';
 import { OwnPostgres, OwnRedis } from '../../support/faults/stores.ts';
 import type { Random } from '../../support/random.ts';
 import { type Fault, nameOf, planFault } from './faults.ts';

@@ -1,7 +1,8 @@
 import { isDatabaseUnavailable } from '#shared/platform/database.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import type { Mishap } from './combinations.ts';
-import { ProcessKilled } from './killable-process.ts';
+import { CrashError } from './killable-process.ts';
 import { type Actor, isOver, type OpenRefund, type Stage } from './stage.ts';
 
 /** More than any refund needs to end once its processor works. */
@@ -53,7 +54,7 @@ async function allOf(works: Promise<void>[]): Promise<void> {
   const results = await Promise.allSettled(works);
   const reasons = results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
   const [reason] = reasons.toSorted(
-    (a, b) => Number(a instanceof ProcessKilled) - Number(b instanceof ProcessKilled),
+    (a, b) => Number(a instanceof CrashError) - Number(b instanceof CrashError),
   );
   if (reason !== undefined) throw reason;
 }
@@ -72,6 +73,8 @@ const openStatuses = ['pending', 'requires_action', 'submitted_for_settlement', 
 /** Settles the refund at its processor. */
 export async function settleAtProcessor(stage: Stage): Promise<void> {
   const open = (await stage.ledger()).filter(({ status }) => openStatuses.includes(status));
-  const status = stage.run.processor === 'stripe' ? 'succeeded' : 'settled';
-  await Promise.all(open.map(({ id }) => stage.service.sandbox.driveRefund(id, { status })));
+  const { processor } = stage.run;
+  await Promise.all(
+    open.map(({ id }) => endAtProcessor(stage.service, { processor, externalRefundId: id }, 'succeeded')),
+  );
 }

@@ -1,20 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 
-/** Thrown wherever a killed process would reach out. */
-export class ProcessKilled extends Error {
-  override readonly name = 'ProcessKilled';
-}
+/** Thrown in a process that was killed, or whose connection or transaction is lost. */
+export class CrashError extends Error {
+  override readonly name = 'CrashError';
+  readonly code: string;
 
-/** Thrown in a process that was frozen during a transaction, which the database has rolled back. */
-export class TransactionLost extends Error {
-  override readonly name = 'TransactionLost';
-  readonly code = 'P2028';
-}
-
-/** Thrown when the connection breaks before the database has answered. */
-export class AnswerLost extends Error {
-  override readonly name = 'AnswerLost';
-  readonly code = 'ECONNRESET';
+  /** @param code as the database gives it. */
+  constructor(message: string, code: string) {
+    super(message);
+    this.code = code;
+  }
 }
 
 /** The point at which a process is killed or frozen, once. */
@@ -103,7 +98,7 @@ export class KillableProcess {
 
   /**
    * Waits until the process is not frozen.
-   * @throws ProcessKilled
+   * @throws CrashError
    */
   async pass(): Promise<void> {
     // Its calls have been answered: the process stops only after their answers.
@@ -117,7 +112,7 @@ export class KillableProcess {
   }
 
   assertAlive(): void {
-    if (this.#isKilled) throw new ProcessKilled('The process was killed.');
+    if (this.#isKilled) throw new CrashError('The process was killed.', 'KILLED');
   }
 
   /** Reaches a point, where it may be killed or frozen. */
@@ -125,10 +120,10 @@ export class KillableProcess {
     await this.pass();
     const breakpoint = this.#visit(name);
     if (breakpoint === null) return;
-    if (name.startsWith('answer lost')) throw new AnswerLost('The connection broke.');
+    if (name.startsWith('answer lost')) throw new CrashError('The connection broke.', 'ECONNRESET');
     await breakpoint.strike(this, !isOpen);
     this.assertAlive();
-    if (isOpen && this.isFrozen) throw new TransactionLost('The transaction was given up.');
+    if (isOpen && this.isFrozen) throw new CrashError('The transaction was given up.', 'P2028');
     // The call under way continues.
     if (name.startsWith('during ')) await this.#wakeUp();
     else await this.pass();

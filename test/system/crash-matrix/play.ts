@@ -2,7 +2,7 @@ import { brokenPromises } from './broken-promises.ts';
 import { carryOn } from './carry-on.ts';
 import type { Combination, Run } from './combinations.ts';
 import { cancel, flows, request } from './flows.ts';
-import { AnswerLost, type Breakpoint, ProcessKilled, TransactionLost } from './killable-process.ts';
+import { type Breakpoint, CrashError } from './killable-process.ts';
 import { type Actor, isOver, type Lane, Stage } from './stage.ts';
 
 /** The result of a combination. */
@@ -132,7 +132,7 @@ class Strike implements Breakpoint {
 /** True for the errors of killed and frozen processes. */
 function isExpected(error: unknown): boolean {
   for (let current = error; current instanceof Error; current = current.cause) {
-    if ([ProcessKilled, TransactionLost, AnswerLost].some((kind) => current instanceof kind)) return true;
+    if (current instanceof CrashError) return true;
   }
   return false;
 }

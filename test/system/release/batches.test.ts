@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useDeployment } from '../../support/faults/use-deployment.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -9,10 +8,6 @@ import { waitFor } from '../../support/wait-for.ts';
 
 const payments = 200;
 const rowsPerPayment = 50;
-
-/** The peak memory of a process. */
-const peakMiB = (pid: number) =>
-  Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024);
 
 /** Whether a worker has created refunds and not yet recorded them in their rows. */
 async function hasUnrecordedRefunds(databaseUrl: string): Promise<boolean> {
@@ -37,7 +32,6 @@ describe.each(queueBackends)('the largest batch, queues on $name', (backend) => 
     );
     const api = await processes.startApi();
     const first = await processes.startWorker();
-    const startedAt = performance.now();
     const { status, body } = await api.post('/v1/refund-batches', { rows });
     expect(status, JSON.stringify(body)).toBe(200);
     const readBatch = async () => (await service.call('GET', `/v1/refund-batches/${body.data.id}`)).body.data;
@@ -53,17 +47,9 @@ describe.each(queueBackends)('the largest batch, queues on $name', (backend) => 
       first.thaw();
       return false;
     });
-    const firstPeakMiB = peakMiB(first.pid);
     await first.kill();
     const second = await processes.startWorker();
     await untilWaiting(0);
-    const seconds = Math.round((performance.now() - startedAt) / 1000);
-    console.log({
-      seconds,
-      firstPeakMiB,
-      secondPeakMiB: peakMiB(second.pid),
-      apiPeakMiB: peakMiB(api.process.pid),
-    });
     expect(await readBatch()).toMatchObject({
       status: 'completed',
       rows: { total: rows.length, rejected: 0 },
