@@ -99,6 +99,21 @@ describe('an organization', () => {
     });
     expect((await list(service.organization)).status).toBe(200);
   });
+
+  test('has room for other requests while more readers wait for events than requests may be in progress', async () => {
+    const { feed } = service.app.deps;
+    const { nextAfter } = (await service.call('GET', '/v1/events?limit=100')).body;
+    const readers: Promise<ApiAnswer>[] = [];
+    // One after the other: until a reader waits, it is in progress.
+    while (readers.length <= places) {
+      const headers = { prefer: 'wait=60' };
+      readers.push(service.call('GET', `/v1/events?after=${nextAfter}`, { headers }));
+      await waitFor('the reader to wait', () => feed.waiting === readers.length);
+    }
+    expect((await create(known)).status).toBe(200);
+    // Its event ends their wait.
+    expect(new Set(await statuses(readers))).toEqual(new Set([200]));
+  });
 });
 
 describe('requests without a key', () => {
