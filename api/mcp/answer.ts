@@ -96,15 +96,8 @@ async function runTool(
   let isReplayed = false;
   const call = await tool.callOf(readArguments(tool, given), deps, apiKey);
   const answer = await tool.operation.run(deps, {
-    ...{
-      apiKey,
-      actor: `key:${apiKey.id}`,
-      source: 'mcp',
-      params: {},
-      query: {},
-      body: {},
-      idempotency: null,
-    },
+    ...{ apiKey, actor: `key:${apiKey.id}`, source: 'mcp' },
+    ...{ params: {}, query: {}, body: {}, idempotency: null },
     waitMs: (defaultMs) => defaultMs,
     report(outcome) {
       isReplayed = outcome.isReplayed;

@@ -31,8 +31,8 @@ test.each<[string, string | Uint8Array, () => Parameters<typeof verifyWebhook>[1
   ['text', body, () => sign()],
   ['bytes', Buffer.from(body), () => sign()],
   ['a Headers object', body, () => new Headers(sign())],
-  ['repeated headers', body, () => mapValues(sign(), (value) => [value])],
-  ['headers in capitals', body, () => mapKeys(sign(), (name) => name.toUpperCase())],
+  ['repeated headers', body, () => ({ ...sign(), 'webhook-id': ['evt_1'] })],
+  ['headers in capitals', body, () => capitals(sign())],
   ['two signatures of which the second is right', body, () => sign({ by: [newSecret(), secret] })],
   [
     'a signature of another version first',
@@ -64,7 +64,7 @@ test.each<[string, string | Uint8Array, () => Record<string, string>, RegExp]>([
   ],
   ['a signature from the future', body, () => sign({ at: later(301) }), /in the future/],
   ['a time that is no number', body, () => ({ ...sign(), 'webhook-timestamp': '1e9' }), /not a time/],
-  ['a missing id', body, () => without(sign(), 'webhook-id'), /header webhook-id is missing/],
+  ['a missing id', body, () => ({ ...sign(), 'webhook-id': '' }), /header webhook-id is missing/],
   ['no headers', body, () => ({}), /is missing/],
 ])('refuses %s', (_what, rawBody, headers, message) => {
   const verify = () => verifyWebhook(rawBody, headers(), secret);
@@ -86,13 +86,9 @@ test('agrees with the public package on random content', () => {
   }
 });
 
-const mapValues = <To>(headers: Record<string, string>, map: (value: string) => To) =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, map(value)]));
-const mapKeys = (headers: Record<string, string>, map: (name: string) => string) =>
-  Object.fromEntries(Object.entries(headers).map(([name, value]) => [map(name), value]));
-const without = (headers: Record<string, string>, removed: string) =>
-  Object.fromEntries(Object.entries(headers).filter(([name]) => name !== removed));
 const changedSignature = (change: (value: string) => string) => {
   const headers = sign();
   return { ...headers, 'webhook-signature': change(headers['webhook-signature'] ?? '') };
 };
+const capitals = (headers: Record<string, string>) =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
