@@ -9,6 +9,7 @@ import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { askForRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment, readPayment, storedPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
@@ -127,28 +128,20 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
   });
 });
 
-describe('a payment at Stripe is worth what was captured of it', () => {
-  const eligible = async (transactionId: string) => {
-    const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
-    return body.data;
-  };
-  const create = async (transactionId: string, amount: number) =>
-    await service.call('POST', '/v1/refunds', {
-      body: { transactionId, amount, reason: 'other' },
-      headers: { prefer: 'respond-async' },
-    });
-
-  test('counts a later capture', async () => {
-    const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
-    await create(transactionId, 2_000);
-    expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
-    await service.sandbox.changeTransaction(transactionId, { status: 'succeeded', capturedAmount: 9_000 });
-    await service.deps.db.payment.updateMany({
-      where: { names: { some: { name: transactionId } } },
-      data: { fetchedAt: null },
-    });
-    expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
+const eligible = async (transactionId: string) => {
+  const { body } = await service.call('POST', '/v1/policies/check', { body: { transactionId } });
+  return body.data;
+};
+test('counts a later capture', async () => {
+  const transactionId = await newPayment(service, { status: 'uncaptured', capturedAmount: 2_000 });
+  await askForRefund(service, { transactionId, amount: 2_000 });
+  expect(await eligible(transactionId)).toMatchObject({ eligible: false, maxAmount: 0 });
+  await service.sandbox.changeTransaction(transactionId, { status: 'succeeded', capturedAmount: 9_000 });
+  await service.deps.db.payment.updateMany({
+    where: { names: { some: { name: transactionId } } },
+    data: { fetchedAt: null },
   });
+  expect(await eligible(transactionId)).toMatchObject({ eligible: true, maxAmount: 7_000 });
 });
 
 test.each([

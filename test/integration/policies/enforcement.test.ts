@@ -1,5 +1,7 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { askForRefund } from '../../support/refunds/new-refund.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { agentKey } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
@@ -12,19 +14,8 @@ afterEach(async () => {
   await expectInvariants(service);
 });
 
-async function payment(options: object = {}): Promise<string> {
-  return await service.sandbox.transaction({
-    processor: 'stripe',
-    amount: 10_000,
-    currency: 'usd',
-    ...options,
-  });
-}
-
-async function create(transactionId: string, amount: number, key?: string) {
-  const body = { transactionId, amount, reason: 'other' };
-  return await service.call('POST', '/v1/refunds', { body, ...(key === undefined ? {} : { key }) });
-}
+const create = async (transactionId: string, amount: number, key?: string) =>
+  await askForRefund(service, { transactionId, amount }, key === undefined ? {} : { key });
 
 async function createByApi(transactionId: string, key?: string): Promise<string> {
   const { body } = await create(transactionId, 1_000, key);
@@ -41,7 +32,7 @@ test.each<[string, object, string, isAgent?: true]>([
   async (_what, policy, outcome, isAgent) => {
     await storePolicies(service, policy);
     const key = isAgent && (await agentKey(service, {})).plaintext;
-    const [unread, read] = [await payment(), await payment()];
+    const [unread, read] = [await newPayment(service), await newPayment(service)];
     expect(await createByApi(read, key)).toBe('processing');
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     expect(await createByApi(unread, key)).toBe(outcome);
@@ -53,7 +44,7 @@ test.each<[string, object, string, isAgent?: true]>([
 
 test('keeps a refund above its threshold pending, reserved and unsent', async () => {
   await storePolicies(service, { approvalAbove: { api: 5_000 } });
-  const transactionId = await payment();
+  const transactionId = await newPayment(service);
   const { status, body } = await create(transactionId, 5_001);
   expect({ status, refundStatus: body.data.status }).toEqual({ status: 200, refundStatus: 'pending' });
   expect(body.data.externalRefundId).toBeNull();

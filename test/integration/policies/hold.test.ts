@@ -5,7 +5,7 @@ import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { newPerson } from '../../support/people.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
@@ -20,12 +20,7 @@ afterEach(async () => {
   await expectInvariants(service);
 });
 
-async function create(headers: Record<string, string> = { prefer: 'respond-async' }): Promise<string> {
-  const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
-  const answer = await service.call('POST', '/v1/refunds', { body, headers });
-  expect(answer.status, JSON.stringify(answer.body)).toBe(200);
-  return answer.body.data.id;
-}
+const create = async (headers: Record<string, string> = {}) => (await newRefund(service, {}, { headers })).id;
 
 const read = async (id: string) =>
   (await service.call('GET', `/v1/refunds/${id}?include=heldUntil`)).body.data;

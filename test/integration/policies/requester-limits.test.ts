@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { agentScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { newPerson } from '../../support/people.ts';
+import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
@@ -11,6 +12,7 @@ import { useService } from '../../support/use-service.ts';
 
 // Someone who may refund takes many small amounts of many payments, each below what a payment's threshold notices.
 const service = useService({ workers: 0 });
+afterEach(() => expectInvariants(service));
 
 const everyone = (amount: number) => ({ api: amount, dashboard: amount, mcp: amount });
 const enforce = { api: true, dashboard: true };

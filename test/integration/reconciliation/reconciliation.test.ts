@@ -12,8 +12,8 @@ import {
 } from '../../support/processors/reconciliation.ts';
 import { completedRefund, createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
-import { newRefund } from '../../support/refunds/new-refund.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
+import { newPayment, storedPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
 import { putOff } from '../../support/refunds/refund-work.ts';
@@ -34,11 +34,7 @@ beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
 beforeEach(() => service.sandbox.clearFaults());
 afterEach(() => service.sandbox.clearFaults());
 
-async function reservedFor(transactionId: string): Promise<bigint> {
-  return (
-    await service.deps.db.payment.findFirstOrThrow({ where: { names: { some: { name: transactionId } } } })
-  ).reserved;
-}
+const reservedFor = async (transactionId: string) => (await storedPayment(service, transactionId)).reserved;
 
 describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (processor) => {
   test('subtracts a refund made elsewhere from what can be refunded, also while the payment is fresh', async () => {
@@ -54,11 +50,7 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
     expect(findings[0]?.facts).toMatchObject({ amount: 4_000, currency: 'usd', remaining: 6_000 });
     expect(findings.some(needsAttention)).toBe(false);
     expect(await leftToRefund(service, transactionId)).toBe(6_000);
-    const create = (amount: number) =>
-      service.call('POST', '/v1/refunds', {
-        body: { transactionId, amount, reason: 'other', processor },
-        headers: { prefer: 'respond-async' },
-      });
+    const create = (amount: number) => askForRefund(service, { transactionId, amount, processor });
     const refused = await create(6_001);
     expect(refused.status).toBe(400);
     expect(refused.body.error.message).toContain('60.00 USD');

@@ -100,24 +100,18 @@ describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %
     },
   );
 
-  test('is not resolved as failed while the processor cannot be read', async () => {
+  test.each([
+    ['while the processor cannot be read', 'could not be read', {}],
+    ['before a lookup is proof', 'is conclusive from', { LOOKUP_SETTLE_DELAY_MS: 60_000 }],
+  ])('is not resolved as failed %s', async (_when, evidence, more) => {
     const flagged = await flaggedUnknown(service, processor, 'reset');
-    await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
-    expect(await resolve(service, flagged, 'failed')).toMatchObject({
-      kind: 'contradicted',
-      evidence: expect.stringContaining('could not be read'),
-    });
+    if (!('LOOKUP_SETTLE_DELAY_MS' in more)) {
+      await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+    }
+    const deps = { ...service.deps, settings: { ...service.settings, ...more } };
+    const contradicted = { kind: 'contradicted', evidence: expect.stringContaining(evidence) };
+    expect(await resolve({ deps }, flagged, 'failed')).toMatchObject(contradicted);
     expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
-  });
-
-  test('is not resolved as failed before a lookup is proof', async () => {
-    const flagged = await flaggedUnknown(service, processor, 'reset');
-    const patient = { ...service.deps, settings: { ...service.settings, LOOKUP_SETTLE_DELAY_MS: 60_000 } };
-    const outcome = await resolve({ deps: patient }, flagged, 'failed');
-    expect(outcome).toMatchObject({
-      kind: 'contradicted',
-      evidence: expect.stringContaining('is conclusive from'),
-    });
   });
 });
 
