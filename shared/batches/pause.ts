@@ -4,7 +4,7 @@ import { type Database, type RefundBatch, serviceTime } from '../platform/databa
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { type BatchStatus, findBatch } from './batch.ts';
-import { readRequester } from './requester.ts';
+import { findRequester, mayRequest } from './requester.ts';
 
 /** A change of a batch by someone. */
 export interface BatchChange {
@@ -35,7 +35,7 @@ export async function resumeBatch(
   change: BatchChange,
 ): Promise<RefundBatch> {
   const batch = await findBatch(deps.db, change.owner, change.batchId);
-  if (batch.status === 'paused' && (await readRequester(deps, batch)) === null) {
+  if (batch.status === 'paused' && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)))) {
     throw new ServiceError(
       'insufficient_scope',
       'The user or API key that created this batch may not create refunds any more. Send the rows that are waiting as a new batch.',

@@ -8,24 +8,31 @@ import type { RowContent } from './batch.ts';
 /** Who requests the refunds of a batch, as they are now. */
 export type Requester = { apiKey: ApiKey } | { userId: string };
 
-/**
- * The requester of a batch, read anew.
- * @returns null for a key that is revoked, expired, stopped or lacks the scope, and for a user who is disabled or no operator any more.
- */
-export async function readRequester(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+/** The requester of a batch, whether or not they may still create refunds. */
+export async function findRequester(
+  db: Dependencies['db'],
   { actor, organizationId, environment }: Pick<RefundBatch, 'actor' | 'organizationId' | 'environment'>,
-): Promise<Requester | null> {
+): Promise<Requester> {
   const [kind, id = ''] = actor.split(':');
-  if (kind === 'user') {
+  if (kind === 'user') return { userId: id };
+  return { apiKey: await db.apiKey.findUniqueOrThrow({ where: { id, organizationId, environment } }) };
+}
+
+/** False for a key that is revoked, expired, stopped or lacks the scope, and for a user who is disabled or no operator any more. */
+export async function mayRequest(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { organizationId }: Pick<RefundBatch, 'organizationId'>,
+  requester: Requester,
+): Promise<boolean> {
+  if ('userId' in requester) {
+    const { userId: id } = requester;
     const user = await db.user.findUnique({ where: { id }, select: { disabledAt: true } });
     const role = user?.disabledAt === null ? await readRole(db, organizationId, id) : null;
-    return role !== null && mayAct(role, 'operator') ? { userId: id } : null;
+    return role !== null && mayAct(role, 'operator');
   }
-  const apiKey = await db.apiKey.findUnique({ where: { id, organizationId, environment } });
-  if (apiKey === null || apiKey.revokedAt !== null || apiKey.stoppedAt !== null) return null;
-  const isValid = apiKey.expiresAt === null || apiKey.expiresAt > clock.now();
-  return isValid && apiKey.scopes.includes('refunds:write') ? { apiKey } : null;
+  const { revokedAt, stoppedAt, expiresAt, scopes } = requester.apiKey;
+  if (revokedAt !== null || stoppedAt !== null) return false;
+  return (expiresAt === null || expiresAt > clock.now()) && scopes.includes('refunds:write');
 }
 
 /**

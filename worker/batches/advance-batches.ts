@@ -1,12 +1,12 @@
 import pLimit from 'p-limit';
-import type { RowContent, RowState } from '#shared/batches/batch.ts';
-import { type Requester, readRequester, requestOfRow } from '#shared/batches/requester.ts';
+import { maxRows, type RowContent, type RowState } from '#shared/batches/batch.ts';
+import { findRequester, mayRequest, requestOfRow } from '#shared/batches/requester.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
-import type { Database, RefundBatch } from '#shared/platform/database.ts';
+import type { Database } from '#shared/platform/database.ts';
 import { errorCatalogue, ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { createRefund } from '#shared/refunds/lifecycle/create.ts';
+import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
 
 /**
  * Rows that are taken at a time, and how many of them at once. While as many refunds of the owner are due to be sent, a batch waits, so
@@ -44,20 +44,26 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   const batchId = await leaseBatch(deps.db);
   if (batchId === undefined) return false;
   const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
-  const requester = await readRequester(deps, batch);
-  if (requester === null) {
-    await stopBatch(deps.db, batchId);
-    return true;
-  }
+  const requester = await findRequester(deps.db, batch);
+  const isStopped = !(await mayRequest(deps, batch, requester));
   const rows = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
     SELECT number, content FROM refund_batch_row WHERE batch_id = ${batchId} AND state = 'waiting'
-    ORDER BY attempts, number LIMIT ${slice.rows}`;
-  const endsAt = performance.now() + sliceMs;
+    ORDER BY attempts, number LIMIT ${isStopped ? maxRows : slice.rows}`;
+  const endsAt = performance.now() + (isStopped ? leaseMs : sliceMs);
   const limit = pLimit(slice.atOnce);
-  const outcomes = await limit.map(rows, async ({ number, content }) =>
-    performance.now() > endsAt ? [] : [await createRow(deps, batch, requester, number, content)],
+  // Refunds that a worker that died has created are found before a batch stops: whoever sends the rest again must not refund them twice.
+  const refundOf = isStopped ? findByKey : createRefund;
+  const outcomes = await limit.map(rows, async ({ number, content }) => {
+    if (performance.now() > endsAt) return null;
+    const request = requestOfRow(batch, requester, number, content);
+    return await outcomeOf(deps, { batchId, number }, () => refundOf(deps, request));
+  });
+  await recordSlice(
+    deps.db,
+    batchId,
+    outcomes.filter((outcome) => outcome !== null),
   );
-  await recordSlice(deps.db, batchId, outcomes.flat());
+  if (isStopped) await stopBatch(deps.db, batchId);
   return true;
 }
 
@@ -84,19 +90,18 @@ async function stopBatch(db: Database, id: string): Promise<void> {
     WHERE id = ${id} AND status = 'processing'`;
 }
 
-async function createRow(
-  deps: Dependencies,
-  batch: RefundBatch,
-  requester: Requester,
-  number: number,
-  content: RowContent,
-): Promise<RowOutcome> {
+/** @returns null for a row without a refund. */
+async function outcomeOf(
+  { log }: Dependencies,
+  { batchId, number }: { batchId: string; number: number },
+  refundOf: () => Promise<CreatedRefund | null>,
+): Promise<RowOutcome | null> {
   try {
-    const { refund } = await createRefund(deps, requestOfRow(batch, requester, number, content));
-    return { number, state: 'created', refundId: refund.id };
+    const created = await refundOf();
+    return created && { number, state: 'created', refundId: created.refund.id };
   } catch (error) {
     const isKnown = error instanceof ServiceError;
-    if (!isKnown) deps.log.error({ err: error, batchId: batch.id, row: number }, 'a row of a batch failed');
+    if (!isKnown) log.error({ err: error, batchId, row: number }, 'a row of a batch failed');
     const { code, message } = isKnown
       ? error
       : { code: 'internal_error' as const, message: 'An unexpected error occurred. The row is tried again.' };

@@ -289,6 +289,20 @@ test('a revoked key stops the rest of its batches, which no other key resumes', 
   expect([status, body.error.code]).toEqual([403, 'insufficient_scope']);
 });
 
+test('a row whose refund a killed worker could not record does not wait once its key is revoked', async () => {
+  const key = await service.newKey();
+  const id = await created(await rowsOf(60), { key: key.plaintext });
+  const { db } = service.deps;
+  const dying = vi.spyOn(db, '$executeRaw').mockRejectedValueOnce(new Error('killed'));
+  await expect(advanceOneBatch(service.deps)).rejects.toThrow('killed');
+  dying.mockRestore();
+  await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
+  await db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
+  await workOff();
+  // Whoever sends the rows that wait again refunds none twice.
+  expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 10, created: 50 } });
+});
+
 test('a row waits while its processor is down, and rows behind it go on', async () => {
   const [down, fine] = await rowsOf(2);
   const id = await created([down, fine]);
