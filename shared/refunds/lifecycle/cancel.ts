@@ -9,14 +9,15 @@ import { keyReused, notKnown } from '../model/refusals.ts';
 import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
 
 /**
- * The immediate result of a request to cancel.
- * - `cancelled`: done; nothing was sent to the processor.
- * - `requested`: the processor has the refund or may have it; a worker goes on.
- * - `refused`: the refund has ended.
+ * The result of a request to cancel.
+ * - `cancelled`: nothing was sent to the processor, or it confirmed.
+ * - `requested`: the processor has the refund or may have it, and has not confirmed yet; a worker goes on.
+ * - `refused`: the refund has ended otherwise, or the processor refused.
  */
-export interface CancelRequest {
+export interface CancelVerdict {
   kind: 'cancelled' | 'requested' | 'refused';
-  refund: Refund;
+  /** As last read. */
+  refund: ReadRefund;
   /** True when an earlier request with the same key cancelled it or requested that. */
   isReplayed: boolean;
 }
@@ -61,7 +62,7 @@ export type CancelResult =
 export async function cancelRefund(
   deps: CancelDependencies,
   { refundId, organizationId, environment, actor, idempotencyKey }: Cancellation,
-): Promise<CancelRequest> {
+): Promise<CancelVerdict> {
   const asked = {
     refundId: isRefundId(refundId) ? refundId : null,
     organizationId,
@@ -84,22 +85,9 @@ export async function cancelRefund(
   return { kind, refund, isReplayed };
 }
 
-function kindNow({ status }: Refund): CancelRequest['kind'] {
+function kindNow({ status }: Refund): CancelVerdict['kind'] {
   if (status === 'cancelled') return 'cancelled';
   return status === 'processing' ? 'requested' : 'refused';
-}
-
-/**
- * The result of a request to cancel for a client that waits.
- * - `cancelled`: the processor confirmed, or the refund was never sent.
- * - `refused`: the refund has ended otherwise, or the processor refused.
- * - `undecided`: the processor has not confirmed in time.
- */
-export interface CancelVerdict {
-  kind: 'cancelled' | 'refused' | 'undecided';
-  /** As last read. */
-  refund: ReadRefund;
-  isReplayed: boolean;
 }
 
 /**
@@ -111,12 +99,12 @@ export async function cancelAndWait(
   asked: Cancellation,
   waitMs: number,
 ): Promise<CancelVerdict> {
-  const { kind, refund, isReplayed } = await cancelRefund(deps, asked);
-  if (kind !== 'requested') return { kind, refund, isReplayed };
-  const latest = await deps.whileWaiting(() => deps.watcher.waitFor(refund.id, isDecided, waitMs));
-  if (latest === null) return { kind: 'undecided', refund, isReplayed };
-  if (latest.status === 'cancelled') return { kind: 'cancelled', refund: latest, isReplayed };
-  return { kind: isDecided(latest) ? 'refused' : 'undecided', refund: latest, isReplayed };
+  const verdict = await cancelRefund(deps, asked);
+  if (verdict.kind !== 'requested') return verdict;
+  const latest = await deps.whileWaiting(() => deps.watcher.waitFor(verdict.refund.id, isDecided, waitMs));
+  if (latest === null) return verdict;
+  const decided = latest.status === 'cancelled' ? 'cancelled' : 'refused';
+  return { ...verdict, kind: isDecided(latest) ? decided : 'requested', refund: latest };
 }
 
 /** When the processor refuses, the worker ends the requested cancellation. */

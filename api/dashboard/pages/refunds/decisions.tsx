@@ -137,7 +137,7 @@ async function cancel(deps: ApiDependencies, { refund, actor }: DecisionRequest)
     deps.settings.CANCEL_WAIT_MS,
   );
   if (verdict.kind === 'cancelled') return { kind: 'done', word: 'cancelled' };
-  if (verdict.kind === 'undecided') return { kind: 'done', word: 'cancel-requested' };
+  if (verdict.kind === 'requested') return { kind: 'done', word: 'cancel-requested' };
   const { status } = verdict.refund;
   if (status === 'processing') {
     return tooLate('The processor refused the cancellation. The refund continues.');
