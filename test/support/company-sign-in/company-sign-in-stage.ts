@@ -38,20 +38,28 @@ export function useCompanySignIn(service: TestService) {
     provider.account = { sub, email: `${sub}@example.com`, email_verified: true, groups, ...account };
   }
 
-  /** Signs in with the provider. @param change alters the address that the service sends the browser to. */
-  async function signIn(
+  /**
+   * Begins a sign-in with the provider.
+   * @param change alters the address that the service sends the browser to.
+   * @returns the callback that the provider leads to.
+   */
+  async function begin(
     visitor: DashboardVisitor,
-    at = organizationId,
-    change: (address: string) => string = (address) => address,
-  ): Promise<Page> {
-    const start = await visitor.get(startOf(at));
+    { at = organizationId, query = '', change = (address: string) => address } = {},
+  ): Promise<string> {
+    const start = await visitor.get(`${startOf(at)}${query}`);
     expect(start.status).toBe(303);
-    const callback = new URL(await passThrough(provider, change(String(start.headers.location))));
-    return await visitor.get(`${callback.pathname}${callback.search}`);
+    const callback = await passThrough(provider, change(String(start.headers.location)));
+    return callback.replace('http://localhost', '');
   }
 
+  const signIn = async (
+    visitor: DashboardVisitor,
+    options: Parameters<typeof begin>[1] = {},
+  ): Promise<Page> => await visitor.get(await begin(visitor, options));
+
   return {
-    ...{ organizationWithProvider, actAs, signIn },
+    ...{ organizationWithProvider, actAs, begin, signIn },
     newVisitor: () => new DashboardVisitor(service),
     /** The memberships of all users with an address, by default that of the provider's account. */
     membersByEmail: (email = provider.account.email) =>

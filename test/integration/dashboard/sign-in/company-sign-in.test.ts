@@ -7,7 +7,7 @@ import { disableProvider, enforceProvider, setProvider } from '#shared/people/co
 import { invite } from '#shared/people/members/invitations.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { pagesOf, startOf, useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
-import { passThrough, startIdentityProvider } from '#test/support/company-sign-in/identity-provider.ts';
+import { startIdentityProvider } from '#test/support/company-sign-in/identity-provider.ts';
 import { noteComplaints } from '#test/support/dashboard/browser.ts';
 import { useDashboardBrowser } from '#test/support/dashboard/dashboard-browser.ts';
 import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
@@ -16,7 +16,7 @@ import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const company = useCompanySignIn(service);
-const { organizationWithProvider, actAs, signIn, newVisitor, membersByEmail } = company;
+const { organizationWithProvider, actAs, begin, signIn, newVisitor, membersByEmail } = company;
 let organizationId: string;
 beforeEach(() => {
   organizationId = company.organizationId;
@@ -70,23 +70,20 @@ test.each([
 
 describe('refuses a callback', () => {
   test.each(['state', 'nonce'])('with another %s', async (name) => {
-    const refused = await signIn(newVisitor(), organizationId, (address) => {
+    const change = (address: string) => {
       const changed = new URL(address);
       changed.searchParams.set(name, 'another');
       return changed.href;
-    });
+    };
+    const refused = await signIn(newVisitor(), { change });
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
     expect(await membersByEmail()).toEqual([]);
   });
 
   test('that was used before, or comes from another browser', async () => {
     const visitor = newVisitor();
-    const { headers } = await visitor.get(startOf(organizationId));
+    const callback = await begin(visitor);
     const { cookie } = visitor;
-    const callback = (await passThrough(company.provider, String(headers.location))).replace(
-      'http://localhost',
-      '',
-    );
     expect((await newVisitor().get(callback)).status).toBe(403);
     expect((await visitor.get(callback)).status).toBe(303);
     expect((await visitor.get(callback)).status).toBe(403);
@@ -98,10 +95,9 @@ describe('refuses a callback', () => {
 
   test('once the provider is disabled', async () => {
     const visitor = newVisitor();
-    const { headers } = await visitor.get(startOf(organizationId));
-    const callback = await passThrough(company.provider, String(headers.location));
+    const callback = await begin(visitor);
     await disableProvider(service.deps, { organizationId, actor: 'test' });
-    const refused = await visitor.get(callback.replace('http://localhost', ''));
+    const refused = await visitor.get(callback);
     expect([refused.status, refused.text]).toEqual([404, expect.stringContaining('not set up')]);
     const unknown = await visitor.get(startOf(newId('org')));
     const disabled = await visitor.get(startOf(organizationId));
@@ -130,7 +126,7 @@ test('links a member of the organization, who then can belong to no other', asyn
   const refused = await visitor.post(`/dashboard/invitation/${token}`);
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('that one only')]);
   const other = await organizationWithProvider();
-  expect((await signIn(newVisitor(), other)).status).toBe(403);
+  expect((await signIn(newVisitor(), { at: other })).status).toBe(403);
   expect(await membersByEmail()).toHaveLength(1);
 });
 
@@ -203,10 +199,11 @@ test('asks for another sign-in with the provider before a sensitive change', asy
   await visitor.get(page);
   const asked = await visitor.post(page, { days: '3' });
   expect([asked.status, asked.text]).toEqual([403, expect.stringContaining('Sign in again')]);
-  const start = await visitor.get(`${startOf(organizationId)}?confirm=yes`);
-  expect(start.headers.location).toContain('prompt=login');
-  const callback = await passThrough(company.provider, String(start.headers.location));
-  await visitor.get(callback.replace('http://localhost', ''));
+  const change = (address: string) => {
+    expect(address).toContain('prompt=login');
+    return address;
+  };
+  await signIn(visitor, { query: '?confirm=yes', change });
   await visitor.get(page);
   expect((await visitor.post(page, { days: '3' })).status).toBe(303);
 });
@@ -216,9 +213,7 @@ test('a second factor or a password makes no other session of one with the provi
   actAs(['support'], { email });
   const visitor = newVisitor();
   await signIn(visitor);
-  const start = await visitor.get(`${startOf(organizationId)}?confirm=yes`);
-  const callback = await passThrough(company.provider, String(start.headers.location));
-  await visitor.get(callback.replace('http://localhost', ''));
+  await signIn(visitor, { query: '?confirm=yes' });
   await visitor.get('/dashboard/you');
   await setUpSecondFactor(visitor, service.deps.clock);
   const { userId, data } = await service.deps.db.session.findFirstOrThrow({ where: { user: { email } } });
@@ -263,7 +258,7 @@ test('lets an owner set up, test and disable the provider, and shows no secret',
   expect((await visitor.post(`${page}/test`, {}, { headers: { host: '[::1' } })).status).toBe(400);
   const refused = await visitor.post(`${page}/rule`, { rule: 'required' });
   expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('First an owner')]);
-  expect((await signIn(newVisitor(), id)).status).toBe(303);
+  expect((await signIn(newVisitor(), { at: id })).status).toBe(303);
   await visitor.post(`${page}/rule`, { rule: 'disabled' });
   expect((await newVisitor().get(startOf(id))).status).toBe(404);
 });
