@@ -61,23 +61,20 @@ export async function startService(place: Place): Promise<ServicePipeline> {
     ...{ databaseUrl, encryptionKey, sandboxUrl: sandbox.url, remembered: null },
   });
   if (preload > 0) await preloadService(databaseUrl, preload);
-  const processes = await startProcesses(base, place, {
-    api: { entry: compiled.entry('api/main.js'), args: [] },
-    worker: { entry: compiled.entry('worker/main.js'), args: [] },
-    env: {
-      // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
-      NODE_ENV: 'development',
-      ENCRYPTION_KEY: encryptionKey,
-      RATE_LIMIT_PER_SECOND: '0',
-      QUEUE_PREFIX: 'service',
-      // The sandbox does not know what was loaded.
-      ...(preload > 0 ? { RECONCILIATION_INTERVAL_MS: '0' } : {}),
-      // Counted, and never reached.
-      PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
-    },
-  });
-  const requests = new Requests('service', keys.test);
-  const service = { ...processes, requests, organizationId, encryptionKey };
+  const env = {
+    // In production, webhooks are not sent to the receiver's address. Nothing else that is measured depends on it.
+    NODE_ENV: 'development',
+    ENCRYPTION_KEY: encryptionKey,
+    RATE_LIMIT_PER_SECOND: '0',
+    QUEUE_PREFIX: 'service',
+    // The sandbox does not know what was loaded.
+    ...(preload > 0 ? { RECONCILIATION_INTERVAL_MS: '0' } : {}),
+    // Counted, and never reached.
+    PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
+  };
+  const program = (role: Role) => [compiled.entry(`${role}/main.js`)];
+  const processes = await startProcesses(base, place, program, env, keys.test);
+  const service = { ...processes, organizationId, encryptionKey };
   if (!webhooks) return service;
   await connectWebhooks({ databaseUrl, organizationId, sandboxUrl: sandbox.url, apiUrl: service.url });
   const receiver = await startReceiver();
@@ -113,18 +110,15 @@ export async function startNaked(place: Place): Promise<Pipeline> {
   const base = await openBase('naked', place, (databaseUrl) => query(databaseUrl, nakedTables));
   const { databaseUrl, sandbox } = base;
   if (place.scenario.preload > 0) await preloadNaked(databaseUrl, place.scenario.preload);
-  const entry = 'test/bench/naked.ts';
-  const processes = await startProcesses(base, place, {
-    api: { entry, args: ['api'] },
-    worker: { entry, args: ['worker'] },
-    env: { NODE_ENV: 'production', SANDBOX_URL: sandbox.url },
-  });
+  const env = { NODE_ENV: 'production', SANDBOX_URL: sandbox.url };
+  const program = (role: Role) => ['test/bench/naked.ts', role];
+  const pipeline = await startProcesses(base, place, program, env, 'none');
   if (place.scenario.webhooks) {
-    const url = `${processes.url}/webhooks/stripe`;
+    const url = `${pipeline.url}/webhooks/stripe`;
     const webhooks = [{ processor: 'stripe', environment: 'test', url, secret: 'whsec_naked' }];
     await sandbox.control.settings({ webhooks });
   }
-  return { ...processes, requests: new Requests('naked', 'none') };
+  return pipeline;
 }
 
 async function preloadNaked(databaseUrl: string, count: number): Promise<void> {
@@ -164,22 +158,16 @@ async function openBase(
 /** Removes settings of this shell. */
 const noSettings = Object.fromEntries(settingNames.map((name) => [name, undefined]));
 
-interface Program {
-  entry: string;
-  args: string[];
-}
+type Role = 'api' | 'worker';
 
-interface Programs {
-  api: Program;
-  worker: Program;
-  env: Record<string, string>;
-}
-
+/** @param program the file and the arguments of a process. */
 async function startProcesses(
   base: Base,
   { postgres, redis, folder, teardown }: Place,
-  programs: Programs,
-): Promise<Omit<Pipeline, 'requests'>> {
+  program: (role: Role) => string[],
+  env: Record<string, string>,
+  key: string,
+): Promise<Pipeline> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const stores = {
@@ -187,11 +175,11 @@ async function startProcesses(
     REDIS_URL: redis?.url,
     DATA_DIR: join(folder, base.name),
   };
-  const start = (role: 'api' | 'worker') => {
-    const { entry, args } = programs[role];
+  const start = (role: Role) => {
+    const [entry = '', ...args] = program(role);
     const started = startProcess(entry, {
       args,
-      env: { ...noSettings, ...programs.env, ...stores, PORT: String(port) },
+      env: { ...noSettings, ...env, ...stores, PORT: String(port) },
       outputFile: join(folder, `${base.name}-${role}.log`),
     });
     teardown.push(() => started.stop(5_000));
@@ -200,7 +188,8 @@ async function startProcesses(
   const api = start('api');
   await api.waitForUrl(`${url}/healthz`);
   const worker = start('worker');
-  return { ...base, url, api, worker, postgresPid: postgres.pid, endpointId: null };
+  const requests = new Requests(base.name, key);
+  return { ...base, url, requests, api, worker, postgresPid: postgres.pid, endpointId: null };
 }
 
 /** Starts PostgreSQL, which counts statements, and Redis for queues on Redis. */
