@@ -38,7 +38,7 @@ export interface DashboardStage {
 }
 
 /** The policies of the organization with refunds. */
-export const policies = [
+const policies = [
   {
     name: 'Electronics',
     priority: 1,

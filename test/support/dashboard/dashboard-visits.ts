@@ -1,13 +1,12 @@
 import type { Page } from 'playwright-core';
 import { newLinkToken } from '#shared/notifications/links.ts';
 import type { Prisma, Refund } from '#shared/platform/database.ts';
-import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { unknownRefundId } from '../refunds/refund-records.ts';
 import type { TestService } from '../service.ts';
 import { addPerson } from './dashboard-browser.ts';
-import { type DashboardStage, policies, type Visitor } from './dashboard-stage.ts';
+import type { DashboardStage, Visitor } from './dashboard-stage.ts';
 
 /** A page, and how to get there. */
 export interface Visit {
@@ -101,12 +100,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     await service.deps.db.secondFactor.delete({ where: { userId } });
   };
 
-  const holdPolicies = (held: readonly object[]) =>
-    setPolicies(service.deps, {
-      organizationId: service.organization.id,
-      file: { policies: held },
-      actor: 'test',
-    });
   const enterWindow =
     (days: string, act: Steps): Steps =>
     async (page) => {
@@ -185,17 +178,15 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       });
       const { id: refundId } = await anyRefund(service, { status: 'completed' });
       const event = { accountId: account.id, type: 'refund.updated', receivedAt: new Date(0) };
-      const events = [
-        {
-          ...event,
-          externalEventId: 'evt_1',
-          refundId,
-          externalRefundId: 're_1',
-          processorStatus: 'succeeded',
-        },
-        { ...event, externalEventId: 'evt_2', externalRefundId: 're_elsewhere' },
-      ];
-      await service.deps.db.processorEvent.createMany({ data: events, skipDuplicates: true });
+      const own = {
+        externalEventId: 'evt_1',
+        refundId,
+        externalRefundId: 're_1',
+        processorStatus: 'succeeded',
+      };
+      const foreign = { externalEventId: 'evt_2', externalRefundId: 're_elsewhere' };
+      const data = [own, foreign].map((each) => ({ ...event, ...each }));
+      await service.deps.db.processorEvent.createMany({ data, skipDuplicates: true });
       return '/processor-events';
     }),
     'processor-events-not-found': open('/processor-events?id=evt_none'),
@@ -290,16 +281,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     ),
     'policies-replay': open(electronics, {}, enterWindow('1', shows('Replay', 'Replay of the last 90 days'))),
     'policies-delete': open('/policies', {}, opens('Delete')),
-    'policies-conflict': open(
-      electronics,
-      { status: 409 },
-      enterWindow('14', async (page) => {
-        await holdPolicies(policies.slice(0, 1));
-        await press(page, 'Save');
-        await page.getByText('Someone else changed the policies').waitFor();
-        await holdPolicies(policies);
-      }),
-    ),
     agents: open('/agents'),
     'agents-empty': open('/agents', newcomer),
     webhooks: open('/webhooks'),

@@ -10,7 +10,7 @@ import { findApprovers } from '#shared/refunds/decisions/four-eyes.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { encodeCursor, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { ButtonLink, Link } from '../../components/button.tsx';
-import { Card, type Fact, Facts } from '../../components/card.tsx';
+import { Card, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
@@ -21,7 +21,7 @@ import { initiatorWords, reasonWords } from '../../words/words.ts';
 import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
 import { decisionRoutes } from './decisions.tsx';
 import { NothingChanged, readDetail } from './detail.tsx';
-import { PaymentFacts, PaymentRefunds } from './facts.tsx';
+import { metadataFacts, PaymentFacts, PaymentRefunds } from './facts.tsx';
 
 const path = '/approvals';
 
@@ -164,14 +164,6 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
       <Decide waiting={waiting} unfinished={unfinished} />
     </>
   );
-}
-
-/** The first level of the metadata; what is deeper as JSON. */
-function metadataFacts(metadata: unknown): Fact[] {
-  return Object.entries((metadata ?? {}) as Record<string, unknown>).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? value : JSON.stringify(value),
-  ]);
 }
 
 /** The bar with the decisions that the user may make, or who can make them. */

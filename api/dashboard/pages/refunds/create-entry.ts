@@ -4,7 +4,8 @@ import { currencies } from '#shared/money/money.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
-import { type RefundReason, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { refundReasons } from '#shared/refunds/model/reasons.ts';
+import { chosen } from '../../http/day-range.ts';
 import { capitalized, entered, type FormReading, readAmount, readForm } from '../../http/forms.ts';
 
 export const entryFields = [
@@ -18,18 +19,6 @@ export const entryFields = [
 
 /** The fields of the form as text; the amount in decimals of the currency. */
 export type EnteredRefund = Record<(typeof entryFields)[number], string>;
-
-/** A valid entry. */
-export interface RefundEntry {
-  transactionId: string;
-  /** Minor units, positive. */
-  amount: bigint;
-  /** Lowercase ISO 4217. */
-  currency: string;
-  reason: RefundReason;
-  processor: string | undefined;
-  metadata: Record<string, unknown> | null;
-}
 
 /** The entry of a request, whether or not it is valid. */
 export function enteredRefund(body: unknown): EnteredRefund {
@@ -64,19 +53,19 @@ const entrySchema = z
     amount: z.string().trim(),
     currency: z.enum(currencies, 'Choose from the list.'),
     reason: z.enum(refundReasons, 'Choose from the list.'),
-    processor: z.preprocess(
-      (name) => (name === '' ? undefined : name),
-      z.enum(processorNames, 'Choose from the list.').optional(),
-    ),
+    processor: chosen(z.enum(processorNames, 'Choose from the list.')),
     metadata: metadataSchema,
   })
-  .transform(({ amount: text, processor, ...rest }, context): RefundEntry => {
+  .transform(({ amount: text, processor, ...rest }, context) => {
     const read = readAmount(text, rest.currency);
     if (read.kind === 'amount' && read.amount > 0n) return { ...rest, processor, amount: read.amount };
     const message = read.kind === 'problem' ? read.problem : 'Must be more than 0.';
     context.addIssue({ code: 'custom', path: ['amount'], message });
     return z.NEVER;
   });
+
+/** A valid entry; its amount is positive and in minor units. */
+export type RefundEntry = z.output<typeof entrySchema>;
 
 /** The refund to create, or what is wrong with the entry. */
 export function readEntry(given: EnteredRefund): FormReading<RefundEntry> {

@@ -30,97 +30,82 @@ interface DecisionsProps {
 
 /** The decisions that are possible in the refund's state, and a note in any; viewers have none. */
 export function Decisions({ refund, unfinished, approvalRefusal, now }: DecisionsProps) {
-  const isFlagged = refund.work?.flaggedAt != null;
-  const isPending = refund.status === 'pending';
-  const isCancellable = !isPending && canBeCancelled(refund) && refund.work?.cancelRequestedAt == null;
-  const props = { refund };
-  const formOf = (dialog: UnfinishedDecision['dialog']) =>
-    unfinished?.dialog === dialog ? unfinished : undefined;
+  const { id, status, work } = refund;
+  const isFlagged = work?.flaggedAt != null;
+  const isPending = status === 'pending';
+  const isCancellable = !isPending && canBeCancelled(refund) && work?.cancelRequestedAt == null;
+  const isHeld = heldUntilOf(refund, now) !== null;
+  const posted = (decision: string) => ({ id: decision, to: `/refunds/${id}/${decision}` });
+  const unfinishedIn = (dialog: UnfinishedDecision['dialog']) => ({
+    ...posted(dialog),
+    submitted: unfinished?.dialog === dialog ? unfinished : undefined,
+  });
   return (
     <>
-      {isPending && approvalRefusal === null && !isFlaggedForExtra(refund.work) && <Approve {...props} />}
-      {isPending && <Reject to={`/refunds/${refund.id}/reject`} submitted={formOf('reject')} />}
-      {isCancellable ? heldUntilOf(refund, now) === null ? <Cancel {...props} /> : <Undo {...props} /> : null}
-      {isFlagged && !isPending ? <Recheck {...props} /> : null}
-      {isFlagged ? <Resolve {...props} submitted={formOf('resolve')} /> : null}
-      <Note {...props} submitted={formOf('note')} />
+      {isPending && approvalRefusal === null && !isFlaggedForExtra(work) && (
+        <Approve {...{ refund, ...posted('approve') }} />
+      )}
+      {isPending && <Reject {...unfinishedIn('reject')} />}
+      {/* Cancelling a held refund is certain to succeed and moves no money, so it needs no confirmation. */}
+      {isCancellable && isHeld && (
+        <Post to={posted('cancel').to} kind="primary">
+          Undo
+        </Post>
+      )}
+      {isCancellable && !isHeld && <Cancel {...{ refund, ...posted('cancel') }} />}
+      {isFlagged && !isPending && (
+        <Confirm {...posted('recheck')} action="Recheck" title="Recheck this refund?" kind="primary">
+          <p>Its current status is read from {processorWord(refund.processor)}.</p>
+        </Confirm>
+      )}
+      {isFlagged && <Resolve {...{ refund, ...unfinishedIn('resolve') }} />}
+      <Note {...unfinishedIn('note')} />
     </>
   );
 }
 
-interface DialogProps {
+interface DialogProps extends Pick<ConfirmProps, 'id' | 'to'> {
   refund: RefundWithWork;
 }
 
-type DialogWithFieldsProps = DialogProps & { submitted: UnfinishedDecision | undefined };
-
-/** Its id is the last part of the address of the decision. */
-function Dialog({ refund, id, ...confirm }: { refund: RefundWithWork } & Omit<ConfirmProps, 'to'>) {
-  return <Confirm {...confirm} id={id} to={`/refunds/${refund.id}/${id}`} />;
+interface Submitted {
+  submitted: UnfinishedDecision | undefined;
 }
 
-function Approve(props: DialogProps) {
-  const { amount, currency, processor, heldUntil, createdAt } = props.refund;
+function Approve({ refund, ...posted }: DialogProps) {
+  const { amount, currency, processor, heldUntil, createdAt } = refund;
   const hold = heldUntil === null ? null : holdInWords((+heldUntil - +createdAt) / 1_000);
   return (
-    <Dialog {...props} id="approve" action="Approve" title="Approve this refund?" kind="primary">
+    <Confirm {...posted} action="Approve" title="Approve this refund?" kind="primary">
       <p>
         <Amount amount={amount} currency={currency} /> is sent to {processorWord(processor)}{' '}
         {hold === null ? "now. This can't be undone." : `after ${hold}. Until then it can be undone.`}
       </p>
-    </Dialog>
+    </Confirm>
   );
 }
 
-interface RejectProps extends Pick<ConfirmProps, 'to' | 'shortcut'> {
-  submitted: UnfinishedDecision | undefined;
-}
-
 /** A button that rejects a refund for a reason. */
-export function Reject({ submitted, ...props }: RejectProps) {
+export function Reject({ to, shortcut, submitted }: Pick<ConfirmProps, 'to' | 'shortcut'> & Submitted) {
+  const words = { action: 'Reject', title: 'Reject this refund?' };
   return (
-    <Confirm
-      {...props}
-      id="reject"
-      action="Reject"
-      title="Reject this refund?"
-      kind="danger"
-      form={submitted}
-    >
+    <Confirm {...{ to, shortcut, ...words }} id="reject" kind="danger" form={submitted}>
       <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
       <ReasonField name="rejectReason" form={submitted} />
     </Confirm>
   );
 }
 
-/** Cancels a held refund, which is certain to succeed and moves no money, so without a confirmation. */
-function Undo({ refund }: DialogProps) {
+function Cancel({ refund, ...posted }: DialogProps) {
   return (
-    <Post to={`/refunds/${refund.id}/cancel`} kind="primary">
-      Undo
-    </Post>
-  );
-}
-
-function Cancel(props: DialogProps) {
-  const { refund } = props;
-  return (
-    <Dialog {...props} id="cancel" action="Cancel refund" title="Cancel this refund?" kind="danger">
+    <Confirm {...posted} action="Cancel refund" title="Cancel this refund?" kind="danger">
       <p>
         Once cancelled, the customer won't get the money.{' '}
         {refund.externalRefundId === null
           ? 'If the refund has not been sent, it is cancelled immediately.'
           : `${processorWord(refund.processor)} has already received the refund and may refuse to cancel it.`}
       </p>
-    </Dialog>
-  );
-}
-
-function Recheck(props: DialogProps) {
-  return (
-    <Dialog {...props} id="recheck" action="Recheck" title="Recheck this refund?" kind="primary">
-      <p>Its current status is read from {processorWord(props.refund.processor)}.</p>
-    </Dialog>
+    </Confirm>
   );
 }
 
@@ -132,12 +117,11 @@ const ends = {
 };
 
 /** Resolves a flagged refund, or dismisses its flag. */
-function Resolve({ submitted, ...props }: DialogWithFieldsProps) {
-  const { refund } = props;
+function Resolve({ refund, submitted, ...posted }: DialogProps & Submitted) {
   const statuses = resolvedStatuses.filter((status) => canBeResolved(refund, status));
   const offered = [...statuses, ...(canBeDismissed(refund) ? (['dismiss'] as const) : [])];
   return (
-    <Dialog {...props} id="resolve" action="Resolve" title="Resolve this flag" kind="danger" form={submitted}>
+    <Confirm {...posted} action="Resolve" title="Resolve this flag" kind="danger" form={submitted}>
       <p>The new status is checked against the processor first.</p>
       {/* The decision is about the flag that the person has seen. */}
       <input type="hidden" name="flaggedAt" value={refund.work?.flaggedAt?.toISOString()} />
@@ -168,14 +152,14 @@ function Resolve({ submitted, ...props }: DialogWithFieldsProps) {
           may get no money or be paid twice.
         </label>
       ) : null}
-    </Dialog>
+    </Confirm>
   );
 }
 
 /** Adds a note to the timeline. */
-function Note({ submitted, ...props }: DialogWithFieldsProps) {
+function Note({ submitted, ...posted }: Omit<DialogProps, 'refund'> & Submitted) {
   return (
-    <Dialog {...props} id="note" action="Add note" title="Add a note" form={submitted}>
+    <Confirm {...posted} action="Add note" title="Add a note" form={submitted}>
       <TextAreaField
         form={submitted}
         name="note"
@@ -184,7 +168,7 @@ function Note({ submitted, ...props }: DialogWithFieldsProps) {
         required
         maxLength={maxNoteLength}
       />
-    </Dialog>
+    </Confirm>
   );
 }
 

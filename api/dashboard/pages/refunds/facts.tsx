@@ -180,18 +180,21 @@ export function PaymentRefunds({ refunds, areOthers = false }: PaymentRefundsPro
 
 /** The refund's metadata by key. */
 export function Metadata({ metadata }: { metadata: unknown }) {
-  const entries = Object.entries((metadata ?? {}) as Record<string, unknown>);
-  if (entries.length === 0) return null;
+  const facts = metadataFacts(metadata);
+  if (facts.length === 0) return null;
   return (
     <Card id="metadata" title="Metadata">
-      <Facts
-        facts={entries.map(([key, value]) => [
-          key,
-          <span key={key} class="said">
-            {typeof value === 'string' ? value : JSON.stringify(value)}
-          </span>,
-        ])}
-      />
+      <Facts facts={facts} />
     </Card>
   );
+}
+
+/** The first level of the metadata; what is deeper as JSON. */
+export function metadataFacts(metadata: unknown): Fact[] {
+  return Object.entries((metadata ?? {}) as Record<string, unknown>).map(([key, value]) => [
+    key,
+    <span key={key} class="said">
+      {typeof value === 'string' ? value : JSON.stringify(value)}
+    </span>,
+  ]);
 }

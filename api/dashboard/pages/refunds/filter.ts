@@ -15,30 +15,39 @@ import {
   readForm,
 } from '../../http/forms.ts';
 
-const textFields = [
-  'q',
-  'processor',
-  'initiatedBy',
-  'apiKeyId',
-  'reason',
-  'failureCode',
-  'currency',
+const filterSchema = z.object({
+  // No id is longer, and the audit log of an export stores the search text.
+  q: chosen(
+    z
+      .string()
+      .max(255, 'Enter an ID.')
+      .regex(/^[^\p{Cc}]*$/u, 'Enter an ID.'),
+  ),
+  status: z.array(z.enum(refundStatuses, 'Choose from the list.')),
+  processor: chosen(z.enum(processorNames, 'Choose from the list.')),
+  initiatedBy: chosen(z.enum(initiators, 'Choose from the list.')),
+  apiKeyId: chosen(z.string().refine((text) => isId('key', text), 'Enter the ID of an API key, key_...')),
+  reason: chosen(z.enum(refundReasons, 'Choose from the list.')),
+  failureCode: chosen(z.string().max(100, 'Choose from the list.')),
+  currency: chosen(z.enum(currencies, 'Choose from the list.')),
   // Days in UTC, `2026-01-31`; both are included.
-  'from',
-  'to',
+  ...dayRangeFields,
   // In decimals of the currency; both are included.
-  'amountFrom',
-  'amountTo',
-  'needsAttention',
-  'outcomeUnknown',
-  'sort',
-] as const;
+  amountFrom: chosen(z.string()),
+  amountTo: chosen(z.string()),
+  needsAttention: z.string().transform((text) => text !== ''),
+  outcomeUnknown: z.string().transform((text) => text !== ''),
+});
+
+const { status: _, ...textShape } = filterSchema.shape;
+type FilterField = keyof typeof textShape | 'sort';
+
+/** The fields of one text each, in the order of the query. */
+const textFields = [...(Object.keys(textShape) as (keyof typeof textShape)[]), 'sort'] as const;
 
 /** Values of `sort`; with any other the newest refunds come first. The largest need a currency. */
 export const oldestFirst = 'oldest';
 export const largestFirst = 'largest';
-
-type FilterField = (typeof textFields)[number];
 
 /** The filter as the form and the URL have it; empty where nothing is chosen. */
 export interface EnteredFilter extends Record<FilterField, string> {
@@ -65,28 +74,6 @@ export function filterQuery(entered: EnteredFilter, more: Record<string, string>
 export function isRestricting(entered: EnteredFilter): boolean {
   return filterQuery({ ...entered, sort: '' }) !== '';
 }
-
-const filterSchema = z.object({
-  // No id is longer, and the audit log of an export stores the search text.
-  q: chosen(
-    z
-      .string()
-      .max(255, 'Enter an ID.')
-      .regex(/^[^\p{Cc}]*$/u, 'Enter an ID.'),
-  ),
-  status: z.array(z.enum(refundStatuses, 'Choose from the list.')),
-  processor: chosen(z.enum(processorNames, 'Choose from the list.')),
-  initiatedBy: chosen(z.enum(initiators, 'Choose from the list.')),
-  apiKeyId: chosen(z.string().refine((text) => isId('key', text), 'Enter the ID of an API key, key_...')),
-  reason: chosen(z.enum(refundReasons, 'Choose from the list.')),
-  failureCode: chosen(z.string().max(100, 'Choose from the list.')),
-  currency: chosen(z.enum(currencies, 'Choose from the list.')),
-  ...dayRangeFields,
-  amountFrom: chosen(z.string()),
-  amountTo: chosen(z.string()),
-  needsAttention: z.string().transform((text) => text !== ''),
-  outcomeUnknown: z.string().transform((text) => text !== ''),
-});
 
 /** The filter to search with, or what is wrong with it. */
 export function readFilter(entered: EnteredFilter): FormReading<RefundFilter> {

@@ -148,13 +148,6 @@ describe('a form', () => {
   });
 });
 
-test('reads the amount in the decimals of its currency', async () => {
-  const transactionId = await newPayment(service, { currency: 'kwd' });
-  const fields = refundOf(transactionId, { amount: '1.050', currency: 'kwd' });
-  await confirm(fields, await review(fields));
-  expect(await refundsOf(transactionId)).toMatchObject([{ amount: 1_050n, currency: 'kwd' }]);
-});
-
 describe('the review of a refund', () => {
   test.each([
     ['requires approval', { approvalAbove: { dashboard: 1_000 } }, /approval|approve it/],
