@@ -3,16 +3,32 @@ import type { ProcessorKind } from './contract/processor.ts';
 import { stripeKind } from './stripe/kind.ts';
 
 /**
- * The processors that there are, by name, in the order in which people should see them. Each one's credentials are known only
- * to itself: what `parseCredentials` returns goes into the same kind's `connect`, and nowhere else.
+ * The processors that there are, by name. Each one's credentials are known only to itself: what `parseCredentials`
+ * returns goes into the same kind's `connect`, and nowhere else.
  */
-export const processorKinds: Readonly<Record<string, ProcessorKind<unknown>>> = {
-  stripe: stripeKind,
-  braintree: braintreeKind,
-};
+export const processorKinds: Readonly<Record<string, ProcessorKind<unknown>>> = {};
 
-/** Their names, in the same order. */
-export const processorNames: readonly string[] = Object.keys(processorKinds);
+/** Their names, in the order in which people should see them. */
+export const processorNames: readonly string[] = [];
+
+registerProcessor(stripeKind);
+registerProcessor(braintreeKind);
+
+/**
+ * Adds a processor. Every process has to add the same ones, before it opens its dependencies.
+ * @returns the function that removes it again.
+ */
+export function registerProcessor<Credentials>(kind: ProcessorKind<Credentials>): () => void {
+  const { name } = kind;
+  const kinds = processorKinds as Record<string, ProcessorKind<unknown>>;
+  const names = processorNames as string[];
+  kinds[name] = kind;
+  names.push(name);
+  return () => {
+    delete kinds[name];
+    names.splice(names.indexOf(name), 1);
+  };
+}
 
 /** @throws RangeError for a name that is not in the registry. */
 export function processorKind(name: string): ProcessorKind<unknown> {

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { listRefunds } from '#shared/processors/braintree/list-refunds.ts';
-import { listAll } from '../../support/processors/describe/listing.ts';
+import { listAll, windowAroundNow } from '../../support/processors/describe/listing.ts';
 import { creditXml, transactionXml } from '../../support/processors/processor-replies.ts';
 import {
   braintreeCredentials,
@@ -9,7 +9,6 @@ import {
   connect,
   options,
   useProcessor,
-  windowAroundNow,
 } from '../../support/processors/processor-variants.ts';
 import { useScriptedServers, xml } from '../../support/processors/scripted-server.ts';
 import { submissionFor } from '../../support/refunds/refund-records.ts';

@@ -1,4 +1,7 @@
 import { describeProcessor } from '../../support/processors/describe-processor.ts';
+import { useEventpay } from '../../support/processors/eventpay/use-eventpay.ts';
+import { eventpayVariant } from '../../support/processors/eventpay/variant.ts';
 import { processorVariants } from '../../support/processors/processor-variants.ts';
 
-for (const variant of processorVariants) describeProcessor(variant);
+useEventpay();
+for (const variant of [...processorVariants, eventpayVariant]) describeProcessor(variant);

@@ -1,117 +1,133 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { serviceTime } from '#shared/platform/database.ts';
+import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { testConnection } from '#shared/processors/accounts/test-connection.ts';
-import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
-import { processorKind, processorKinds } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { findDueAccounts } from '#shared/reconciliation/runs.ts';
-import { accountOf } from '../../support/processors/reconciliation.ts';
-import { signStripe, stripeEvent, webhookAbout } from '../../support/processors/signed-webhooks.ts';
-import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
+import { eventpay } from '../../sandbox/eventpay/processor.ts';
+import { useEventpay } from '../../support/processors/eventpay/use-eventpay.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
-import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
-import { makeDue, type RefundRecord, rowOf } from '../../support/refunds/refund-records.ts';
-import { replacing } from '../../support/replacing.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
-// A processor that can only be settled by verified events: Stripe, as if it neither found, read, listed nor cancelled refunds.
-const stripe = processorKind('stripe');
-const kinds = processorKinds as Record<string, ProcessorKind<unknown>>;
-const isNotOffered = () => {
-  throw new Error('The core asks for what the processor does not offer.');
-};
-const notOffered = { findRefund: isNotOffered, getRefund: isNotOffered, listRefunds: isNotOffered };
-beforeAll(() => {
-  kinds.stripe = {
-    ...stripe,
-    capabilities: { findsRefunds: false, readsRefunds: false, listsRefunds: false, keepsMetadata: false },
-    mayCancel: () => false,
-    connect: (credentials) =>
-      replacing(stripe.connect(credentials), { ...notOffered, cancelRefund: isNotOffered }),
-  };
-});
-afterAll(() => {
-  kinds.stripe = stripe;
-});
-
+// A processor that can only be settled by verified events: it neither finds, reads, lists nor cancels refunds.
+useEventpay();
 const service = useService({
   workers: 0,
+  processors: [eventpay],
   settings: { CREATE_WAIT_MS: 0, FLAG_UNKNOWN_AFTER_MS: 0, RECONCILIATION_INTERVAL_MS: 60_000 },
 });
-const webhooks = useWebhooks(service);
 
-beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+async function createdRefund(): Promise<{ id: string; transactionId: string }> {
+  const transactionId = await service.sandbox.transaction({
+    processor: 'eventpay',
+    amount: 5_000,
+    currency: 'usd',
+  });
+  const body = { transactionId, amount: 1_500, reason: 'other' };
+  const { status, body: created } = await service.call('POST', '/v1/refunds', { body });
+  expect(status, JSON.stringify(created)).toBe(200);
+  return { id: created.data.id, transactionId };
+}
+
+const account = () =>
+  loadAccount(service.deps.db, {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'eventpay',
+  });
 
 /** Takes every step that is due, and one that is due later. */
-async function work({ id }: RefundRecord): Promise<RefundRecord> {
-  await makeDue(service, id);
+async function work(id: string) {
+  await service.deps.db.refundWork.updateMany({ where: { refundId: id }, data: { dueAt: new Date(0) } });
   await advanceRefund(service.deps, id);
   return await rowOf(service, id);
 }
 
-/** An event as the processor sends it. */
-const send = (refund: RefundRecord, processorStatus: string) =>
-  webhooks.send('stripe', webhookAbout('stripe', { ...reportOf(refund), processorStatus }));
+/** An event as the processor sends it, with the account's signature or another one. */
+async function send(
+  refund: { id: string; status: string; reference: string; payment: string },
+  secret?: string,
+) {
+  const event = { id: `epe_${refund.id}_${refund.status}`, at: new Date(), environment: 'test', refund };
+  const keys = { secret: secret ?? eventpay.credentials('test').secret };
+  const { body: payload, headers } = eventpay.webhooks.signed(JSON.stringify(event), keys);
+  const { id } = await account();
+  return await service.app.inject({ method: 'POST', url: `/webhooks/eventpay/${id}`, payload, headers });
+}
 
-const fault = async (kind: string, { transactionId }: RefundRecord) =>
-  await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind, transactionId });
+beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
 
 test('a refund is settled by a verified event and by nothing else', async () => {
-  const sent = await work(await createdRefund(service, 'stripe'));
-  const open = { status: 'processing', processorStatus: 'pending', flaggedAt: null };
-  expect(sent).toMatchObject({ ...open, attemptCount: 1 });
-  await service.sandbox.driveRefund(sent.externalRefundId ?? '', { status: 'succeeded' });
+  const { id, transactionId } = await createdRefund();
+  const sent = await work(id);
+  expect(sent).toMatchObject({ status: 'processing', processorStatus: 'pending', attemptCount: 1 });
+  const externalRefundId = sent.externalRefundId ?? '';
+  await service.sandbox.driveRefund(externalRefundId, { status: 'paid_out' });
   // The processor cannot be asked.
-  expect(await work(sent)).toMatchObject(open);
-  const forged = signStripe(JSON.stringify(stripeEvent(reportOf(sent))), { secret: 'whsec_forged' });
-  expect((await webhooks.send('stripe', forged)).status).toBe(400);
-  expect(await work(sent)).toMatchObject(open);
-  expect((await send(sent, 'succeeded')).status).toBe(200);
-  expect(await work(sent)).toMatchObject({ status: 'completed', processorStatus: 'succeeded' });
+  expect(await work(id)).toMatchObject({ status: 'processing', processorStatus: 'pending', flaggedAt: null });
+  const refund = { id: externalRefundId, status: 'paid_out', reference: id, payment: transactionId };
+  expect((await send(refund, 'forged')).statusCode).toBe(400);
+  expect(await work(id)).toMatchObject({ status: 'processing' });
+  expect((await send(refund)).statusCode).toBe(200);
+  expect(await work(id)).toMatchObject({ status: 'completed', processorStatus: 'paid_out' });
   // The money came back, and an event of before arrives late.
-  await send(sent, 'failed');
-  await send(sent, 'pending');
-  expect(await work(sent)).toMatchObject({ status: 'failed', failureCode: 'failed' });
-  expect(await service.sandbox.refunds({ transactionId: sent.transactionId })).toHaveLength(1);
+  await send({ ...refund, status: 'bounced' });
+  await send({ ...refund, status: 'pending' });
+  expect(await work(id)).toMatchObject({ status: 'failed', failureCode: 'bounced' });
+  expect(await service.sandbox.refunds({ transactionId })).toHaveLength(1);
 });
 
-test.each(['reset-after-apply', 'reset', 'error-500'])(
+test.each(['timeout-after-apply', 'reset', 'error-500'])(
   'an attempt that ends in %s is flagged and never sent again, until an event names it',
   async (kind) => {
-    const refund = await createdRefund(service, 'stripe');
-    await fault(kind, refund);
-    for (let round = 0; round < 6; round += 1) await work(refund);
-    expect(await rowOf(service, refund.id)).toMatchObject({
-      ...{ status: 'processing', flagReason: 'outcome_unknown', attemptCount: 1 },
-    });
-    const applied = await service.sandbox.refunds({ transactionId: refund.transactionId });
-    expect(applied).toHaveLength(kind === 'reset-after-apply' ? 1 : 0);
+    const { id, transactionId } = await createdRefund();
+    const fault = { processor: 'eventpay', operation: 'refund.create', kind, delayMs: 2_000 };
+    await service.sandbox.fault({ ...fault, transactionId });
+    await work(id);
+    for (let round = 0; round < 5; round += 1) await work(id);
+    const row = await rowOf(service, id);
+    expect(row).toMatchObject({ status: 'processing', flagReason: 'outcome_unknown', attemptCount: 1 });
+    const applied = await service.sandbox.refunds({ transactionId });
+    expect(applied).toHaveLength(kind === 'timeout-after-apply' ? 1 : 0);
     for (const { id: externalRefundId } of applied) {
-      await send({ ...refund, externalRefundId }, 'succeeded');
-      expect(await work(refund)).toMatchObject({ status: 'completed', externalRefundId, flaggedAt: null });
+      await send({ id: externalRefundId, status: 'paid_out', reference: id, payment: transactionId });
+      expect(await work(id)).toMatchObject({ status: 'completed', externalRefundId, flaggedAt: null });
     }
   },
 );
 
 test('a rejection after attempts that were certainly not applied is final', async () => {
-  const refund = await createdRefund(service, 'stripe');
-  await fault('rate-limit', refund);
-  expect(await work(refund)).toMatchObject({ status: 'processing', unknownSince: null, attemptCount: 1 });
+  const { id, transactionId } = await createdRefund();
+  await service.sandbox.fault({
+    processor: 'eventpay',
+    operation: 'refund.create',
+    kind: 'rate-limit',
+    transactionId,
+  });
+  expect(await work(id)).toMatchObject({ status: 'processing', unknownSince: null, attemptCount: 1 });
   // As if the payment had been refunded elsewhere meanwhile.
-  const smaller = { id: refund.transactionId, amount: 100, currency: 'usd' };
-  await service.sandbox.transaction({ processor: 'stripe', ...smaller });
+  await service.sandbox.transaction({
+    processor: 'eventpay',
+    id: transactionId,
+    amount: 100,
+    currency: 'usd',
+  });
   const updatedAt = await serviceTime(service.deps.db);
   await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null, updatedAt } });
-  const failed = { status: 'failed', failureCode: 'amount_too_large', attemptCount: 2 };
-  expect(await work(refund)).toMatchObject(failed);
+  expect(await work(id)).toMatchObject({
+    status: 'failed',
+    failureCode: 'amount_too_large',
+    attemptCount: 2,
+  });
 });
 
 test('an account that lists no refunds is tested and never reconciled', async () => {
-  const account = await accountOf(service, 'stripe');
-  expect(await testConnection(service.deps, { account, actor: 'test' })).toEqual({ kind: 'works' });
-  expect((await findDueAccounts(service.deps)).map(({ id }) => id)).not.toContain(account.id);
+  const found = await account();
+  expect(await testConnection(service.deps, { account: found, actor: 'test' })).toEqual({ kind: 'works' });
+  expect(await findDueAccounts(service.deps)).toEqual([]);
   const window = { from: new Date(0), to: new Date() };
   const { signal } = new AbortController();
-  const run = await reconcileAccount(service.deps, { account, window, actor: 'test', signal });
+  const run = await reconcileAccount(service.deps, { account: found, window, actor: 'test', signal });
   expect(run).toMatchObject({ failure: expect.stringContaining('does not list refunds') });
 });

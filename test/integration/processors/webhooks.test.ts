@@ -15,7 +15,7 @@ import {
 const reported = { externalRefundId: 're_1', refundId: newId('ref'), transactionId: 'ch_1' };
 
 const verify = (name: ProcessorName, webhook: SignedWebhook) =>
-  connectForWebhooks(name).verifyWebhook(requestOf(webhook));
+  connectForWebhooks(sandboxProcessors[name]).verifyWebhook(requestOf(webhook));
 
 async function verified(name: ProcessorName, webhook: SignedWebhook) {
   const verdict = await verify(name, webhook);
@@ -73,7 +73,7 @@ describe('webhooks of Stripe', () => {
     ['another time', genuine.replace(/^t=\d+/, `t=${Math.floor(Date.now() / 1000) + 5}`)],
   ])('%s is not verified', async (_title, header) => {
     const request = { body: Buffer.from(body), headers: { 'stripe-signature': header } };
-    const verdict = await connectForWebhooks('stripe').verifyWebhook(request);
+    const verdict = await connectForWebhooks(sandboxProcessors.stripe).verifyWebhook(request);
     expect(verdict).toMatchObject({ kind: 'not-verified' });
   });
 
@@ -158,7 +158,7 @@ describe('webhooks of Braintree', () => {
   });
 
   test('answer a challenge as the SDK does, and nothing else', async () => {
-    const processor = connectForWebhooks('braintree');
+    const processor = connectForWebhooks(sandboxProcessors.braintree);
     const challenge = '0123456789abcdef0123';
     const answer = processor.answerChallenge(challenge) ?? '';
     expect(answer).toMatch(/^test_public\|[0-9a-f]{40}$/);

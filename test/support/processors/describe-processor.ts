@@ -4,12 +4,12 @@ import { describeListing } from './describe/listing.ts';
 import { describeWebhooks } from './describe/webhooks.ts';
 import type { ProcessorVariant } from './processor-variants.ts';
 
-/** Everything that is asked of any processor. */
+/** Everything that is asked of any processor, as far as it has the capability. */
 export function describeProcessor(variant: ProcessorVariant): void {
   describeContract(variant);
   describeFaults(variant);
   // The other variants of a processor differ in what they write.
   if (variant.title !== variant.name) return;
   describeWebhooks(variant);
-  describeListing(variant);
+  if (variant.capabilities.listsRefunds) describeListing(variant);
 }

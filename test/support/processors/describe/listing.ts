@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ListedRefund, Processor, RefundWindow } from '#shared/processors/contract/processor.ts';
 import { submissionFor } from '../../refunds/refund-records.ts';
-import { options, type ProcessorVariant, useProcessor, windowAroundNow } from '../processor-variants.ts';
+import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 
 /** All refunds that a processor lists for a window, and the number of pages. */
 export async function listAll(
@@ -18,10 +18,16 @@ export async function listAll(
   }
 }
 
+/** From so many minutes ago to so many minutes from now. */
+export function windowAroundNow(minutes: number): RefundWindow {
+  const now = Date.now();
+  return { from: new Date(now - minutes * 60_000), to: new Date(now + minutes * 60_000) };
+}
+
 /** The list of all refunds of an account. */
 export function describeListing(variant: ProcessorVariant): void {
   describe(`the list of all refunds: ${variant.title}`, () => {
-    const { control, processor, payment, refunded, moved } = useProcessor(variant);
+    const { sandbox, control, processor, payment, refunded, moved } = useProcessor(variant);
 
     test('has the payment, amount, state and our id of each refund', async () => {
       const open = await refunded();
@@ -75,7 +81,9 @@ export function describeListing(variant: ProcessorVariant): void {
       expect(await at(second - 60_000, second)).toBe(false);
     });
 
-    test('is empty without refunds', async () => {
+    test('fails with wrong credentials and is empty without refunds', async () => {
+      const wrong = connect(variant.name, variant.wrongCredentials, sandbox.url);
+      expect(await wrong.listRefunds(windowAroundNow(5), options)).toMatchObject({ kind: 'misconfigured' });
       const longAgo = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-02-01T00:00:00Z') };
       expect(await listAll(processor, longAgo)).toMatchObject({ refunds: [] });
     });

@@ -1,30 +1,24 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { WebhookRequest } from '#shared/processors/contract/processor.ts';
-import { connectForWebhooks, type ProcessorVariant } from '../processor-variants.ts';
-import {
-  type ReportedRefund,
-  requestOf,
-  type SignedWebhook,
-  type Signer,
-  webhookAbout,
-} from '../signed-webhooks.ts';
+import type { ProcessorVariant } from '../processor-variants.ts';
+import { requestOf, type SignedWebhook } from '../signed-webhooks.ts';
 
 /** What makes a webhook genuine, and what is read from it. */
-export function describeWebhooks({ name, webhooks }: ProcessorVariant): void {
-  describe(`webhooks of ${name}`, () => {
-    const { reported, event: expected } = webhooks;
-    const about = (changes: Partial<ReportedRefund> = {}, signer: Signer = {}) =>
-      webhookAbout(name, { ...reported, ...changes }, signer);
-    const verify = (webhook: SignedWebhook) => connectForWebhooks(name).verifyWebhook(requestOf(webhook));
+export function describeWebhooks({ title, webhooks, connectAccount }: ProcessorVariant): void {
+  describe(`webhooks of ${title}`, () => {
+    const { about, reported, event: expected } = webhooks;
+    const verify = (webhook: SignedWebhook) => connectAccount().verifyWebhook(requestOf(webhook));
     const verified = async (webhook: SignedWebhook) => {
       const verdict = await verify(webhook);
       if (verdict.kind !== 'verified') throw new Error(verdict.reason);
       return verdict.event;
     };
 
+    const genuine = () => about(reported);
+
     test('read our refund id, the refund at the processor, the payment and the event id', async () => {
-      const webhook = about();
+      const webhook = genuine();
       const event = await verified(webhook);
       expect(event).toMatchObject({
         externalEventId: expect.stringMatching(expected.id),
@@ -42,7 +36,7 @@ export function describeWebhooks({ name, webhooks }: ProcessorVariant): void {
 
     test('have no id of ours for a refund made elsewhere, nor one that is not in our format', async () => {
       for (const foreign of [null, 'ref_', 'ref_../x', `ref_${'x'.repeat(500)}`, 'order_1', 'REF_1']) {
-        const { subject } = await verified(about({ refundId: foreign }));
+        const { subject } = await verified(about({ ...reported, refundId: foreign }));
         const named = { refundId: null, externalRefundId: reported.externalRefundId };
         expect(subject, String(foreign)).toMatchObject(named);
       }
@@ -58,18 +52,18 @@ export function describeWebhooks({ name, webhooks }: ProcessorVariant): void {
     ] satisfies [string, (request: WebhookRequest) => WebhookRequest][])(
       '%s is not verified, and never an exception',
       async (_title, spoil) => {
-        const verdict = await connectForWebhooks(name).verifyWebhook(spoil(requestOf(about())));
+        const verdict = await connectAccount().verifyWebhook(spoil(requestOf(genuine())));
         expect(verdict).toEqual({ kind: 'not-verified', reason: expect.stringMatching(/\w/) });
       },
     );
 
     test('quote nothing of the request in the reason', async () => {
-      const { body, headers } = about();
+      const { body, headers } = genuine();
       expect(JSON.stringify(await verify({ headers, body: `${body}&marker{` }))).not.toContain('marker');
     });
 
     test('are not verified when signed for another account', async () => {
-      const other = about({}, { environment: 'live' });
+      const other = about(reported, { environment: 'live' });
       expect(await verify(other)).toMatchObject({ kind: 'not-verified' });
     });
   });
