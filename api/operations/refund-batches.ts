@@ -124,7 +124,7 @@ const batchSchema = z
       .enum(pauseReasons)
       .nullable()
       .describe(
-        'Why it is paused; null when it is not. `requester_ended`: the API key or the user that created it may not create refunds any more.',
+        'Why it is paused, or is about to be; null when it is not. `requester_ended`: the API key or the user that created it may not create refunds any more.',
       ),
     mode: z.enum(batchModes).describe('How invalid rows were handled.'),
     rows: z
@@ -321,8 +321,8 @@ export const batchOperations = [
     scope: 'refunds:write',
     summary: 'Pause a batch',
     description:
-      'No further row is begun, except for up to 50 that are being worked on. Refunds that were created go on. A batch that is paused or ' +
-      'completed stays as it is. A body is ignored.',
+      'No further row is begun, except for up to 50 that are being worked on; it is `paused` when each row that has a refund counts as ' +
+      '`created`. Refunds that were created go on. A batch that is paused or completed stays as it is. A body is ignored.',
     params: batchParamsSchema,
     answer: 'The batch.',
     output: batchSchema,

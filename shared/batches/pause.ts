@@ -1,9 +1,9 @@
 import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
-import { type Database, type RefundBatch, serviceTime } from '../platform/database.ts';
+import { type Database, Prisma, type RefundBatch, serviceTime } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import { type BatchStatus, findBatch } from './batch.ts';
+import { findBatch } from './batch.ts';
 import { findRequester, mayRequest } from './requester.ts';
 
 /** A change of a batch by someone. */
@@ -15,19 +15,20 @@ export interface BatchChange {
 }
 
 /**
- * Pauses a batch: no further row is begun. A worker may finish the few that it has begun. A batch that is paused or completed stays as it is.
+ * Has a batch paused: no further row is begun. A worker may finish the few that it has begun. It is `paused` once a worker has found the
+ * refunds of all rows, those of a worker that died too, so that the rows that wait can be sent again. One that is completed stays as it is.
  * @throws ServiceError not_found
  */
 export async function pauseBatch(
   { db }: Pick<Dependencies, 'db'>,
   change: BatchChange,
 ): Promise<RefundBatch> {
-  await findBatch(db, change.owner, change.batchId);
-  return await move(db, change, 'processing', 'paused');
+  const changes = Prisma.sql`pause_reason = 'requested' WHERE status = 'processing' AND pause_reason IS NULL`;
+  return await move(db, change, 'refund_batch.paused', changes);
 }
 
 /**
- * Goes on with a batch that is paused. Any other stays as it is.
+ * Goes on with a batch that is paused or about to be. Any other stays as it is.
  * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more.
  */
 export async function resumeBatch(
@@ -35,34 +36,30 @@ export async function resumeBatch(
   change: BatchChange,
 ): Promise<RefundBatch> {
   const batch = await findBatch(deps.db, change.owner, change.batchId);
-  if (batch.status === 'paused' && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)))) {
+  if (batch.pauseReason !== null && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)))) {
     throw new ServiceError(
       'insufficient_scope',
       'The user or API key that created this batch may not create refunds any more. Send the rows that are waiting as a new batch.',
     );
   }
-  return await move(deps.db, change, 'paused', 'processing');
+  // A worker that still has it keeps its lease.
+  const changes = Prisma.sql`
+    status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time()) WHERE pause_reason IS NOT NULL`;
+  return await move(deps.db, change, 'refund_batch.resumed', changes);
 }
 
 async function move(
   db: Database,
   { owner, batchId, actor }: BatchChange,
-  from: BatchStatus,
-  to: 'paused' | 'processing',
+  action: 'refund_batch.paused' | 'refund_batch.resumed',
+  changes: Prisma.Sql,
 ): Promise<RefundBatch> {
-  const isPause = to === 'paused';
   return await db.$transaction(async (tx) => {
-    const now = await serviceTime(tx);
-    const { count } = await tx.refundBatch.updateMany({
-      where: { id: batchId, status: from },
-      data: {
-        ...{ status: to, pauseReason: isPause ? 'requested' : null, dueAt: isPause ? null : now },
-        updatedAt: now,
-      },
-    });
-    const action = isPause ? 'refund_batch.paused' : 'refund_batch.resumed';
-    const entry = { organizationId: owner.organizationId, actor, action, target: batchId } as const;
-    if (count > 0) await writeAudit(tx, entry, now);
+    await findBatch(tx, owner, batchId);
+    const count =
+      await tx.$executeRaw`UPDATE refund_batch SET updated_at = service_time(), ${changes} AND id = ${batchId}`;
+    const entry = { organizationId: owner.organizationId, actor, action, target: batchId };
+    if (count > 0) await writeAudit(tx, entry, await serviceTime(tx));
     return await findBatch(tx, owner, batchId);
   });
 }

@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { maxRows, type RowContent, type RowState } from '#shared/batches/batch.ts';
+import { maxRows, type PauseReason, type RowContent, type RowState } from '#shared/batches/batch.ts';
 import { findRequester, mayRequest, requestOfRow } from '#shared/batches/requester.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { Database } from '#shared/platform/database.ts';
@@ -45,11 +45,12 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   if (batchId === undefined) return false;
   const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
   const requester = await findRequester(deps.db, batch);
-  const isStopped = !(await mayRequest(deps, batch, requester));
+  const hasEnded = !(await mayRequest(deps, batch, requester));
+  const isStopped = hasEnded || batch.pauseReason !== null;
   const rows = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
     SELECT number, content FROM refund_batch_row WHERE batch_id = ${batchId} AND state = 'waiting'
     ORDER BY attempts, number LIMIT ${isStopped ? maxRows : slice.rows}`;
-  const endsAt = performance.now() + (isStopped ? leaseMs : sliceMs);
+  const endsAt = performance.now() + (isStopped ? Infinity : sliceMs);
   const limit = pLimit(slice.atOnce);
   // Refunds that a worker that died has created are found before a batch stops: whoever sends the rest again must not refund them twice.
   const refundOf = isStopped ? findByKey : createRefund;
@@ -58,12 +59,10 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
     const request = requestOfRow(batch, requester, number, content);
     return await outcomeOf(deps, { batchId, number }, () => refundOf(deps, request));
   });
-  await recordSlice(
-    deps.db,
-    batchId,
-    outcomes.filter((outcome) => outcome !== null),
-  );
-  if (isStopped) await stopBatch(deps.db, batchId);
+  const known = outcomes.filter((outcome) => outcome !== null);
+  await recordSlice(deps.db, batchId, known);
+  const isSettled = isStopped && known.every(({ state }) => state !== 'waiting');
+  if (isSettled) await stopBatch(deps.db, batchId, hasEnded ? 'requester_ended' : 'requested');
   return true;
 }
 
@@ -73,21 +72,21 @@ async function leaseBatch(db: Database): Promise<string | undefined> {
     UPDATE refund_batch SET due_at = service_time() + ${leaseMs} * interval '1 millisecond'
     WHERE id = (
       SELECT id FROM refund_batch AS batch
-      WHERE due_at <= service_time() AND ${slice.rows} > (
+      WHERE due_at <= service_time() AND (pause_reason IS NOT NULL OR ${slice.rows} > (
         SELECT count(*) FROM unnest(${processorNames}::text[]) AS named(processor) CROSS JOIN LATERAL (
           SELECT FROM refund_work AS w
           WHERE w.processor = named.processor AND w.organization_id = batch.organization_id
-            AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due)
+            AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING id`;
   return leased?.id;
 }
 
-/** Pauses a batch whose requester may not create refunds any more. */
-async function stopBatch(db: Database, id: string): Promise<void> {
+/** Pauses a batch, unless it was to be paused on request and has been resumed since. */
+async function stopBatch(db: Database, id: string, reason: PauseReason): Promise<void> {
   await db.$executeRaw`
-    UPDATE refund_batch SET status = 'paused', pause_reason = 'requester_ended', due_at = NULL, updated_at = service_time()
-    WHERE id = ${id} AND status = 'processing'`;
+    UPDATE refund_batch SET status = 'paused', pause_reason = ${reason}, due_at = NULL, updated_at = service_time()
+    WHERE id = ${id} AND status = 'processing' AND (${reason} = 'requester_ended' OR pause_reason = ${reason})`;
 }
 
 /** @returns null for a row without a refund. */

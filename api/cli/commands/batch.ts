@@ -81,8 +81,13 @@ function change(description: string, carryOut: typeof pauseBatch | typeof resume
     argument,
     async run(session, _options, batchId) {
       const owner = await findById(session.db, batchId);
-      const { status } = await carryOut(session, { owner, batchId, actor: session.actor });
-      explain(`The batch is ${status}.`);
+      const { status, pauseReason } = await carryOut(session, { owner, batchId, actor: session.actor });
+      const isPausing = status === 'processing' && pauseReason !== null;
+      explain(
+        isPausing
+          ? 'The batch begins no further row and is paused within a minute.'
+          : `The batch is ${status}.`,
+      );
     },
   });
 }

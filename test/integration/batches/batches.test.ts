@@ -262,9 +262,9 @@ test('a batch waits while many refunds of its owner are due to be sent', async (
 test('a paused batch begins no row until it is resumed', async () => {
   const id = await created(await rowsOf(1));
   const pause = await service.call('POST', `/v1/refund-batches/${id}/pause`);
-  expect(pause.body.data).toMatchObject({ status: 'paused', pauseReason: 'requested' });
+  expect(pause.body.data).toMatchObject({ status: 'processing', pauseReason: 'requested' });
   await workOff();
-  expect((await read(id)).rows).toMatchObject({ waiting: 1 });
+  expect(await read(id)).toMatchObject({ status: 'paused', pauseReason: 'requested', rows: { waiting: 1 } });
   const resume = await service.call('POST', `/v1/refund-batches/${id}/resume`);
   expect(resume.body.data).toMatchObject({ status: 'processing', pauseReason: null });
   await workOff();
@@ -289,19 +289,38 @@ test('a revoked key stops the rest of its batches, which no other key resumes', 
   expect([status, body.error.code]).toEqual([403, 'insufficient_scope']);
 });
 
-test('a row whose refund a killed worker could not record does not wait once its key is revoked', async () => {
-  const key = await service.newKey();
-  const id = await created(await rowsOf(60), { key: key.plaintext });
-  const { db } = service.deps;
-  const dying = vi.spyOn(db, '$executeRaw').mockRejectedValueOnce(new Error('killed'));
-  await expect(advanceOneBatch(service.deps)).rejects.toThrow('killed');
-  dying.mockRestore();
-  await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
-  await db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
-  await workOff();
-  // Whoever sends the rows that wait again refunds none twice.
-  expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 10, created: 50 } });
-});
+test.each([
+  [
+    'its key is revoked',
+    'requester_ended',
+    (_id: string, key: string) => revokeApiKey(service.deps, { keyId: key, actor: 'test' }),
+  ],
+  ['someone pauses it', 'requested', (id: string) => service.call('POST', `/v1/refund-batches/${id}/pause`)],
+])(
+  'a row whose refund a killed worker could not record does not wait once %s',
+  async (_case, pauseReason, stop) => {
+    const key = await service.newKey();
+    const id = await created(await rowsOf(60), { key: key.plaintext });
+    const { db } = service.deps;
+    const dying = vi.spyOn(db, '$executeRaw').mockRejectedValueOnce(new Error('killed'));
+    await expect(advanceOneBatch(service.deps)).rejects.toThrow('killed');
+    dying.mockRestore();
+    await stop(id, key.id);
+    await workOff();
+    expect(await read(id), 'until its lease ends').toMatchObject({
+      status: 'processing',
+      rows: { waiting: 60 },
+    });
+    await db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
+    await workOff();
+    // Whoever sends the rows that wait again refunds none twice.
+    expect(await read(id)).toMatchObject({
+      status: 'paused',
+      pauseReason,
+      rows: { waiting: 10, created: 50 },
+    });
+  },
+);
 
 test('a row waits while its processor is down, and rows behind it go on', async () => {
   const [down, fine] = await rowsOf(2);

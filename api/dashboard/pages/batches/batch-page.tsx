@@ -64,7 +64,7 @@ function Progress({ batch, refunds, requestedBy }: BatchProps) {
   const { role } = useMember();
   const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
   const byStatus = Object.entries(refunds).filter(([, count]) => count > 0) as [RefundStatus, number][];
-  const verb = { processing: 'pause', paused: 'resume' }[status];
+  const verb = pauseReason === null ? { processing: 'pause' }[status] : 'resume';
   return (
     <Card
       id="progress"
