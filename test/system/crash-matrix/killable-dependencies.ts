@@ -1,6 +1,6 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { Settings } from '#shared/platform/config.ts';
-import { type Database, type DatabaseTransaction, Prisma, type Reads } from '#shared/platform/database.ts';
+import type { Database, DatabaseTransaction, Prisma, Reads } from '#shared/platform/database.ts';
 import type { RefundQueues } from '#shared/platform/queues.ts';
 import { ProcessorConnections } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
@@ -60,12 +60,6 @@ export function killable(
   };
 }
 
-/** All models, so that a write without a name in the matrix is an error. */
-const models = Object.values(Prisma.ModelName).map(
-  (name) => `${name.charAt(0).toLowerCase()}${name.slice(1)}` as Uncapitalize<typeof name>,
-);
-const readMethods = /^(find|count|aggregate|groupBy)/;
-
 function killableDatabase(db: Database, process: KillableProcess): Database {
   /** A write outside of a transaction commits at once. */
   const committing = async <T>(write: Write, work: () => Promise<T>): Promise<T> => {
@@ -81,9 +75,7 @@ function killableDatabase(db: Database, process: KillableProcess): Database {
     process.noteClaim(tokenIn(result));
     return result;
   };
-  const client = killableClient(db, process, committing);
-  return replacing<Database>(db, {
-    ...client,
+  return replacing<Database>(aroundWrites(db, process, committing), {
     $transaction: (work: (tx: DatabaseTransaction) => Promise<unknown>) => runTransaction(db, process, work),
   });
 }
@@ -104,8 +96,8 @@ async function runTransaction<T>(
   };
   const commit = () => changes.findLast((change) => change.includes('.')) ?? changes.at(-1);
   try {
-    const result = await db.$transaction(async (tx) => {
-      const value = await work(replacing(tx, killableClient(tx, process, noting)));
+    const result = await aroundWrites(db, process, noting).$transaction(async (tx) => {
+      const value = await work(tx);
       if (commit() !== undefined) await process.reach(`before commit of ${commit()}`, true);
       return value;
     });
@@ -144,50 +136,27 @@ function needsLease(write: Write): boolean {
 
 type Perform = <T>(write: Write, work: () => Promise<T>) => Promise<T>;
 
-function killableClient(
-  client: DatabaseTransaction,
-  process: KillableProcess,
-  perform: Perform,
-): Record<string, unknown> {
-  const raw =
-    <T>(send: (sql: Prisma.Sql) => Promise<T>) =>
-    async (strings: TemplateStringsArray, ...values: unknown[]): Promise<T> => {
-      const sql = Prisma.sql(strings, ...(values as Prisma.Sql[]));
-      const work = () => send(sql);
-      if (isWriteStatement(sql)) return await perform({ kind: 'statement', sql }, work);
-      await process.pass();
-      return await work();
-    };
-  return {
-    $executeRaw: raw((sql) => client.$executeRaw(sql)),
-    $queryRaw: raw((sql) => client.$queryRaw(sql)),
-    ...Object.fromEntries(
-      models.map((model) => [model, killableModel(client[model], model, process, perform)]),
-    ),
-  };
-}
-
-interface Query {
-  data?: Record<string, unknown>;
-}
-
-function killableModel(target: object, model: string, process: KillableProcess, perform: Perform): object {
-  return new Proxy(target, {
-    get(original, name) {
-      const method = String(name);
-      const send = (query: Query): Promise<unknown> =>
-        (Reflect.get(original, name) as (query: Query) => Promise<unknown>).call(original, query);
-      return async (query: Query) => {
-        if (!readMethods.test(method)) {
-          const { data = {} } = query;
-          return await perform({ kind: 'model', model, method, data }, () => send(query));
+/** The same database with `perform` around each write. */
+function aroundWrites(db: Database, process: KillableProcess, perform: Perform): Database {
+  const extended = db.$extends({
+    query: {
+      async $allOperations({ model, operation: method, args, query }) {
+        const work = () => query(args);
+        if (model === undefined && isWriteStatement(args)) {
+          return await perform({ kind: 'statement', sql: args }, work);
+        }
+        if (model !== undefined && !readMethods.test(method)) {
+          return await perform({ kind: 'model', model, method, data: args.data ?? {} }, work);
         }
         await process.pass();
-        return await send(query);
-      };
+        return await work();
+      },
     },
   });
+  return extended as unknown as Database;
 }
+
+const readMethods = /^(find|count|aggregate|groupBy)/;
 
 function isEmpty(result: unknown): boolean {
   if (typeof result === 'object' && result !== null && 'count' in result) return result.count === 0;

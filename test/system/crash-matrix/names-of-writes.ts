@@ -55,8 +55,8 @@ function eventTypeIn({ values }: Prisma.Sql): string {
 
 function nameOfModelWrite({ model, method, data }: Extract<Write, { kind: 'model' }>): string {
   const columns = Object.keys(data);
-  if (model === 'payment' && method === 'update') return "the payment's facts";
-  if (model === 'processorAccount') {
+  if (model === 'Payment' && method === 'update') return "the payment's facts";
+  if (model === 'ProcessorAccount') {
     if (columns.includes('throttledUntil')) return 'rest of the account';
     if (columns.includes('misconfiguredAt')) return 'mark of the account';
   }
