@@ -97,10 +97,18 @@ export function maskSecrets(processor: Processor, secrets: readonly string[]): P
 
 /** Answers consist of objects, arrays, strings, numbers, dates and functions. */
 function maskIn<T>(part: T, secrets: readonly string[]): T {
-  if (typeof part === 'string') {
-    return secrets.reduce<string>((text, secret) => text.replaceAll(secret, '[secret]'), part) as T;
-  }
+  if (typeof part === 'string') return secrets.reduce<string>(maskSecret, part) as T;
   if (Array.isArray(part)) return part.map((item) => maskIn(item, secrets)) as T;
   if (typeof part !== 'object' || part === null || part instanceof Date) return part;
   return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, maskIn(value, secrets)])) as T;
+}
+
+/** The words of a failure may have been cut off within the secret. */
+function maskSecret(text: string, secret: string): string {
+  const masked = text.replaceAll(secret, '[secret]');
+  for (let length = secret.length - 1; masked.endsWith('…') && length >= leastLength; length -= 1) {
+    const start = `${secret.slice(0, length)}…`;
+    if (masked.endsWith(start)) return `${masked.slice(0, -start.length)}[secret]…`;
+  }
+  return masked;
 }

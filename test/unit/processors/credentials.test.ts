@@ -1,11 +1,26 @@
 import { describe, expect, test } from 'vitest';
 import type { Environment } from '#shared/platform/environment.ts';
-import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
+import { maskSecrets } from '#shared/processors/contract/calls.ts';
+import { processorFailure } from '#shared/processors/contract/outcome.ts';
+import { InvalidCredentialsError, type Processor } from '#shared/processors/contract/processor.ts';
 import { processorKind, processorKinds, processorNames } from '#shared/processors/registry.ts';
 
 const braintree = { merchantId: 'merchant', publicKey: 'public', privateKey: 'private' };
 
 describe('the credentials of an account', () => {
+  test.each([0, 480])(
+    'are masked after %i other characters of a failure, which may be cut off',
+    async (count) => {
+      const secret = 'key0123456789abcdef0123456789abcdef';
+      const failure = processorFailure('rejected', `${'-'.repeat(count)}${secret}${'-'.repeat(100)}`);
+      const told = async () => ({ kind: 'rejected', failure });
+      const { getPayment } = maskSecrets({ getPayment: told } as unknown as Processor, [secret]);
+      const answer = await getPayment('ch_1', { timeoutMs: 1 });
+      expect(JSON.stringify(answer)).toContain('[secret]');
+      expect(JSON.stringify(answer)).not.toContain('key0');
+    },
+  );
+
   test.each<[string, Environment, object, object]>([
     [
       'stripe',
