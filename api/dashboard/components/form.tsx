@@ -79,11 +79,20 @@ export function Post({ to, answeredIn: id, values = {}, children, ...button }: P
   return (
     <form {...postedTo(useAddress(to), id)}>
       <CsrfField />
+      <HiddenFields values={values} />
+      <Submit {...button}>{children}</Submit>
+    </form>
+  );
+}
+
+/** Values that are sent with a form. */
+export function HiddenFields({ values }: { values: Readonly<Record<string, string>> }) {
+  return (
+    <>
       {Object.entries(values).map(([name, value]) => (
         <input key={name} type="hidden" name={name} value={value} />
       ))}
-      <Submit {...button}>{children}</Submit>
-    </form>
+    </>
   );
 }
 

@@ -7,7 +7,7 @@ import { mayAct } from '#shared/people/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-payment.ts';
 import { ButtonLink } from '../components/button.tsx';
-import { Form } from '../components/form.tsx';
+import { Form, HiddenFields } from '../components/form.tsx';
 import { Empty, Notice } from '../components/notice.tsx';
 import { type Context, contextOf, useMember } from '../http/access.ts';
 import { pageNotFound } from '../http/paths.ts';
@@ -118,9 +118,7 @@ function RefundForm({ payment }: PaymentPageProps) {
   const form = { body: { amount: toDecimal(remaining, currency) }, problems: {} };
   return (
     <Form to="/refunds/new" submit="Review" title="Refund" form={form}>
-      {Object.entries(known).map(([name, value]) => (
-        <input key={name} type="hidden" name={name} value={value} />
-      ))}
+      <HiddenFields values={known} />
       <div class="fields">
         <AmountField
           form={form}

@@ -1,29 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { readStrictJson } from '#api/http/body.ts';
 import { currencies } from '#shared/money/money.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
 import { chosen } from '../../http/day-range.ts';
-import { capitalized, entered, type FormReading, readAmount, readForm } from '../../http/forms.ts';
-
-export const entryFields = [
-  'transactionId',
-  'amount',
-  'currency',
-  'reason',
-  'processor',
-  'metadata',
-] as const;
-
-/** The fields of the form as text; the amount in decimals of the currency. */
-export type EnteredRefund = Record<(typeof entryFields)[number], string>;
-
-/** The entry of a request, whether or not it is valid. */
-export function enteredRefund(body: unknown): EnteredRefund {
-  return Object.fromEntries(entryFields.map((field) => [field, entered(body, field)])) as EnteredRefund;
-}
+import { capitalized, readAmount } from '../../http/forms.ts';
 
 const metadataSchema = z.string().transform((text, context) => {
   if (text.trim() === '') return null;
@@ -40,34 +25,38 @@ function metadataProblem(value: unknown): string | null {
     : 'must be an object, such as {"ticket": "T-1001"}';
 }
 
-const entrySchema = z
-  .object({
-    transactionId: z
-      .string()
-      .trim()
-      .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the ID as the processor shows it, without spaces.')
-      .refine(
-        (id) => !isClientSecret(id),
-        'This is a client secret, not a payment ID. Enter the part before _secret_.',
-      ),
-    amount: z.string().trim(),
-    currency: z.enum(currencies, 'Choose from the list.'),
-    reason: z.enum(refundReasons, 'Choose from the list.'),
-    processor: chosen(z.enum(processorNames, 'Choose from the list.')),
-    metadata: metadataSchema,
-  })
-  .transform(({ amount: text, processor, ...rest }, context) => {
-    const read = readAmount(text, rest.currency);
-    if (read.kind === 'amount' && read.amount > 0n) return { ...rest, processor, amount: read.amount };
-    const message = read.kind === 'problem' ? read.problem : 'Must be more than 0.';
-    context.addIssue({ code: 'custom', path: ['amount'], message });
-    return z.NEVER;
-  });
+/** The form: the amount in decimals of the currency, the metadata as JSON. */
+export const entrySchema = z.object({
+  /** Makes submitting the form twice create one refund. */
+  formKey: z.uuid().catch(() => randomUUID()),
+  transactionId: z
+    .string()
+    .trim()
+    .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the ID as the processor shows it, without spaces.')
+    .refine(
+      (id) => !isClientSecret(id),
+      'This is a client secret, not a payment ID. Enter the part before _secret_.',
+    ),
+  amount: z.string().trim(),
+  currency: z.enum(currencies, 'Choose from the list.'),
+  reason: z.enum(refundReasons, 'Choose from the list.'),
+  processor: chosen(z.enum(processorNames, 'Choose from the list.')),
+  metadata: metadataSchema,
+});
+
+type Entries = z.output<typeof entrySchema>;
 
 /** A valid entry; its amount is positive and in minor units. */
-export type RefundEntry = z.output<typeof entrySchema>;
+export type RefundEntry = ReturnType<typeof withAmount>;
 
-/** The refund to create, or what is wrong with the entry. */
-export function readEntry(given: EnteredRefund): FormReading<RefundEntry> {
-  return readForm(entrySchema, given);
+/** @throws ServiceError validation_error for another amount. */
+export function withAmount({ amount: text, processor, ...entries }: Entries) {
+  const read = readAmount(text, entries.currency);
+  if (read.kind === 'amount' && read.amount > 0n) return { ...entries, processor, amount: read.amount };
+  throw problemAt('amount', read.kind === 'problem' ? read.problem : 'Must be more than 0.');
+}
+
+/** What is wrong with a field of a valid form. */
+export function problemAt(field: keyof Entries, problem: string): ServiceError {
+  return new ServiceError('validation_error', `${field}: ${problem}`);
 }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { KnownPayment } from '#shared/payments/payment.ts';
 import type { PolicyVerdict } from '#shared/policies/policy.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
@@ -7,6 +8,7 @@ import {
   CsrfField,
   FormNotice,
   type FormState,
+  HiddenFields,
   JsonField,
   postedTo,
   SelectField,
@@ -15,28 +17,26 @@ import {
 import { Notice } from '../../components/notice.tsx';
 import { Amount, Sentence } from '../../components/values.tsx';
 import { useAddress } from '../../http/access.ts';
+import { entered } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { currencyChoices, processorChoices, reasonChoices, reasonWords } from '../../words/words.ts';
-import { type EnteredRefund, entryFields, type RefundEntry } from './create-entry.ts';
+import { entrySchema, type RefundEntry } from './create-entry.ts';
 import { Metadata, PaymentFacts } from './facts.tsx';
 
-export interface CreateFormProps {
-  entered: EnteredRefund;
-  /** Makes submitting the form twice create one refund. */
-  formKey: string;
-}
-
 /** The first step: the refund's fields. */
-export function CreateForm({ entered, formKey, problems }: CreateFormProps & Pick<FormState, 'problems'>) {
+export function CreateForm({ form: { body, problems } }: { form: FormState }) {
+  const transactionId = entered(body, 'transactionId');
   // A client secret is not sent back to the browser.
-  const transactionId = isClientSecret(entered.transactionId) ? '' : entered.transactionId;
-  const form = { body: { ...entered, transactionId }, problems };
+  const form = {
+    body: isClientSecret(transactionId) ? { ...Object(body), transactionId: '' } : body,
+    problems,
+  };
   return (
     <Frame title="Create refund" section="refunds">
       <form {...postedTo(useAddress('/refunds/new'))} class="card stack narrow">
         <FormNotice problems={problems} />
         <CsrfField />
-        <input type="hidden" name="formKey" value={formKey} />
+        <HiddenFields values={{ formKey: entered(body, 'formKey') || randomUUID() }} />
         <TextField
           form={form}
           name="transactionId"
@@ -102,14 +102,18 @@ export function RefundReasonField({ form }: { form: FormState }) {
   return <SelectField form={form} name="reason" label="Reason" choices={choices} required />;
 }
 
-interface CreateReviewProps extends CreateFormProps {
+interface CreateReviewProps {
+  /** The form as it was submitted. */
+  body: unknown;
   entry: RefundEntry;
   payment: KnownPayment;
   verdict: PolicyVerdict;
 }
 
 /** The second step: the payment and the policy decision, before anything is created. */
-export function CreateReview({ entered, entry, formKey, payment, verdict }: CreateReviewProps) {
+export function CreateReview({ body, entry, payment, verdict }: CreateReviewProps) {
+  const { formKey } = entry;
+  const fields = Object.keys(entrySchema.shape).map((name) => [name, entered(body, name)]);
   const amount = <Amount amount={entry.amount} currency={entry.currency} />;
   return (
     <Frame title="Review refund" section="refunds">
@@ -128,10 +132,7 @@ export function CreateReview({ entered, entry, formKey, payment, verdict }: Crea
       <Metadata metadata={entry.metadata} />
       <form {...postedTo(useAddress('/refunds/new'))} class="row">
         <CsrfField />
-        <input type="hidden" name="formKey" value={formKey} />
-        {entryFields.map((field) => (
-          <input key={field} type="hidden" name={field} value={entered[field]} />
-        ))}
+        <HiddenFields values={{ ...Object.fromEntries(fields), formKey }} />
         {verdict.eligible || !verdict.enforced ? (
           <Submit kind="primary" name="step" value="confirm">
             <span>Refund {amount}</span>

@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { FastifyReply } from 'fastify';
-import type { VNode } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { formatAmount, toDecimal } from '#shared/money/money.ts';
-import { remainingOf } from '#shared/payments/payment.ts';
+import { type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { fingerprintOf } from '#shared/platform/json.ts';
 import { processorKind } from '#shared/processors/registry.ts';
@@ -13,45 +11,38 @@ import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecyc
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
 import { holdsReservation } from '#shared/refunds/model/states.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
-import { contextOf } from '../../http/access.ts';
-import { capitalized, entered as enteredText, type FormProblems, problemsOf } from '../../http/forms.ts';
+import { contextOf, needs } from '../../http/access.ts';
+import { answerForm, entered, type FormProblems, problemsOf } from '../../http/forms.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import {
-  type EnteredRefund,
-  enteredRefund,
-  entryFields,
-  type RefundEntry,
-  readEntry,
-} from './create-entry.ts';
-import { CreateForm, type CreateFormProps, CreateReview } from './create-form.tsx';
-
-const operator = { config: { role: 'operator' as const } };
+import { leadTo } from '../../layout/done.tsx';
+import { entrySchema, problemAt, type RefundEntry, withAmount } from './create-entry.ts';
+import { CreateForm, CreateReview } from './create-form.tsx';
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createRefundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/new', operator, async (request) => {
-    const { owner } = contextOf(request);
-    const again = enteredText(request.query, 'again');
+  scope.get('/refunds/new', needs('operator'), async (request) => {
+    const { owner, query } = contextOf(request);
+    const again = entered(query, 'again');
     // Other pages link here with known fields, or with a refund to repeat.
-    const entered = again === '' ? enteredRefund(request.query) : await entryLike(deps, owner, again);
-    return <CreateForm entered={entered} formKey={randomUUID()} problems={{}} />;
+    const known = again === '' ? query : await entryLike(deps, owner, again);
+    return <CreateForm form={{ body: { ...Object(known), formKey: '' }, problems: {} }} />;
   });
 
-  scope.post('/refunds/new', operator, async (request, reply) => {
-    const form = { entered: enteredRefund(request.body), formKey: readFormKey(request.body) };
-    const step = enteredText(request.body, 'step');
-    if (step === 'change') return <CreateForm {...form} problems={{}} />;
-    const reading = readEntry(form.entered);
-    if (reading.kind === 'invalid') return refuse(reply, form, reading.problems);
+  scope.post('/refunds/new', needs('operator'), async (request, reply) => {
+    let { body } = request;
+    const step = entered(body, 'step');
+    if (step === 'change') return <CreateForm form={{ body, problems: {} }} />;
     const next = step === 'confirm' ? create : review;
-    return await next(deps, reply, form, reading.value);
+    return await answerForm(reply, {
+      schema: entrySchema,
+      run: async (entries) => await next(deps, reply, withAmount(entries)),
+      again: ({ problems }) => reply.send(<CreateForm form={{ body, problems }} />),
+      problemsIn: (error, fields) => {
+        if (isFinal(error)) body = { ...Object(body), formKey: '' };
+        return problemsOfRefusal(error, fields);
+      },
+    });
   });
-}
-
-/** The form again, with what has to be corrected. */
-function refuse(reply: FastifyReply, form: CreateFormProps, problems: FormProblems): VNode {
-  reply.code(400);
-  return <CreateForm {...form} problems={problems} />;
 }
 
 /** The entry that repeats a refund: of the rest of its payment once it holds a part of that, or is of more. */
@@ -59,7 +50,7 @@ async function entryLike(
   { db }: Pick<ApiDependencies, 'db'>,
   owner: RefundOwner,
   id: string,
-): Promise<EnteredRefund> {
+): Promise<Record<string, string>> {
   if (!isRefundId(id)) throw pageNotFound();
   const refund = await findOwnRefund(db, owner, id);
   const payment = await db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } });
@@ -73,88 +64,69 @@ async function entryLike(
   };
 }
 
-function readFormKey(body: unknown): string {
-  const key = enteredText(body, 'formKey');
-  return /^[0-9a-f-]{36}$/.test(key) ? key : randomUUID();
-}
-
-async function review(
-  deps: ApiDependencies,
-  reply: FastifyReply,
-  form: CreateFormProps,
-  entry: RefundEntry,
-): Promise<VNode> {
+async function review(deps: ApiDependencies, reply: FastifyReply, entry: RefundEntry): Promise<FastifyReply> {
   const { transactionId, processor, amount, reason, metadata } = entry;
   const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
   const { owner, actor } = contextOf(reply.request);
-  try {
-    const question = { ...owner, apiKey: null, actor, transactionId, processor, request };
-    const { payment, verdict, unrefundable } = await examinePayment(deps, question);
-    const problems = paymentProblems(entry, { payment, unrefundable });
-    if (problems !== null || payment === null) return refuse(reply, form, problems ?? {});
-    return <CreateReview {...form} entry={entry} payment={payment} verdict={verdict} />;
-  } catch (error) {
-    return refuse(reply, form, problemsOfRefusal(error));
-  }
+  const question = { ...owner, apiKey: null, actor, transactionId, processor, request };
+  const { verdict, ...examination } = await examinePayment(deps, question);
+  const payment = refundable(entry, examination);
+  return reply.send(<CreateReview {...{ body: reply.request.body, entry, payment, verdict }} />);
 }
 
-/** Why the payment does not allow the refund; null when it does. */
-function paymentProblems(
+/** @throws ServiceError validation_error when the payment does not allow the refund. */
+function refundable(
   entry: RefundEntry,
   { payment, unrefundable }: Pick<PaymentExamination, 'payment' | 'unrefundable'>,
-): FormProblems | null {
-  if (unrefundable !== null) return { transactionId: unrefundable.message };
+): KnownPayment {
+  if (unrefundable !== null) throw problemAt('transactionId', unrefundable.message);
   if (payment === null) {
-    return {
-      transactionId:
-        'No processor account has this payment. Check the ID and whether you are in test or live.',
-    };
+    throw problemAt(
+      'transactionId',
+      'No processor account has this payment. Check the ID and whether you are in test or live.',
+    );
   }
   const { currency, processor } = payment;
   if (entry.currency !== currency) {
-    return { currency: `The payment is in ${currency.toUpperCase()}. Choose that currency.` };
+    throw problemAt('currency', `The payment is in ${currency.toUpperCase()}. Choose that currency.`);
   }
   const left = remainingOf(payment) ?? 0n;
-  if (left <= 0n)
-    return { form: 'The payment has already been refunded in full, or its refunds are in progress.' };
+  if (left <= 0n) {
+    const message = 'The payment has already been refunded in full, or its refunds are in progress.';
+    throw new ServiceError('validation_error', message);
+  }
   if (entry.amount > left)
-    return { amount: `At most ${formatAmount(left, currency)} can still be refunded.` };
+    throw problemAt('amount', `At most ${formatAmount(left, currency)} can still be refunded.`);
   const problem = processorKind(processor).amountProblem(entry.amount, currency);
-  return problem === null ? null : { amount: capitalized(problem) };
+  if (problem !== null) throw problemAt('amount', problem);
+  return payment;
 }
 
 async function create(
   deps: ApiDependencies,
   reply: FastifyReply,
-  form: CreateFormProps,
-  entry: RefundEntry,
-): Promise<FastifyReply | VNode> {
-  const { owner, actor, base } = contextOf(reply.request);
+  { formKey, ...entry }: RefundEntry,
+): Promise<FastifyReply> {
+  const { owner, actor } = contextOf(reply.request);
   const fingerprint = fingerprintOf('dashboard refund', { ...entry, amount: entry.amount.toString() });
-  try {
-    const { refund, isReplayed } = await createRefund(deps, {
-      ...owner,
-      ...entry,
-      actor,
-      apiKey: null,
-      initiatedBy: 'dashboard',
-      // Includes the user, so that another user's form with the same key is a different refund.
-      idempotency: { key: `dashboard/${actor}/${form.formKey}`, fingerprint },
-    });
-    reply.request.created = { id: refund.id, isNew: !isReplayed };
-    return reply.redirect(`${base}/refunds/${refund.id}?done=created`, 303);
-  } catch (error) {
-    const problems = problemsOfRefusal(error);
-    const formKey = isFinal(error) ? randomUUID() : form.formKey;
-    return refuse(reply, { ...form, formKey }, problems);
-  }
+  const { refund, isReplayed } = await createRefund(deps, {
+    ...owner,
+    ...entry,
+    actor,
+    apiKey: null,
+    initiatedBy: 'dashboard',
+    // Includes the user, so that another user's form with the same key is a different refund.
+    idempotency: { key: `dashboard/${actor}/${formKey}`, fingerprint },
+  });
+  reply.request.created = { id: refund.id, isNew: !isReplayed };
+  return leadTo(reply, `/refunds/${refund.id}`, 'created');
 }
 
 /**
  * A refusal of the service as problems of the form.
  * @throws the error again when neither another entry nor another attempt can succeed.
  */
-function problemsOfRefusal(error: unknown): FormProblems {
+function problemsOfRefusal(error: unknown, fields: readonly string[]): FormProblems {
   if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
   if (error.code === 'idempotency_key_reused') {
     return {
@@ -162,7 +134,7 @@ function problemsOfRefusal(error: unknown): FormProblems {
     };
   }
   // A processor that refuses or is unavailable is no fault of this service.
-  return error.status >= 500 ? { form: error.message } : problemsOf(error, entryFields);
+  return error.status >= 500 ? { form: error.message } : problemsOf(error, fields);
 }
 
 const finalCodes = new Set<ServiceError['code']>([
