@@ -10,7 +10,7 @@ The settings are JSON, from --settings-file or stdin, because they hold a secret
   {"issuer": "https://login.example.com", "clientId": "...", "clientSecret": "...", "roleClaim": "groups",
    "roles": {"refund-admins": "admin", "support": "operator"}}
 
-Register <address of the service>/dashboard/sign-in/company/callback at the provider as the redirect URI.
+Register <address of the service>/dashboard/sign-in/company/<organization>/callback at the provider as the redirect URI.
 `;
 
 /** Sign-in with the OpenID Connect provider of an organization. */

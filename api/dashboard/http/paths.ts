@@ -13,8 +13,12 @@ export const companySignInPath = `${dashboardPath}/sign-in/company`;
 
 export const passwordResetPath = `${dashboardPath}/password-reset`;
 
-/** Where providers lead back to. */
-export const companySignInCallback = `${companySignInPath}/callback`;
+/**
+ * Where the provider of an organization leads back to. Each has its own, so that the provider of one organization cannot get a code of
+ * another one's: a code is asked for with the address of the provider that issued it (RFC 9700, section 4.4.2.2).
+ */
+export const companySignInCallback = (organizationId: string) =>
+  `${companySignInPath}/${organizationId}/callback`;
 
 export const queueBoardPath = `${dashboardPath}/queues`;
 

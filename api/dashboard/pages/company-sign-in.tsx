@@ -38,7 +38,7 @@ export async function companySignInPages(scope: Api, deps: ApiDependencies): Pro
         await orRefusal(request, reply, async () => {
           const provider = await requireProvider(deps, request.params.organizationId);
           const { address, pending } = await beginAuthorization(deps, provider, {
-            redirectUri: new URL(companySignInCallback, originOf(request)).href,
+            redirectUri: new URL(companySignInCallback(provider.organizationId), originOf(request)).href,
             next: safeReturnPath(entered(request.query, 'next')),
             isConfirmation: entered(request.query, 'confirm') === 'yes',
           });
@@ -48,12 +48,12 @@ export async function companySignInPages(scope: Api, deps: ApiDependencies): Pro
           return reply.redirect(address, 303);
         }),
     );
-    limited.get(
-      companySignInCallback,
+    limited.get<{ Params: { organizationId: string } }>(
+      companySignInCallback(':organizationId'),
       async (request, reply) =>
         await orRefusal(request, reply, async () => {
           reply.clearCookie(cookieName, { path: companySignInPath });
-          return await finish(deps, request, reply);
+          return await finish(deps, request.params.organizationId, request, reply);
         }),
     );
   });
@@ -61,17 +61,18 @@ export async function companySignInPages(scope: Api, deps: ApiDependencies): Pro
 
 async function finish(
   deps: ApiDependencies,
+  organizationId: string,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const pending = openField<PendingSignIn>(deps, request.cookies[cookieName] ?? '', purpose);
-  if (pending === null) {
+  if (pending?.organizationId !== organizationId) {
     throw new ServiceError(
       'insufficient_scope',
       'This sign-in has expired, or was started in another browser. Start again.',
     );
   }
-  const { organizationId, issuer, clientId, isConfirmation, next } = pending;
+  const { issuer, clientId, isConfirmation, next } = pending;
   const provider = await requireProvider(deps, organizationId);
   if (provider.issuer !== issuer || provider.clientId !== clientId) throw notSetUp();
   const callback = new URL(request.url, originOf(request));

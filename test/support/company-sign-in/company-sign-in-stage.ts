@@ -14,7 +14,7 @@ export function useCompanySignIn(service: TestService) {
   let organizationId: string;
 
   beforeAll(async () => {
-    provider = await startIdentityProvider('http://localhost/dashboard/sign-in/company/callback');
+    provider = await startIdentityProvider();
   });
   afterAll(() => provider.close());
 

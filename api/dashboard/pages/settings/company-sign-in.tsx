@@ -55,8 +55,10 @@ export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
   const confirmed = needs('owner', 'confirmed');
   const find = ({ request }: FastifyReply) => findProvider(deps.db, contextOf(request).organization.id);
   const show = async (reply: FastifyReply, form?: FormState, problem?: string) => {
+    const { id } = contextOf(reply.request).organization;
     const [provider, origin] = [await find(reply), originOf(reply.request)];
-    return reply.send(<SignInSettings {...{ provider, origin, form, problem }} />);
+    const redirectUri = new URL(companySignInCallback(id), origin).href;
+    return reply.send(<SignInSettings {...{ provider, origin, redirectUri, form, problem }} />);
   };
 
   scope.get(path, needs('owner'), (_request, reply) => show(reply));
@@ -103,12 +105,13 @@ interface SettingsProps {
   provider: IdentityProvider | null;
   /** The address of the service. */
   origin: string;
+  redirectUri: string;
   form: FormState | undefined;
   /** What is wrong beside the form. */
   problem: string | undefined;
 }
 
-function SignInSettings({ provider, origin, form, problem }: SettingsProps) {
+function SignInSettings({ provider, origin, redirectUri, form, problem }: SettingsProps) {
   const initial = { body: provider && entriesOf(provider), problems: {} };
   return (
     <SettingsFrame page="company-sign-in">
@@ -120,8 +123,7 @@ function SignInSettings({ provider, origin, form, problem }: SettingsProps) {
       )}
       <Form to={path} title="Provider" submit="Save" form={form}>
         <p>
-          Register this redirect URI:{' '}
-          <Copyable text={new URL(companySignInCallback, origin).href} label="redirect URI" />
+          Register this redirect URI: <Copyable text={redirectUri} label="redirect URI" />
         </p>
         <Fields schema={schema} form={form ?? initial} />
       </Form>

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
@@ -21,6 +21,12 @@ let organizationId: string;
 beforeEach(() => {
   organizationId = company.organizationId;
 });
+
+async function addressOf(provider: Server): Promise<string> {
+  await once(provider.listen(0, '127.0.0.1'), 'listening');
+  onTestFinished(() => void provider.close());
+  return `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+}
 
 test('creates a member with the mapped role, without a second factor that the organization requires', async () => {
   await service.deps.db.organization.update({
@@ -93,6 +99,29 @@ describe('refuses a callback', () => {
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was used before')]);
   });
 
+  test("with the code of another organization's provider, which its own provider would learn", async () => {
+    const asked: (string | undefined)[] = [];
+    const eavesdropping = createServer(({ url }, response) => {
+      asked.push(url);
+      const at = (path: string) => `${issuer}${path}`;
+      const endpoints = { authorization_endpoint: at('/auth'), token_endpoint: at('/token') };
+      response.end(JSON.stringify({ issuer, ...endpoints, response_types_supported: ['code'] }));
+    });
+    const issuer = await addressOf(eavesdropping);
+    const { id: attackers } = await service.addOrganization('With a provider of attackers');
+    const settings = { ...company.provider.settings, issuer };
+    await setProvider(service.deps, { organizationId: attackers, actor: 'test', settings });
+    const victim = newVisitor();
+    const { headers } = await victim.get(startOf(attackers));
+    const state = new URL(String(headers.location)).searchParams.get('state') ?? '';
+    // Its provider leads to the other one, as an attacker's sign-in there began, and that one does not name itself in the callback.
+    const callback = new URL(await begin(newVisitor()), 'http://localhost');
+    callback.searchParams.set('state', state);
+    callback.searchParams.delete('iss');
+    const refused = await victim.get(`${callback.pathname}${callback.search}`);
+    expect([refused.status, asked.filter((url) => url === '/token')]).toEqual([403, []]);
+  });
+
   test('once the provider is disabled', async () => {
     const visitor = newVisitor();
     const callback = await begin(visitor);
@@ -159,9 +188,7 @@ test('reads nothing of a provider that is packed, because it may unpack to any s
       .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       .end(gzipSync(' '.repeat(1_000_000))),
   );
-  await once(packed.listen(0, '127.0.0.1'), 'listening');
-  onTestFinished(() => void packed.close());
-  const issuer = `http://127.0.0.1:${(packed.address() as AddressInfo).port}`;
+  const issuer = await addressOf(packed);
   const settings = { ...company.provider.settings, issuer };
   await setProvider(service.deps, { organizationId, actor: 'test', settings });
   const refused = await newVisitor().get(startOf(organizationId));
@@ -267,7 +294,7 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
   const browser = useDashboardBrowser(service);
 
   test('a member signs in through the provider and opens the page that was asked for', async () => {
-    const local = await startIdentityProvider(`${browser.origin}/dashboard/sign-in/company/callback`);
+    const local = await startIdentityProvider();
     onTestFinished(() => local.close());
     await setProvider(service.deps, { organizationId, actor: 'test', settings: local.settings });
     local.account = { ...company.provider.account };
