@@ -28,7 +28,8 @@ export async function pauseBatch(
 }
 
 /**
- * Goes on with a batch that is paused or about to be. Any other stays as it is.
+ * Goes on with a batch that is paused or about to be. Any other stays as it is. A user who resumes that of a user who may not create refunds
+ * any more becomes its requester, so that others approve its further refunds. The keys of its rows stay the same, so none is refunded twice.
  * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more.
  */
 export async function resumeBatch(
@@ -36,15 +37,22 @@ export async function resumeBatch(
   change: BatchChange,
 ): Promise<RefundBatch> {
   const batch = await findBatch(deps.db, change.owner, change.batchId);
-  if (batch.pauseReason !== null && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)))) {
+  const hasEnded =
+    batch.pauseReason !== null && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)));
+  const isUsers = batch.actor.startsWith('user:');
+  if (hasEnded && !(isUsers && change.actor.startsWith('user:'))) {
+    const instead = isUsers
+      ? 'Have an operator resume it in the dashboard.'
+      : 'Send the rows that are waiting as a new batch.';
     throw new ServiceError(
       'insufficient_scope',
-      'The user or API key that created this batch may not create refunds any more. Send the rows that are waiting as a new batch.',
+      `The user or API key that created this batch may not create refunds any more. ${instead}`,
     );
   }
+  const requester = hasEnded ? change.actor : batch.actor;
   // A worker that still has it keeps its lease.
   const changes = Prisma.sql`
-    status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time()) WHERE pause_reason IS NOT NULL`;
+    actor = ${requester}, status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time()) WHERE pause_reason IS NOT NULL`;
   return await move(deps.db, change, 'refund_batch.resumed', changes);
 }
 

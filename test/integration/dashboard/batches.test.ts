@@ -14,6 +14,10 @@ beforeAll(async () => {
   await operator.get(base);
 });
 
+async function workOff() {
+  while (await advanceOneBatch(service.deps)) {}
+}
+
 test('rows that are uploaded twice are one batch, and its refunds are requested by the user', async () => {
   const transactionId = await newPayment(service);
   const form = {
@@ -52,4 +56,26 @@ test('an invalid file is refused with its rows, and nothing is stored', async ()
   });
   expect([page.status, page.text]).toEqual([400, expect.stringContaining('Row 1: amount: must be')]);
   expect(await service.deps.db.refundBatchRow.count({ where: { transactionId: 'ch_2' } })).toBe(0);
+});
+
+test('an operator who resumes the batch of a former operator requests the rest', async () => {
+  const { visitor: leaving, userId } = await signInMember(service, 'operator');
+  const transactionId = await newPayment(service);
+  const form = { mode: 'strict', file: `transactionId,amount,reason\n${transactionId},100,other` };
+  await leaving.get(base);
+  await operator.get(base);
+  const uploaded = await leaving.post(base, form);
+  await service.deps.db.membership.updateMany({ where: { userId }, data: { role: 'viewer' } });
+  await workOff();
+  const again = await operator.post(base, form);
+  const path = (location: unknown) => String(location).split('?')[0];
+  expect(path(again.headers.location)).toBe(path(uploaded.headers.location));
+  expect((await operator.post(`${path(again.headers.location)}/resume`)).status).toBe(303);
+  await workOff();
+  const { events } = await service.deps.db.refund.findFirstOrThrow({
+    where: { transactionId },
+    include: { events: true },
+  });
+  expect(events[0]?.actor).toMatch(/^user:/);
+  expect(events[0]?.actor).not.toBe(`user:${userId}`);
 });

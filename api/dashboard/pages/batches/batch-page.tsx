@@ -57,7 +57,7 @@ function BatchState(props: BatchProps) {
 const pauseWords: Record<PauseReason, string> = {
   requested: 'No further refund is created until someone resumes the batch.',
   requester_ended:
-    'The user or API key that created the batch may not create refunds any more, so it stopped. Upload the waiting rows as a new batch.',
+    'The user or API key that created the batch may not create refunds any more, so it stopped. Resume it to request the rest yourself; if an API key created it, upload the waiting rows as a new batch.',
 };
 
 function Progress({ batch, refunds, requestedBy }: BatchProps) {
