@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { csvLine } from '../platform/csv.ts';
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
@@ -6,6 +8,7 @@ import { maxRows, type RowResult, readResults } from './batch.ts';
 const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];
 const metadataPrefix = 'metadata.';
 const maxColumns = 60;
+const pieceBytes = 64 * 1024;
 
 /**
  * Reads the rows of a CSV file (RFC 4180, UTF-8, with or without a byte order mark), which are not validated yet. The first line names
@@ -13,11 +16,14 @@ const maxColumns = 60;
  * @throws ServiceError validation_error for what is no CSV, and for unknown, repeated or missing columns.
  */
 export async function readCsvRows(text: string): Promise<Record<string, unknown>[]> {
-  const { parse } = await import('csv-parse/sync');
+  const { parse } = await import('csv-parse');
   let lines: string[][];
   try {
     // With one row more than there may be, so that the rows are refused.
-    lines = parse(text, { bom: true, skip_empty_lines: true, to: maxRows + 2 });
+    const parser = parse({ bom: true, skip_empty_lines: true, to: maxRows + 2 });
+    lines = await Readable.from(piecesOf(Buffer.from(text)))
+      .pipe(parser)
+      .toArray();
   } catch (cause) {
     const { lines: line } = cause as { lines?: number };
     throw invalid(`not valid CSV${line === undefined ? '' : ` in line ${line}`}; separate cells by commas`);
@@ -26,6 +32,14 @@ export async function readCsvRows(text: string): Promise<Record<string, unknown>
   const names = header.map((name) => name.trim());
   checkColumns(names);
   return rest.map((cells) => rowOf(names, cells));
+}
+
+/** With other work between them: all at once would stop everything else for half a second. */
+async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
+  for (let start = 0; start < bytes.length; start += pieceBytes) {
+    yield bytes.subarray(start, start + pieceBytes);
+    await setImmediate();
+  }
 }
 
 function checkColumns(names: readonly string[]): void {

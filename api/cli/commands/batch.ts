@@ -44,7 +44,7 @@ export const batchCommands = commands(
         const digest = Buffer.from(sha256(content)).toString('base64url');
         const { batch, isReplayed } = await createBatch(session, {
           ...{ organizationId, environment, actor: `key:${id}`, mode },
-          rows: readRows(await readCsvRows(content)),
+          rows: await readRows(await readCsvRows(content)),
           idempotencyKey: ownedKey(key, `cli\n${mode}\n${digest}`),
         });
         explain(

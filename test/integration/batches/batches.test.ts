@@ -1,4 +1,6 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
+import { readRows } from '#api/operations/refund-batches.ts';
+import { readCsvRows } from '#shared/batches/csv.ts';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
@@ -156,6 +158,18 @@ describe('CSV', () => {
       body: { error: { message: expect.stringContaining(problem) } },
     });
     expect(performance.now() - since).toBeLessThan(5_000);
+  });
+
+  test('of 4 MB leaves time to other requests while it is read', async () => {
+    let turns = 0;
+    const counting = setInterval(() => (turns += 1));
+    const row = `,ch_1,5,${'é'.repeat(190)}`;
+    const rows = await readRows(
+      await readCsvRows(`reason,transactionId,amount,metadata.note${`\n${row}`.repeat(9_900)}`),
+    );
+    clearInterval(counting);
+    expect(rows).toHaveLength(9_900);
+    expect(turns).toBeGreaterThan(50);
   });
 
   test('is read with quotes, line breaks in cells, a byte order mark, and columns of metadata', async () => {

@@ -84,7 +84,7 @@ async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body
   const text = entered(body, 'file');
   const mode = batchModes.find((each) => each === entered(body, 'mode')) ?? 'strict';
   const lines = await readCsvRows(text);
-  const rows = readRows(lines);
+  const rows = await readRows(lines);
   const digest = Buffer.from(sha256(JSON.stringify(lines))).toString('base64url');
   return await createBatch(deps, {
     ...owner,
