@@ -4,6 +4,7 @@ import { statusWords } from '../../components/badge.tsx';
 import { BarChart } from '../../components/bar-chart.tsx';
 import { Switch } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
+import { capitalized } from '../../http/forms.ts';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../words/numbers.ts';
 
 /** The path of the overview. @param options `currency` of the amounts over time; null for the most used one. */
@@ -22,12 +23,8 @@ export function CountCard({ overview: { perStep, window } }: OverTimeProps) {
     <Card id="per-step" title={`Refunds per ${unit}`}>
       <BarChart
         title={`Refunds per ${unit} by status`}
-        unit={unit === 'hour' ? 'Hour' : 'Day'}
-        bars={perStep.map(({ step, counts }) => ({
-          label: inWords(step),
-          values: counts,
-          to: dayPath(step),
-        }))}
+        unit={capitalized(unit)}
+        bars={perStep.map(({ step, counts }) => ({ ...barOf(step), values: counts }))}
         series={refundStatuses.map(seriesOf)}
         format={inWhole}
       />
@@ -57,10 +54,9 @@ export function MoneyCard({ overview }: OverTimeProps) {
       </div>
       <BarChart
         title={title}
-        unit={unit === 'hour' ? 'Hour' : 'Day'}
+        unit={capitalized(unit)}
         bars={moneyPerStep.map(({ step, amounts }) => ({
-          label: inWords(step),
-          to: dayPath(step, { currency }),
+          ...barOf(step, { currency }),
           values: Object.fromEntries(moneyStatuses.map((each) => [each, inMajor(amounts[each], currency)])),
         }))}
         series={moneyStatuses.map(seriesOf)}
@@ -71,10 +67,15 @@ export function MoneyCard({ overview }: OverTimeProps) {
   );
 }
 
-/** The list of the refunds of a day. */
-function dayPath(step: string, filter: Record<string, string> = {}): string {
-  const day = step.slice(0, 10);
-  return `/refunds?${new URLSearchParams({ ...filter, from: day, to: day })}`;
+const dayFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', day: 'numeric', timeZone: 'UTC' });
+
+/** A bar leads to the refunds of its day. `2026-11-21` becomes "21 Nov", `2026-11-21T14` "14:00". */
+function barOf(step: string, filter: Record<string, string> = {}) {
+  const [day = '', hour] = step.split('T');
+  return {
+    label: hour === undefined ? dayFormat.format(new Date(`${day}T00:00:00Z`)) : `${hour}:00`,
+    to: `/refunds?${new URLSearchParams({ ...filter, from: day, to: day })}`,
+  };
 }
 
 function unitOf({ length }: Overview['window']): 'hour' | 'day' {
@@ -83,12 +84,4 @@ function unitOf({ length }: Overview['window']): 'hour' | 'day' {
 
 function seriesOf(name: RefundStatus) {
   return { name, label: statusWords[name] };
-}
-
-const dayFormat = new Intl.DateTimeFormat('en-GB', { month: 'short', day: 'numeric', timeZone: 'UTC' });
-
-/** `2026-11-21` becomes "21 Nov", `2026-11-21T14` "14:00". */
-function inWords(step: string): string {
-  const [day, hour] = step.split('T');
-  return hour === undefined ? dayFormat.format(new Date(`${day}T00:00:00Z`)) : `${hour}:00`;
 }

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact';
 import type { Overview } from '#shared/insights/overview.ts';
 import { Link } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
-import { Tile } from '../../components/tile.tsx';
 import { inMoney, inPercent, inTime, inWhole } from '../../words/numbers.ts';
 import { failureWord, initiatorWords, processorWord } from '../../words/words.ts';
 
@@ -26,10 +25,13 @@ export function Tiles({ overview }: SummaryProps) {
   const list = listOf(overview);
   const inCurrency = money.find((each) => each.currency === currency)?.amounts.completed;
   const period = window.length === 1 ? 'the 24 hours before' : `the ${window.length} days before`;
+  /** A number that leads to what it counts. */
   const tileOf = (name: string, value: string, comparison: string, filter: Record<string, string>) => (
-    <Tile key={name} name={name} value={value} to={list(filter)}>
-      {comparison}
-    </Tile>
+    <Link class="card tile" to={list(filter)}>
+      <span class="muted small">{name}</span>
+      <span class="tile-value">{value}</span>
+      <span class="muted small">{comparison}</span>
+    </Link>
   );
   return (
     <section class="tiles" aria-label={`Key figures, compared with ${period}`}>
@@ -67,7 +69,7 @@ function changeOf(now: number, before: number, inWords = inWhole): string {
 
 /** Makes addresses of the list of this period's refunds. */
 function listOf({ window }: Overview) {
-  return (filter: Record<string, string> = {}) =>
+  return (filter: Record<string, string>) =>
     `/refunds?${new URLSearchParams({ ...filter, from: window.from.toISOString().slice(0, 10) })}`;
 }
 
@@ -75,35 +77,26 @@ function listOf({ window }: Overview) {
 export function Breakdowns({ overview }: SummaryProps) {
   const { failureCodes, completion, byInitiator, byProcessor } = overview;
   const list = listOf(overview);
+  const row = (words: string, count: number, filter: Record<string, string>): Row => [
+    <Link to={list(filter)}>{words}</Link>,
+    count,
+  ];
   return (
     <div class="columns">
       <Breakdown
         id="failures"
         title="Why refunds failed"
         empty="No failed refunds."
-        rows={failureCodes.map(({ code, count }) => [
-          <Link to={list({ status: 'failed', failureCode: code ?? '' })} key="code">
-            {failureWord(code)}
-          </Link>,
-          count,
-        ])}
+        rows={failureCodes.map(({ code, count }) =>
+          row(failureWord(code), count, { status: 'failed', failureCode: code ?? '' }),
+        )}
       />
       <Breakdown
         id="sources"
         title="Sources and processors"
         rows={[
-          ...byInitiator.map(
-            ({ name, count }): Row => [
-              <Link to={list({ initiatedBy: name })}>{initiatorWords[name]}</Link>,
-              count,
-            ],
-          ),
-          ...byProcessor.map(
-            ({ name, count }): Row => [
-              <Link to={list({ processor: name })}>{processorWord(name)}</Link>,
-              count,
-            ],
-          ),
+          ...byInitiator.map(({ name, count }) => row(initiatorWords[name], count, { initiatedBy: name })),
+          ...byProcessor.map(({ name, count }) => row(processorWord(name), count, { processor: name })),
         ]}
       />
       <Breakdown
