@@ -2,7 +2,7 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Role } from '#shared/platform/database.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type FormOptions, type Page } from '../../support/dashboard/dashboard-visitor.ts';
-import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -63,22 +63,7 @@ function rows(): Row[] {
 const posts = () => rows().filter(({ method }) => method === 'POST');
 const ofOrganization = () => rows().filter(({ access }) => access !== 'everyone' && access !== 'signed in');
 
-/** A path with its parameters filled in: an organization and unknown ids. */
-function filled(url: string, organizationId = service.organization.id): string {
-  const values: Record<string, string> = {
-    organizationId,
-    environment: 'test',
-    id: unknownRefundId,
-    token: 'invite_unknown',
-    processor: 'stripe',
-    keyId: unknownRefundId.replace('ref_', 'key_'),
-    userId: unknownRefundId.replace('ref_', 'usr_'),
-    endpointId: unknownRefundId.replace('ref_', 'we_'),
-    deliveryId: unknownRefundId.replace('ref_', 'del_'),
-    invitationId: unknownRefundId.replace('ref_', 'inv_'),
-  };
-  return url.replace(/:(\w+)/g, (_, name: string) => values[name] ?? 'unknown');
-}
+const filled = (url: string, organizationId = service.organization.id) => filledPath(url, organizationId);
 
 async function send(
   visitor: DashboardVisitor,

@@ -3,9 +3,9 @@ import { HeldTime } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
-import { noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import { rowOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -52,15 +52,8 @@ function sensitiveRoutes(): string[] {
 }
 
 function filled(path: string): string {
-  const values: Record<string, string> = {
-    processor: 'stripe',
-    id: unknownRefundId,
-    keyId: unknownRefundId.replace('ref_', 'key_'),
-    userId: unknownRefundId.replace('ref_', 'usr_'),
-    invitationId: unknownRefundId.replace('ref_', 'inv_'),
-  };
-  const base = path.startsWith('/dashboard') ? '' : `/dashboard/${service.organization.id}/test`;
-  return base + path.replace(/:(\w+)/g, (_, name: string) => values[name] ?? 'unknown');
+  const base = path.startsWith('/dashboard') ? '' : '/dashboard/:organizationId/:environment';
+  return filledPath(`${base}${path}`, service.organization.id);
 }
 
 const newKey = (name: string) => ({ name, scopes: 'refunds:read' });

@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { FastifyInstance } from 'fastify';
+import { unknownRefundId } from '../refunds/refund-records.ts';
 
 /** One route as the application registered it. */
 export interface RegisteredRoute {
@@ -27,4 +28,20 @@ export function noteRegisteredRoutes(): readonly RegisteredRoute[] {
     });
   });
   return routes;
+}
+
+/** What the ids of dashboard pages begin with. */
+const prefixes: Record<string, string> = {
+  keyId: 'key',
+  userId: 'usr',
+  endpointId: 'we',
+  deliveryId: 'del',
+  invitationId: 'inv',
+};
+
+/** The path of a route in the test environment of an organization, with ids that name nothing. */
+export function filledPath(url: string, organizationId: string): string {
+  const values: Record<string, string> = { organizationId, environment: 'test', processor: 'stripe' };
+  const unknownId = (name: string) => unknownRefundId.replace('ref', prefixes[name] ?? 'ref');
+  return url.replace(/:(\w+)/g, (_, name: string) => values[name] ?? unknownId(name));
 }
