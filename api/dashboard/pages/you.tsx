@@ -1,6 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { organizationsOf } from '#shared/people/members/members.ts';
+import { kindsByRole, type NotificationKind, notificationKinds } from '#shared/notifications/kinds.ts';
+import { chooseMails } from '#shared/people/members/mail-choices.ts';
+import { findMembership, organizationsOf } from '#shared/people/members/members.ts';
 import { changePassword } from '#shared/people/sign-in/passwords.ts';
 import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import {
@@ -15,11 +17,11 @@ import type { Api } from '../../http/route.ts';
 import { Badge } from '../components/badge.tsx';
 import { Card } from '../components/card.tsx';
 import { Fields, newPasswordInput } from '../components/fields.tsx';
-import { emptyForm, Form, Post } from '../components/form.tsx';
+import { CheckboxesField, emptyForm, Form, Post } from '../components/form.tsx';
 import { Moment } from '../components/values.tsx';
 import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
-import { type FormState, problemsOf } from '../http/forms.ts';
-import { accountPath, dashboardPath, idInPath } from '../http/paths.ts';
+import { enteredList, type FormState, problemsOf, readChoices } from '../http/forms.ts';
+import { accountPath, dashboardPath, idInPath, pageNotFound } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { useRequest } from '../http/render.ts';
 import { renewSession } from '../http/session.ts';
@@ -27,7 +29,6 @@ import { changesOf } from '../layout/changes.ts';
 import { Gate } from '../layout/document.tsx';
 import { Done } from '../layout/done.tsx';
 import { browserWord } from '../words/words.ts';
-import { MailChoices, type MailChoicesProps, mailChoiceRoute } from './mail-choices.tsx';
 import { SecondFactor, type SecondFactorProps } from './second-factor.tsx';
 import { SignOut } from './sign-in.tsx';
 
@@ -73,9 +74,15 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
     );
   });
 
-  mailChoiceRoute(scope, deps);
-
   const change = changesOf(scope, path);
+  change(`${path}/mails/:organizationId`, { config: { confirm: true } }, 'mails-chosen', async (request) => {
+    const { companyOf } = request.session;
+    const organizationId = idInPath(request, 'organizationId', 'org');
+    const membership = await findMembership(deps.db, visitorOf(request).user.id, organizationId, companyOf);
+    if (membership === null) throw pageNotFound();
+    const kinds = readChoices(z.array(z.enum(notificationKinds)), enteredList(request.body, 'kinds'));
+    await chooseMails(deps, { ...ownSessionOf(request), organizationId, kinds });
+  });
   change(`${path}/sessions/end-others`, {}, 'sessions-ended', (request) =>
     revokeOtherSessions(deps, ownSessionOf(request)),
   );
@@ -90,7 +97,9 @@ function passwordProblemsOf(error: unknown, fields: readonly string[]) {
   return problemsOf(error, fields);
 }
 
-interface YouProps extends SecondFactorProps, MailChoicesProps {
+interface YouProps extends SecondFactorProps {
+  /** Those that may mail the user. */
+  organizations: Awaited<ReturnType<typeof organizationsOf>>;
   sessions: readonly SessionSummary[];
   form: FormState;
 }
@@ -116,6 +125,37 @@ function PasswordForm(form: FormState) {
       <input type="hidden" autocomplete="username" value={useVisitor().user.email} />
       <Fields schema={passwordSchema} form={form} />
     </Form>
+  );
+}
+
+const kindWords: Readonly<Record<NotificationKind, string>> = {
+  approvals: 'Approvals',
+  attention: 'Refunds and accounts that need attention',
+  processors: 'Processors that do not answer',
+  webhooks: 'Disabled webhook endpoints',
+  keys: 'New API keys',
+};
+
+/** A form for each organization whose notifications the user's role gets. */
+function MailChoices({ organizations }: Pick<YouProps, 'organizations'>) {
+  return (
+    <>
+      {organizations.map(({ id, name, role, declinedMails }) => {
+        const offered = kindsByRole[role];
+        if (offered.length === 0) return null;
+        const kinds = offered.filter((kind) => !declinedMails.includes(kind));
+        return (
+          <Form key={id} to={`${path}/mails/${id}`} title={`Emails from ${name}`} submit="Save">
+            <CheckboxesField
+              form={{ body: { kinds }, problems: {} }}
+              name="kinds"
+              label="Email me about"
+              choices={offered.map((kind) => [kind, kindWords[kind]])}
+            />
+          </Form>
+        );
+      })}
+    </>
   );
 }
 
