@@ -5,8 +5,12 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { Database } from '#shared/platform/database.ts';
 import { errorCatalogue, ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
+import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
+import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
+import { comparedOwnerSql } from '#shared/refunds/queries/refund-filter.ts';
 
 /**
  * Rows that are taken at a time, and how many of them at once. While as many refunds of the owner are due to be sent, a batch waits, so
@@ -54,9 +58,13 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   const limit = pLimit(slice.atOnce);
   // Refunds that a worker that died has created are found before a batch stops: whoever sends the rest again must not refund them twice.
   const refundOf = isStopped ? findByKey : createRefund;
-  const outcomes = await limit.map(rows, async ({ number, content }) => {
+  const requested = rows.map(({ number, content }) => ({
+    number,
+    request: requestOfRow(batch, requester, number, content),
+  }));
+  const taken = isStopped ? await withRefund(deps.db, batch, requested) : requested;
+  const outcomes = await limit.map(taken, async ({ number, request }) => {
     if (performance.now() > endsAt) return null;
-    const request = requestOfRow(batch, requester, number, content);
     return await outcomeOf(deps, { batchId, number }, () => refundOf(deps, request));
   });
   const known = outcomes.filter((outcome) => outcome !== null);
@@ -87,6 +95,24 @@ async function stopBatch(db: Database, id: string, reason: PauseReason): Promise
   await db.$executeRaw`
     UPDATE refund_batch SET status = 'paused', pause_reason = ${reason}, due_at = NULL, updated_at = service_time()
     WHERE id = ${id} AND status = 'processing' AND (${reason} = 'requester_ended' OR pause_reason = ${reason})`;
+}
+
+interface RequestedRow {
+  number: number;
+  request: RefundRequest;
+}
+
+/** The rows whose idempotency key has a refund: thousands are looked up at once, so that others need not wait while a batch is paused. */
+async function withRefund(
+  db: Database,
+  owner: RefundOwner,
+  rows: readonly RequestedRow[],
+): Promise<RequestedRow[]> {
+  const digestOf = ({ request }: RequestedRow) => requestDigestOf(request, request.idempotency?.key ?? '');
+  const found = await db.$queryRaw<{ key: string }[]>`
+    SELECT idempotency_key AS key FROM refund WHERE ${comparedOwnerSql(owner)} AND idempotency_key = ANY (${rows.map(digestOf)})`;
+  const keys = new Set(found.map(({ key }) => key));
+  return rows.filter((row) => keys.has(digestOf(row)));
 }
 
 /** @returns null for a row without a refund. */

@@ -289,6 +289,18 @@ test('a paused batch begins no row until it is resumed', async () => {
   ]);
 });
 
+test('a paused batch is settled with one look-up, however many of its rows wait', async () => {
+  const id = await created(
+    Array.from({ length: 1_000 }, () => ({ transactionId: 'ch_1', amount: 1, reason: 'other' })),
+  );
+  await service.call('POST', `/v1/refund-batches/${id}/pause`);
+  const queries = vi.spyOn(service.deps.db, '$queryRaw');
+  await advanceOneBatch(service.deps);
+  expect(queries.mock.calls.length).toBeLessThan(10);
+  queries.mockRestore();
+  expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1_000 } });
+});
+
 test('a revoked key stops the rest of its batches, which no other key resumes', async () => {
   const key = await service.newKey();
   const id = await created(await rowsOf(60), { key: key.plaintext });
