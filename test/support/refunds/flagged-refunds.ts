@@ -44,7 +44,7 @@ export async function createdRefund(
 export async function flaggedUnknown(
   service: TestService,
   processor: string,
-  kind: 'reset' | 'reset-after-apply',
+  kind: string,
 ): Promise<RefundRecord> {
   await service.sandbox.fault({ processor, operation: 'refund.create', kind });
   const { id } = await createdRefund(service, processor);

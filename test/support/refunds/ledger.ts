@@ -67,9 +67,9 @@ async function readMovements(sandbox: SandboxControl, ids?: readonly string[]): 
  */
 export function ownerOf(movement: Movement, refunds: readonly RefundRecord[]): RefundRecord | null {
   const here = refunds.filter((refund) => isOfPayment(refund, movement));
-  // One that was made past the service has no name, but a person may have said whose it is.
+  // One that was made past the service has no name of ours, but a person may have said whose it is.
   const named = here.find(({ id, externalRefundId }) =>
-    movement.key === '' ? externalRefundId === movement.id : movement.key === id,
+    movement.key.startsWith('ref_') ? movement.key === id : externalRefundId === movement.id,
   );
   if (named !== undefined || movement.id !== movement.transactionId) return named ?? null;
   const claiming = here.find(({ externalRefundId }) => externalRefundId === movement.id);

@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { ResolvedStatus } from '#shared/refunds/decisions/evidence.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
-import { stripeClient } from '#test/sandbox/clients.ts';
+import { PROCESSORS, type ProcessorName } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
+import { endAtProcessor } from '#test/support/processors/end-at-processor.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
@@ -37,81 +39,89 @@ function lasting({ leaseToken: _, work: __, ...rest }: RefundRecord) {
 
 const flag = (id: string) => flagByHand(service, id);
 
-describe.each(['stripe', 'braintree'])('a flagged refund of unknown outcome at %s', (processor) => {
+/** A completed refund of the same payment that was made outside of this service. */
+async function madeElsewhere({ processor: name, transactionId }: RefundRecord): Promise<string> {
+  const processor = name as ProcessorName;
+  const id = await refundDirectly(service, { processor, transactionId, amount: 2_500 });
+  await endAtProcessor(service, { processor, externalRefundId: id }, 'succeeded');
+  return id;
+}
+
+/** The processor's id of ours, where it arrived. */
+async function idThere({ transactionId }: RefundRecord): Promise<string> {
+  return (await service.sandbox.refunds({ transactionId }))[0]?.id ?? '';
+}
+
+async function completedThere(refund: RefundRecord): Promise<string> {
+  const externalRefundId = await idThere(refund);
+  await endAtProcessor(service, { ...refund, externalRefundId }, 'succeeded');
+  return externalRefundId;
+}
+
+const unreadable = async ({ processor }: RefundRecord) => {
+  await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
+  return null;
+};
+
+/** What happens next; answers the processor's id that the decision names. */
+type Meanwhile = (flagged: RefundRecord) => Promise<string | null>;
+const nothing: Meanwhile = async () => null;
+const byAnotherId: Meanwhile = async () => 'something_else';
+
+describe.each(PROCESSORS)('a flagged refund of unknown outcome at %s', (processor) => {
   afterEach(() => expectInvariants(service));
 
-  test.each(['failed', 'cancelled'] as const)('is resolved as %s when it never arrived', async (status) => {
-    const flagged = await flaggedUnknown(service, processor, 'reset');
+  test.each<[ResolvedStatus, string, Meanwhile, left: number]>([
+    ['failed', 'reset', nothing, 10_000],
+    ['cancelled', 'reset', nothing, 10_000],
+    ['completed', 'reset-after-apply', completedThere, 7_500],
+    ['completed', 'reset', madeElsewhere, 7_500],
+  ])('is resolved as %s after %s when the processor agrees: %o', async (status, kind, meanwhile, left) => {
+    const flagged = await flaggedUnknown(service, processor, kind);
     expect(await reservedFor(flagged)).toBe(2_500n);
-    const outcome = await resolve(service, flagged, status);
-    expect(outcome.kind).toBe('done');
-    expect(await rowOf(service, flagged.id)).toMatchObject({
-      status,
-      flaggedAt: null,
-      work: null,
-    });
-    expect(await reservedFor(flagged)).toBe(0n);
-    expect(await remainingFor(flagged)).toBe(10_000);
+    const externalRefundId = await meanwhile(flagged);
+    expect((await resolve(service, flagged, status, { externalRefundId })).kind).toBe('done');
+    const resolved = { status, externalRefundId, flaggedAt: null, work: null };
+    expect(await rowOf(service, flagged.id)).toMatchObject(resolved);
+    expect(await remainingFor(flagged)).toBe(left);
     const detail = { reason: 'Seen there', settled: flagOf(flagged), forced: false };
-    expect(await lastEventOf(service, flagged)).toMatchObject({
-      type: `refund.${status}`,
-      actor: 'cli:ada',
-      detail,
-    });
+    const by = { actor: 'cli:ada' };
+    expect(await lastEventOf(service, flagged)).toMatchObject({ ...by, type: `refund.${status}`, detail });
     expect(await auditOf(service, flagged.id)).toMatchObject([
-      { action: 'refund.resolved', actor: 'cli:ada', detail: { ...detail, as: status } },
+      { ...by, action: 'refund.resolved', detail: { ...detail, as: status } },
     ]);
     expect((await reviewed(service, flagged.id)).flaggedAt).toBeNull();
   });
 
-  test('is resolved as completed only under the id of a refund that the payment has', async () => {
-    const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
-    const [moved] = await service.sandbox.refunds({ transactionId: flagged.transactionId });
-    const externalRefundId = moved?.id ?? '';
-    await expect(resolve(service, flagged, 'completed')).rejects.toThrow(
-      'enter the ID of the completed refund',
-    );
-    const status = processor === 'stripe' ? 'succeeded' : 'settled';
-    const wrong = await resolve(service, flagged, 'completed', { externalRefundId: 'something_else' });
-    expect(wrong).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('has no refund') });
-    const early = await resolve(service, await rowOf(service, flagged.id), 'completed', { externalRefundId });
-    expect(early).toMatchObject({
+  test.each<[ResolvedStatus, when: string, kind: string, Meanwhile, evidence: string, object?]>([
+    ['failed', 'while the processor has it', 'reset-after-apply', nothing, ' as '],
+    ['cancelled', 'while the processor has it', 'reset-after-apply', nothing, ' as '],
+    ['failed', 'while the processor cannot be read', 'reset', unreadable, 'could not be read'],
+    [
+      'failed',
+      'before a lookup is proof',
+      'reset',
+      nothing,
+      'is conclusive from',
+      { LOOKUP_SETTLE_DELAY_MS: 60_000 },
+    ],
+    ['completed', 'while it is open there', 'reset-after-apply', idThere, ' as '],
+    ['completed', 'under an id that the payment has not', 'reset', byAnotherId, 'has no refund'],
+    ['completed', 'under an id of another one, beside ours', 'reset-after-apply', madeElsewhere, 'besides'],
+  ])('is not resolved as %s %s', async (status, _when, kind, meanwhile, evidence, changes = {}) => {
+    const flagged = await flaggedUnknown(service, processor, kind);
+    const externalRefundId = await meanwhile(flagged);
+    const deps = { ...service.deps, settings: { ...service.settings, ...changes } };
+    const outcome = await resolve({ deps }, flagged, status, { externalRefundId });
+    const contradicted = {
       kind: 'contradicted',
-      evidence: expect.stringContaining(externalRefundId),
-    });
-    await service.sandbox.driveRefund(externalRefundId, { status });
-    const outcome = await resolve(service, await rowOf(service, flagged.id), 'completed', {
-      externalRefundId,
-    });
-    expect(outcome.kind).toBe('done');
-    expect(await rowOf(service, flagged.id)).toMatchObject({ status: 'completed', externalRefundId });
-    expect(await remainingFor(flagged)).toBe(7_500);
-  });
-
-  test.each(['failed', 'cancelled'] as const)(
-    'is not resolved as %s while the processor has it',
-    async (status) => {
-      const flagged = await flaggedUnknown(service, processor, 'reset-after-apply');
-      const outcome = await resolve(service, flagged, status);
-      expect(outcome).toMatchObject({ kind: 'contradicted', forceable: true });
-      expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
-      expect(await auditOf(service, flagged.id)).toEqual([]);
-      expect((await lastEventOf(service, flagged)).type).toBe('attempt.unknown');
-    },
-  );
-
-  test.each([
-    ['while the processor cannot be read', 'could not be read', {}],
-    ['before a lookup is proof', 'is conclusive from', { LOOKUP_SETTLE_DELAY_MS: 60_000 }],
-  ])('is not resolved as failed %s', async (_when, evidence, more) => {
-    const flagged = await flaggedUnknown(service, processor, 'reset');
-    if (!('LOOKUP_SETTLE_DELAY_MS' in more)) {
-      await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
-    }
-    const deps = { ...service.deps, settings: { ...service.settings, ...more } };
-    const contradicted = { kind: 'contradicted', evidence: expect.stringContaining(evidence) };
-    expect(await resolve({ deps }, flagged, 'failed')).toMatchObject(contradicted);
+      forceable: true,
+      evidence: expect.stringContaining(evidence),
+    };
+    expect(outcome).toMatchObject(contradicted);
     expect(lasting(await rowOf(service, flagged.id))).toEqual(lasting(flagged));
+    expect(await auditOf(service, flagged.id)).toEqual([]);
+    expect((await lastEventOf(service, flagged)).type).toBe('attempt.unknown');
   });
 });
 
@@ -175,24 +185,10 @@ describe('a decision', () => {
     expect((await rowOf(service, id)).leasedUntil).toBeNull();
   });
 
-  test('cannot name a refund made outside of this service while ours is at the processor as well', async () => {
-    const refund = await flaggedUnknown(service, 'stripe', 'reset-after-apply');
-    const { transactionId } = refund;
-    const named = await refundDirectly(service, { processor: 'stripe', transactionId, amount: 2_500 });
-    await service.sandbox.driveRefund(named, { status: 'succeeded' });
-    const outcome = await resolve(service, refund, 'completed', { externalRefundId: named });
-    expect(outcome).toMatchObject({ kind: 'contradicted', evidence: expect.stringContaining('besides') });
-    expect((await rowOf(service, refund.id)).status).toBe('processing');
-  });
-
-  test('can name a refund of the same payment that was made outside of this service', async () => {
+  test('as completed names the refund at the processor', async () => {
     const flagged = await flaggedUnknown(service, 'stripe', 'reset');
-    const { refunds } = stripeClient(service.sandboxUrl);
-    const made = await refunds.create({ charge: flagged.transactionId, amount: 2_500 });
-    await service.sandbox.driveRefund(made.id, { status: 'succeeded' });
-    const outcome = await resolve(service, flagged, 'completed', { externalRefundId: made.id });
-    expect(outcome.kind).toBe('done');
-    expect(await remainingFor(flagged)).toBe(7_500);
+    const unnamed = resolve(service, flagged, 'completed');
+    await expect(unnamed).rejects.toThrow('enter the ID of the completed refund');
   });
 
   test('makes a completed refund failed on evidence alone, also with force', async () => {
