@@ -6,7 +6,7 @@ import {
   tracePolicies,
   unknownTransaction,
 } from '#shared/policies/evaluate.ts';
-import { defaultPolicy, type PolicyInput } from '#shared/policies/policy.ts';
+import { defaultPolicy, type Policy, type PolicyInput, type PolicyVerdict } from '#shared/policies/policy.ts';
 import {
   asked,
   deadline,
@@ -18,6 +18,19 @@ import {
   policy,
   refund,
 } from '../../support/refunds/policies.ts';
+
+/** Asks for a part, after another one here and one outside of the service. */
+const split = (amount: bigint, earlier: bigint, refundedOutside = 0n): Given => ({
+  ...{ request: { amount }, refunds: [refund(earlier)], transaction: { refundedOutside } },
+});
+
+/** Asks for an amount after what the requester has requested in the last day. */
+const requested = (amount: bigint, earlier: bigint, request: Given['request'] = {}): Given => ({
+  ...{ requesterVelocity: { refundsInLastDay: 1, amountInLastDay: earlier } },
+  request: { amount, ...request },
+});
+
+const approvalAbovePerRequesterDay = { api: 5_000, mcp: 2_000 };
 
 describe('the verdict', () => {
   test.each([
@@ -115,6 +128,10 @@ describe('a policy', () => {
     [false, 'a request that lacks one key of two', { metadata: { tier: 'vip', n: 1 } }, { request: vip }],
     [false, 'a key that is only inherited', { metadata: { toString: 'x' } }, { request: { metadata: {} } }],
     [false, 'a request without metadata', { metadata: { tier: 'vip' } }, {}],
+    // What was refunded here and elsewhere counts, so that splitting a refund gains nothing.
+    [true, 'the largest amount in total', { amount: { max: 500 } }, split(1n, 300n, 199n)],
+    [false, 'more than the largest amount in total', { amount: { max: 500 } }, split(1n, 300n, 200n)],
+    [true, 'the smallest amount in total', { amount: { min: 500 } }, split(1n, 300n, 199n)],
   ])('matches (%s) %s', (matches, _what, match, given) => {
     expect(evaluate({ match }, facts(given)).policyName).toBe(matches ? 'Shop' : null);
   });
@@ -174,12 +191,6 @@ describe('a limit', () => {
     ['in another currency is ignored', { maxAmount: { amount: 1, currency: 'eur' } }, {}, 10_000n],
     ['applies when it is the lower of two', { maxPercent: 30, ...usd(2000) }, {}, 2000n],
     ['never exceeds what remains', usd(99_999), {}, 10_000n],
-    [
-      'per day leaves its rest',
-      { velocity: { perDay: { amount: 500 } } },
-      { velocity: { refundsInLastDay: 9, amountInLastDay: 400n } },
-      100n,
-    ],
   ])('%s', (_promise, rules, given, maximum) => {
     expect(evaluate(rules, facts(given))).toMatchObject({ eligible: true, maxAmount: maximum });
     expect(evaluate(rules, asked(maximum, given))).toMatchObject({ eligible: true, maxAmount: maximum });
@@ -205,18 +216,49 @@ describe('a limit', () => {
     expect(verdict).toMatchObject({ eligible: false, maxAmount: null, deadline: null });
   });
 
-  test.each([
-    ['count', 4, 499n, null],
-    ['count', 5, 0n, 'allows 5 refunds in 24 hours'],
-    ['amount', 0, 500n, 'allows 5.00 USD in 24 hours'],
-    ['count and amount', 6, 501n, 'allows 5 refunds and 5.00 USD in 24 hours'],
-  ])('on the %s per day after %i refunds of %s minor units denies: %s', (_what, count, amount, reason) => {
-    const velocity = { refundsInLastDay: count, amountInLastDay: amount };
-    const rules = { velocity: { perDay: { count: 5, amount: 500 } }, windowDays: 30 };
-    const verdict = evaluate(rules, facts({ velocity }));
-    const maxAmount = reason === null ? 1n : null;
-    expect(verdict).toMatchObject({ eligible: reason === null, maxAmount, deadline });
-    if (reason !== null) expect(verdict.reason).toMatch(new RegExp(`${reason}.*Try again`));
+  describe.each([
+    ['perDay', 'velocity', ''],
+    ['perRequesterDay', 'requesterVelocity', ' per requester'],
+  ] as const)('%s', (kind, fact, scope) => {
+    const rules = { velocity: { [kind]: { count: 5, amount: 500 } }, windowDays: 30 };
+    const lately = (refundsInLastDay: number, amountInLastDay: bigint) => ({
+      [fact]: { refundsInLastDay, amountInLastDay },
+    });
+
+    test.each([
+      [4, 499n, null],
+      [5, 0n, 'allows 5 refunds'],
+      [0, 500n, 'allows 5.00 USD'],
+      [6, 501n, 'allows 5 refunds and 5.00 USD'],
+    ])('after %i refunds of %s minor units denies: %s', (count, amount, allowed) => {
+      const given = facts(lately(count, amount));
+      const verdict = evaluate(rules, given);
+      const maxAmount = allowed === null ? 1n : null;
+      expect(verdict).toMatchObject({ eligible: allowed === null, maxAmount, deadline });
+      if (allowed === null) return;
+      const rest = 'in 24 hours, and this limit is reached. Try again when earlier refunds are more than 24';
+      expect(verdict.reason).toContain(`${allowed}${scope} ${rest} hours old.`);
+      expect(lastRule(rules, given)).toBe(`refunds${scope} in 24 hours: denied`);
+    });
+
+    test('leaves its rest, and names it', () => {
+      expect(evaluate(rules, asked(100n, lately(4, 400n))).eligible).toBe(true);
+      const tooMuch = asked(101n, lately(4, 400n));
+      const verdict = evaluate(rules, tooMuch);
+      expect(verdict).toMatchObject({ eligible: false, maxAmount: 100n });
+      expect(verdict.reason).toMatch(
+        new RegExp(
+          `^1.01 USD is more than the 1.00 USD left of the 5.00 USD that .*${scope} in 24 hours. Request at most 1.00 USD`,
+        ),
+      );
+      expect(verdict.conditions).toEqual(
+        expect.arrayContaining([
+          `Limit${scope} in 24 hours: 5 refunds`,
+          `Limit${scope} in 24 hours: 5.00 USD`,
+        ]),
+      );
+      expect(lastRule(rules, tooMuch)).toBe('amount: denied');
+    });
   });
 
   test('of final sale denies whatever the window and the amount', () => {
@@ -227,18 +269,40 @@ describe('a limit', () => {
 });
 
 describe('approval and enforcement', () => {
-  const approvalAbove = { api: 500, dashboard: null, mcp: 0 };
-  test.each([
-    ['api', 500n, false],
-    ['api', 501n, true],
-    ['api', null, false],
-    ['dashboard', 10_000n, false],
-    ['mcp', 1n, true],
-    ['mcp', null, true],
-  ] as const)('requires approval for a refund from %s of %s: %s', (initiatedBy, amount, required) => {
-    const verdict = evaluate({ approvalAbove }, facts({ request: { initiatedBy, amount } }));
+  const approvalAbove = { api: 500, dashboard: null, mcp: 200 };
+  const byAgentKey = { hasAgentKey: true };
+  test.each<[required: boolean, Partial<PolicyInput>, Given]>([
+    [false, { approvalAbove }, { request: { amount: 500n } }],
+    [true, { approvalAbove }, { request: { amount: 501n } }],
+    [false, { approvalAbove }, {}],
+    [true, { approvalAbove: { mcp: 0 } }, { request: { initiatedBy: 'mcp' } }],
+    [false, { approvalAbove }, { request: { initiatedBy: 'dashboard', amount: 10_000n } }],
+    [true, { approvalAbove }, { request: { initiatedBy: 'mcp', amount: 201n } }],
+    // An agent key has the threshold of agents wherever it is used.
+    [false, { approvalAbove }, { request: { ...byAgentKey, amount: 200n } }],
+    [true, { approvalAbove }, { request: { ...byAgentKey, amount: 201n } }],
+    [true, { approvalAbove }, { request: { ...byAgentKey, initiatedBy: 'dashboard', amount: 201n } }],
+    [false, { approvalAbove }, split(1n, 300n, 199n)],
+    [true, { approvalAbove }, split(1n, 300n, 200n)],
+    [false, { approvalAbovePerRequesterDay }, requested(2_500n, 2_500n)],
+    [true, { approvalAbovePerRequesterDay }, requested(2_500n, 2_501n)],
+    [true, { approvalAbovePerRequesterDay }, requested(2_000n, 1n, { initiatedBy: 'mcp' })],
+    [true, { approvalAbovePerRequesterDay }, requested(2_000n, 1n, byAgentKey)],
+    [false, { approvalAbovePerRequesterDay }, requested(5_000n, 5_000n, { initiatedBy: 'dashboard' })],
+  ])('is required: %s, by %j for %o', (required, rules, given) => {
+    const verdict = evaluate(rules, facts(given));
     expect(verdict).toMatchObject({ eligible: true, approvalRequired: required });
-    expect(verdict.reason.includes('approval')).toBe(required);
+    expect(verdict.reason.includes('It will require approval.')).toBe(required);
+  });
+
+  test('is explained with the threshold per requester', () => {
+    const given = facts(requested(1n, 5_000n));
+    expect(evaluate({ approvalAbovePerRequesterDay }, given).conditions).toContain(
+      "Approval: required when the requester's refunds in 24 hours exceed 50.00 USD",
+    );
+    expect(tracePolicies([policy({ approvalAbovePerRequesterDay })], given)).toContain(
+      'approval above a total of 50.00 USD per requester in 24 hours: required',
+    );
   });
 
   test('requires approval also with an advisory denial', () => {
@@ -268,21 +332,6 @@ describe('approval and enforcement', () => {
   });
 
   test.each([
-    ['api', false, 500n],
-    ['api', true, 200n],
-    ['dashboard', true, 200n],
-    ['mcp', true, 200n],
-  ] as const)(
-    'from %s with an agent key (%s) requires approval above %s',
-    (initiatedBy, hasAgentKey, above) => {
-      const rules = { approvalAbove: { api: 500, mcp: 200 } };
-      const required = (amount: bigint) =>
-        evaluate(rules, facts({ request: { initiatedBy, hasAgentKey, amount } })).approvalRequired;
-      expect([required(above), required(above + 1n)]).toEqual([false, true]);
-    },
-  );
-
-  test.each([
     ['api', false, 30],
     ['api', true, 60],
     ['mcp', true, 60],
@@ -305,5 +354,43 @@ describe('approval and enforcement', () => {
     expect(evaluate({ enforce: { api: false } }, given).enforced).toBe(true);
     expect(bindsRequester(policy(), given.request)).toBe(true);
     expect(evaluatePolicies([], given).enforced).toBe(true);
+  });
+});
+
+describe('the limits within which a verdict stays as it is', () => {
+  const ranges = [
+    policy({ name: 'Small', priority: 1, match: { amount: { max: 1_000 } }, approvalAbove: { api: 500 } }),
+    policy({ name: 'Middle', priority: 2, match: { amount: { min: 1_001, max: 3_000 } } }),
+    policy({ name: 'Large', priority: 3, maxPercent: 80, enforce: { api: true } }),
+  ];
+  const enforce = { api: true };
+  const limited = (amount: number, count?: number) => ({ velocity: { perRequesterDay: { amount, count } } });
+
+  test.each<[Policy[], Given, PolicyVerdict['limits']]>([
+    [ranges, split(400n, 0n), { maxTaken: 500n }],
+    [ranges, split(400n, 200n), { minTaken: 501n, maxTaken: 1_000n }],
+    [ranges, split(400n, 3_000n), { minTaken: 3_001n, maxTaken: 8_000n }],
+    [[defaultPolicy], split(1n, 0n), null],
+    [[policy({ approvalAbovePerRequesterDay })], requested(1_000n, 4_000n), { requesterDayAmount: 5_000n }],
+    // It awaits approval, whatever the others come to.
+    [[policy({ approvalAbovePerRequesterDay })], requested(1_000n, 5_000n), null],
+    [[policy(limited(8_000, 9))], requested(1_000n, 0n), null],
+    [
+      [policy({ ...limited(8_000, 9), enforce })],
+      requested(1_000n, 0n),
+      { requesterDayCount: 9, requesterDayAmount: 8_000n },
+    ],
+    [
+      [policy({ ...limited(8_000), approvalAbovePerRequesterDay, enforce })],
+      requested(1_000n, 4_000n),
+      { requesterDayAmount: 5_000n },
+    ],
+    [
+      [policy({ ...limited(8_000), approvalAbovePerRequesterDay, enforce })],
+      requested(1_000n, 5_000n),
+      { requesterDayAmount: 8_000n },
+    ],
+  ])('of %o for %o are %o', (policies, given, limits) => {
+    expect(evaluatePolicies(policies, facts(given)).limits).toEqual(limits);
   });
 });
