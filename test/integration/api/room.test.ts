@@ -1,8 +1,8 @@
 import net from 'node:net';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import type { ProcessorConnections } from '#shared/processors/accounts/connections.ts';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { useExposedService } from '../../support/http/exposed-service.ts';
 import { rawRequest } from '../../support/http/raw-http.ts';
+import { holdCalls } from '../../support/processors/around-calls.ts';
 import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import type { ApiAnswer, TestOrganization } from '../../support/service.ts';
@@ -14,28 +14,6 @@ const elsewhere = { externalRefundId: 're_1', refundId: null, transactionId: 'ch
 
 const statuses = async (answers: readonly Promise<ApiAnswer>[]) =>
   (await Promise.all(answers)).map(({ status }) => status);
-/** Holds all reads of payments from now on, until `answer` is called. */
-function holdReads(connections: ProcessorConnections) {
-  let asked = 0;
-  let answer = () => {};
-  const answered = new Promise<void>((resolve) => {
-    answer = resolve;
-  });
-  const connect = connections.connect.bind(connections);
-  const spy = vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
-    const processor = await connect(account);
-    return {
-      ...processor,
-      getPayment: async (...call) => {
-        asked += 1;
-        await answered;
-        return await processor.getPayment(...call);
-      },
-    };
-  });
-  onTestFinished(() => spy.mockRestore());
-  return { asked: () => asked, answer };
-}
 
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
@@ -67,19 +45,19 @@ describe('an organization', () => {
     await service.call('GET', '/v1/refunds', { key: keys.test.plaintext });
 
   test('holds no place and no connection while its processor is slow', async () => {
-    const processor = holdReads(service.deps.connections);
+    const processor = holdCalls(service, 'getPayment');
     const unread = await Promise.all(times(3 * places, () => newPayment(service)));
     const waiting: Promise<ApiAnswer>[] = [];
     // One after the other: until the processor is asked, a request has a place.
     for (const transactionId of unread) {
       waiting.push(create(transactionId));
-      await waitFor('the creation to wait', () => processor.asked() === waiting.length);
+      await waitFor('the creation to wait', () => processor.made() === waiting.length);
       waiting.push(service.call('POST', '/v1/policies/check', { body: { transactionId } }));
-      await waitFor('the policy check to wait', () => processor.asked() === waiting.length);
+      await waitFor('the policy check to wait', () => processor.made() === waiting.length);
     }
     expect((await create(known)).status).toBe(200);
     expect((await list(other)).status).toBe(200);
-    processor.answer();
+    processor.release();
     expect(new Set(await statuses(waiting))).toEqual(new Set([200]));
     expect((await list(service.organization)).status).toBe(200);
   });

@@ -1,7 +1,9 @@
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { RefundSubmission } from '#shared/processors/contract/processor.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import { spyOnCalls } from '../../support/processors/around-calls.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -148,18 +150,10 @@ describe.each([
     const search = { cursor: null, limit: 10 };
     const { refunds } = await searchRefunds(service.deps.db, owner, { q: named }, search);
     expect(refunds.map(({ transactionId }) => transactionId).toSorted()).toEqual(ids.toSorted());
-    const sent: string[] = [];
-    const { connections } = service.deps;
-    const connect = connections.connect.bind(connections);
-    vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
-      const processor = await connect(account);
-      return {
-        ...processor,
-        createRefund: async (submission, options) => {
-          sent.push(submission.transactionId);
-          return await processor.createRefund(submission, options);
-        },
-      };
+    const sent: unknown[] = [];
+    spyOnCalls(service, (name, call, about) => {
+      if (name === 'createRefund') sent.push((about as RefundSubmission).transactionId);
+      return call();
     });
     await advanceRefund(service.deps, id);
     expect(sent).toEqual([named]);

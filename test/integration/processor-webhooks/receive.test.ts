@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProcessorName } from '../../sandbox/processors.ts';
+import { spyOnCalls } from '../../support/processors/around-calls.ts';
 import { type ReportedRefund, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -81,19 +82,12 @@ function returned(processor: ProcessorName, refund: RefundRecord, changes: Parti
 }
 
 /** The processor's ids of the refunds that workers read, until the end of the test. */
-function watchReadings(): string[] {
-  const { connections } = service.deps;
-  const connect = connections.connect.bind(connections);
-  const readings: string[] = [];
-  const spy = vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
-    const processor = await connect(account);
-    const getRefund: typeof processor.getRefund = async (id, ...rest) => {
-      readings.push(id);
-      return await processor.getRefund(id, ...rest);
-    };
-    return { ...processor, getRefund };
+function watchReadings(): unknown[] {
+  const readings: unknown[] = [];
+  spyOnCalls(service, (name, call, about) => {
+    if (name === 'getRefund') readings.push(about);
+    return call();
   });
-  onTestFinished(() => spy.mockRestore());
   return readings;
 }
 

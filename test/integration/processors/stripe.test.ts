@@ -91,6 +91,7 @@ describe('Stripe on the wire', () => {
     const answer = await stripe.createRefund(submission, options);
     if (answer.kind !== 'rejected') throw new Error(answer.kind);
     expect(`${answer.failure.code}${answer.failure.message}`).not.toMatch(/\p{Surrogate}/u);
+    expect(answer.failure.message.length).toBeLessThan(501);
   });
 
   test('classifies a connection that was never made as unavailable', async () => {

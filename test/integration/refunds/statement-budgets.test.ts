@@ -7,6 +7,7 @@ import { policyFileSchema } from '#shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { EventComparisons, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
+import { spyOnCalls } from '../../support/processors/around-calls.ts';
 import { type SignedWebhook, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -57,21 +58,9 @@ function expectAtMost(statements: readonly string[], budget: number): void {
 /** The calls to processors from here on. */
 function watchCalls(): string[] {
   const calls: string[] = [];
-  const { connections } = service.deps;
-  const connect = connections.connect.bind(connections);
-  vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
-    const processor = await connect(account);
-    return new Proxy(processor, {
-      get(target, name) {
-        const member: unknown = Reflect.get(target, name);
-        // Verifying a signature takes no call.
-        if (typeof member !== 'function' || name === 'verifyWebhook') return member;
-        return (...given: unknown[]) => {
-          calls.push(String(name));
-          return member.apply(target, given);
-        };
-      },
-    });
+  spyOnCalls(service, (name, call) => {
+    calls.push(name);
+    return call();
   });
   return calls;
 }

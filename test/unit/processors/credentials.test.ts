@@ -96,6 +96,8 @@ describe('the registry', () => {
     ['pi_1', ['stripe'], ['stripe', 'braintree']],
     ['a1b2c3d4', [], ['braintree']],
     ['ch_', [], ['braintree']],
+    ['re_1', [], ['braintree']],
+    ['pi_3MtwBwLkdIwHu7ix28a3tqPa_secret_YrKJUKribcBjcG8HVhfZluoGH', [], ['braintree']],
     ['ch_1/../x', [], []],
     ['', [], []],
   ])('%s is recognized by %j and possible for %j', (id, recognizing, possible) => {

@@ -185,12 +185,6 @@ describe('a decision', () => {
     expect((await rowOf(service, id)).leasedUntil).toBeNull();
   });
 
-  test('as completed names the refund at the processor', async () => {
-    const flagged = await flaggedUnknown(service, 'stripe', 'reset');
-    const unnamed = resolve(service, flagged, 'completed');
-    await expect(unnamed).rejects.toThrow('enter the ID of the completed refund');
-  });
-
   test('makes a completed refund failed on evidence alone, also with force', async () => {
     const refund = await completedRefund(service, 'stripe');
     const refused = await resolve(service, await flag(refund.id), 'failed', { force: true });

@@ -4,7 +4,7 @@ import { openLog } from '#shared/platform/log.ts';
 import { recordOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { untilCompleted } from '#test/support/faults/refunds.ts';
-import { holdSending } from '#test/support/processors/hold-sending.ts';
+import { holdCalls } from '#test/support/processors/around-calls.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import type { TestOrganization } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -160,7 +160,11 @@ test('what is recorded late as due before them takes no place of those under lea
 });
 
 test('calls that hang at one account hold its places, while refunds of another at the processor complete', async () => {
-  const held = holdSending(service, ({ organizationId }) => organizationId === service.organization.id);
+  const held = holdCalls(
+    service,
+    'createRefund',
+    ({ organizationId }) => organizationId === service.organization.id,
+  );
   const hanging: string[] = [];
   for (let count = 0; count < 3 * limit; count += 1) hanging.push((await newRefund(service)).id);
   const workers = [startWorkers(service.deps), startWorkers(service.deps)];

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { DueClaims } from '#shared/refunds/lifecycle/statements.ts';
 import { untilCompleted } from '#test/support/faults/refunds.ts';
-import { holdSending } from '#test/support/processors/hold-sending.ts';
+import { holdCalls } from '#test/support/processors/around-calls.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { queueBackends } from '#test/support/stores/backends.ts';
@@ -55,7 +55,7 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
   });
 
   test('calls that hang at one processor do not delay refunds at another', async () => {
-    const held = holdSending(service, ({ processor }) => processor === 'braintree');
+    const held = holdCalls(service, 'createRefund', ({ processor }) => processor === 'braintree');
     const worker = await startIdle();
     for (let count = 0; count < 3; count += 1) await newRefund(service, { processor: 'braintree' });
     await waitFor('all places for Braintree to be taken', () => held.made() === 2);
