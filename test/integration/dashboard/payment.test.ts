@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { sentForm } from '../../support/dashboard/sent-form.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
@@ -19,15 +20,21 @@ async function pageFor(role: 'viewer' | 'operator', path: string) {
 const unreachable = (processor: string) =>
   service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
 
-test('shows a payment without a refund, to which the search leads, and its form to operators alone', async () => {
+test('shows a payment without a refund, to which the search leads, and to operators alone the form that leads to the review', async () => {
   const id = await newPayment(service);
   expect((await pageFor('viewer', `/search?q=${id}`)).text).toContain(`${base}/payments/${id}"`);
   const viewed = await pageFor('viewer', `/payments/${id}`);
   expect(viewed.text).toContain('Payment of 100.00 USD');
   expect(viewed.text).toContain('No refunds created here yet.');
   expect(viewed.text).not.toContain('method="post"');
-  const { text } = await pageFor('operator', `/payments/${id}`);
-  expect(text).toMatch(new RegExp(`action="${base}/refunds/new".*name="amount"[^>]* value="100.00"`, 's'));
+  const { visitor } = await signInMember(service, 'operator');
+  const form = sentForm((await visitor.get(`${base}/payments/${id}`)).text, /refunds\/new/);
+  expect(Object.fromEntries(form)).toMatchObject({ transactionId: id, amount: '100.00', reason: '' });
+  const reviewed = await visitor.post(`${base}/refunds/new`, [
+    ...form.filter(([name]) => name !== 'reason'),
+    ['reason', 'other'],
+  ]);
+  expect(reviewed.text).toContain('Review refund');
   expect((await pageFor('operator', '/payments/ch_missing1')).status).toBe(404);
 });
 

@@ -10,14 +10,17 @@ import { refundReasons } from '#shared/refunds/model/reasons.ts';
 import { chosen } from '../../http/day-range.ts';
 import { capitalized, readAmount } from '../../http/forms.ts';
 
-const metadataSchema = z.string().transform((text, context) => {
-  if (text.trim() === '') return null;
-  const reading = readStrictJson(text);
-  const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
-  if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
-  context.addIssue({ code: 'custom', message: `${capitalized(problem ?? '')}.` });
-  return z.NEVER;
-});
+const metadataSchema = z
+  .string()
+  .default('')
+  .transform((text, context) => {
+    if (text.trim() === '') return null;
+    const reading = readStrictJson(text);
+    const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
+    if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
+    context.addIssue({ code: 'custom', message: `${capitalized(problem ?? '')}.` });
+    return z.NEVER;
+  });
 
 function metadataProblem(value: unknown): string | null {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -25,7 +28,7 @@ function metadataProblem(value: unknown): string | null {
     : 'must be an object, such as {"ticket": "T-1001"}';
 }
 
-/** The form: the amount in decimals of the currency, the metadata as JSON. */
+/** The form: the amount in decimals of the currency, the metadata as JSON. The form of a payment's page has no metadata. */
 export const entrySchema = z.object({
   /** Makes submitting the form twice create one refund. */
   formKey: z.uuid().catch(() => randomUUID()),
@@ -36,8 +39,9 @@ export const entrySchema = z.object({
     .refine(
       (id) => !isClientSecret(id),
       'This is a client secret, not a payment ID. Enter the part before _secret_.',
-    ),
-  amount: z.string().trim(),
+    )
+    .prefault(''),
+  amount: z.string().trim().prefault(''),
   currency: z.enum(currencies, 'Choose from the list.'),
   reason: z.enum(refundReasons, 'Choose from the list.'),
   processor: chosen(z.enum(processorNames, 'Choose from the list.')),
