@@ -60,6 +60,8 @@ const releaseProjects = [
       globalSetup,
       include: ['test/system/storms/*.test.ts'],
       maxWorkers: availableParallelism(),
+      // Longer than a storm takes.
+      testTimeout: 7_200_000,
       sequence: { groupOrder: 1 },
     },
   },

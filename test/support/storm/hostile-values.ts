@@ -36,14 +36,3 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.letrec((tie) => ({
     fc.dictionary(hostileText, tie('value'), { maxKeys: 4 }),
   ),
 })).value;
-
-/** Bytes of which some were overwritten, doubled or cut off. */
-export function mutilated(bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
-  const edits = fc.array(fc.tuple(fc.nat(), fc.uint8Array({ maxLength: 4 })), { minLength: 1, maxLength: 4 });
-  return fc.tuple(bytes, edits).map(([whole, changes]) =>
-    changes.reduce((damaged, [position, insertion]) => {
-      const at = damaged.length === 0 ? 0 : position % damaged.length;
-      return Buffer.concat([damaged.subarray(0, at), insertion, damaged.subarray(at + (position % 3))]);
-    }, whole),
-  );
-}

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { hostileText, hostileValue, mutilated } from './hostile-values.ts';
+import { hostileText, hostileValue } from './hostile-values.ts';
 import type { KnownValues } from './schema-arbitrary.ts';
 
 /** A request as it goes over the wire: the target and the headers are what HTTP allows, and nothing else is certain. */
@@ -145,29 +145,46 @@ export function jsonLike(valid: fc.Arbitrary<unknown>): fc.Arbitrary<Content> {
   );
 }
 
-const withType = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Content> =>
-  fc.tuple(contentType, bodies).map(([type, body]) => ({ headers: { 'content-type': type }, body }));
-
 function jsonOf(values: fc.Arbitrary<unknown>): fc.Arbitrary<Content> {
-  return withType(values.map((value) => Buffer.from(JSON.stringify(value) ?? '')));
+  return fc.tuple(contentType, values).map(([type, value]) => ({
+    headers: { 'content-type': type },
+    body: Buffer.from(JSON.stringify(value) ?? ''),
+  }));
 }
 
-/** The same headers with bodies of which bytes were changed on the way. */
+/** The same headers with bodies of which bytes were overwritten, doubled or cut off. */
 export function damaged(contents: fc.Arbitrary<Content>): fc.Arbitrary<Content> {
-  const bodies = mutilated(contents.map(({ body }) => body ?? Buffer.alloc(0)));
-  return fc.tuple(contents, bodies).map(([{ headers }, body]) => ({ headers, body }));
+  const edits = fc.array(fc.tuple(fc.nat(), fc.uint8Array({ maxLength: 4 })), { minLength: 1, maxLength: 4 });
+  return fc.tuple(contents, edits).map(([{ headers, body }, changes]) => {
+    let bytes = body ?? Buffer.alloc(0);
+    for (const [position, insertion] of changes) {
+      const at = bytes.length === 0 ? 0 : position % bytes.length;
+      bytes = Buffer.concat([bytes.subarray(0, at), insertion, bytes.subarray(at + (position % 3))]);
+    }
+    return { headers, body: bytes };
+  });
 }
 
-/** A valid value in which one field has become something else, is gone, or has come from nowhere. */
-export function nearly(valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+/** Named values of which one has become another, is gone, or has come from nowhere. */
+export function changed<V>(
+  lists: fc.Arbitrary<[string, V][]>,
+  other: fc.Arbitrary<[string, V]>,
+): fc.Arbitrary<[string, V][]> {
   return fc
-    .tuple(valid, fc.nat(), fc.constantFrom('replace', 'remove', 'add'), hostileText, hostileValue)
-    .map(([whole, position, damage, name, value]) => {
-      if (typeof whole !== 'object' || whole === null) return value;
-      const fields = Object.entries(whole);
-      if (damage === 'add' || fields.length === 0) return Object.fromEntries([...fields, [name, value]]);
-      const at = position % fields.length;
-      const rest = fields.filter((_, index) => index !== at);
-      return Object.fromEntries(damage === 'remove' ? rest : [...rest, [fields[at]?.[0] ?? name, value]]);
+    .tuple(lists, fc.nat(), fc.constantFrom('replace', 'remove', 'add'), other)
+    .map(([entries, position, damage, [name, value]]) => {
+      if (damage === 'add' || entries.length === 0) return [...entries, [name, value]];
+      const at = position % entries.length;
+      const replaced: [string, V][] = damage === 'remove' ? [] : [[entries[at]?.[0] ?? name, value]];
+      return entries.toSpliced(at, 1, ...replaced);
     });
+}
+
+/** A valid value with one field changed, or something else in place of what has no fields. */
+export function nearly(valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  const strange = fc.tuple(hostileText, hostileValue);
+  return valid.chain((whole) => {
+    if (typeof whole !== 'object' || whole === null) return hostileValue;
+    return changed(fc.constant(Object.entries(whole)), strange).map(Object.fromEntries);
+  });
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { apiKeyScopes, createApiKey } from '#shared/organizations/api-keys.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
 import { type Operation, readDocument, type ServedDocument } from '../../support/http/openapi-document.ts';
@@ -7,11 +7,9 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { headerText, jsonLike, mostly, requestsTo } from '../../support/storm/requests.ts';
 import { arbitraryOf, type KnownValues } from '../../support/storm/schema-arbitrary.ts';
-import { checkDeclared, enough, storm, stormSettings, stormTimeoutMs } from '../../support/storm/storm.ts';
+import { checkDeclared, enough, storm, stormSettings } from '../../support/storm/storm.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
-
-vi.setConfig({ testTimeout: stormTimeoutMs });
 
 // The tests run in this order.
 const exposed = useExposedService(stormSettings);
@@ -83,45 +81,32 @@ const wellKnownHeaders: Record<string, fc.Arbitrary<string>> = {
 async function strike({ method, path, operation }: Operation): Promise<Record<string, number>> {
   const { db } = exposed.service.deps;
   const refunds = await db.refund.findMany({ select: { id: true }, take: 3_000 });
-  const refundIds = refunds.map(({ id }) => id);
-  const ids = path.includes('/webhook-endpoints')
-    ? endpointIds
-    : path.includes('/refund-batches')
-      ? batchIds
-      : refundIds;
+  const others: Record<string, string[]> = { 'webhook-endpoints': endpointIds, 'refund-batches': batchIds };
+  const ids = others[path.split('/')[2] ?? ''] ?? refunds.map(({ id }) => id);
   const values: KnownValues = { ...known, id: fc.constantFrom('ref_unknown', ...ids) };
   const parameters: { in: string; name: string; schema: unknown }[] = operation.parameters ?? [];
-  const ofPlace = (place: string) => parameters.filter((parameter) => parameter.in === place);
+  const declared = <T>(place: string, valuesOf: (name: string, schema: unknown) => fc.Arbitrary<T>) => {
+    const ofPlace = parameters.filter((parameter) => parameter.in === place);
+    return Object.fromEntries(ofPlace.map(({ name, schema }) => [name, valuesOf(name, schema)]));
+  };
   const schema = operation.requestBody?.content['application/json'].schema;
   const requests = requestsTo({
     method,
     url: path.replace(/\{(\w+)\}/g, ':$1'),
     known: values,
     credentials,
-    query: Object.fromEntries(
-      ofPlace('query').map((each) => [
-        each.name,
-        values[each.name] ?? arbitraryOf(served.resolve(each.schema)),
-      ]),
-    ),
-    headers: Object.fromEntries(
-      ofPlace('header').map(({ name }) => [
-        name.toLowerCase(),
-        wellKnownHeaders[name.toLowerCase()] ?? headerText,
-      ]),
-    ),
+    query: declared('query', (name, each) => values[name] ?? arbitraryOf(served.resolve(each))),
+    headers: declared('header', (name) => wellKnownHeaders[name.toLowerCase()] ?? headerText),
     ...(schema === undefined ? {} : { content: jsonLike(arbitraryOf(served.resolve(schema), values)) }),
   });
-  /** Endpoints that earlier requests deleted or disabled are there again. */
-  const restored = async () => {
-    await db.webhookEndpoint.updateMany({
-      data: { deletedAt: null, status: 'enabled', disabledReason: null },
-    });
-    return requests;
-  };
   return await storm(exposed, {
     name: operation.operationId,
-    requests: restored,
+    async requests() {
+      // Earlier requests delete and disable them.
+      const restored = { deletedAt: null, status: 'enabled', disabledReason: null } as const;
+      await db.webhookEndpoint.updateMany({ data: restored });
+      return requests;
+    },
     check: checkDeclared(served),
   });
 }

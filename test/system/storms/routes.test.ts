@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
+import { connectOverHttp } from '../../support/agents/agent.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { type SentField, sentForm } from '../../support/dashboard/sent-form.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
@@ -17,6 +18,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import { hostileText, hostileValue } from '../../support/storm/hostile-values.ts';
 import {
   type Content,
+  changed,
   damaged,
   headerText,
   jsonLike,
@@ -25,16 +27,7 @@ import {
   requestsTo,
 } from '../../support/storm/requests.ts';
 import { arbitraryOf, type KnownValues } from '../../support/storm/schema-arbitrary.ts';
-import {
-  checkMessage,
-  checkUndeclared,
-  enough,
-  storm,
-  stormSettings,
-  stormTimeoutMs,
-} from '../../support/storm/storm.ts';
-
-vi.setConfig({ testTimeout: stormTimeoutMs });
+import { checkMessage, checkUndeclared, enough, storm, stormSettings } from '../../support/storm/storm.ts';
 
 const registered = noteRegisteredRoutes();
 const exposed = useExposedService(stormSettings);
@@ -121,34 +114,19 @@ async function readCsrfToken(): Promise<string> {
   return /name="_csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
 }
 
+const names = () => forms.flatMap(({ fields }) => fields.map(([name]) => name));
+const fieldValue = () =>
+  mostly(fc.constantFrom(...forms.flatMap(({ fields }) => fields.map(([, value]) => value))), hostileText, 3);
+
 /** A form that is sent to this route, or one of any fields, with some of them changed. */
 function formFor({ url }: RegisteredRoute, csrfToken: string): fc.Arbitrary<Content> {
   const pattern = new RegExp(`^${url.replace(/:\w+/g, '[^/]+').replace('*', '.*')}$`);
   const own = forms.filter(({ action }) => pattern.test(action)).map(({ fields }) => fields);
-  const all = forms.flatMap(({ fields }) => fields);
-  const field: fc.Arbitrary<SentField> = fc.tuple(
-    mostly(fc.constantFrom(...all.map(([name]) => name)), hostileText, 6),
-    mostly(fc.constantFrom(...all.map(([, value]) => value)), hostileText, 3),
-  );
+  const field = fc.tuple(mostly(fc.constantFrom(...names()), hostileText, 6), fieldValue());
   const whole = own.length === 0 ? fc.array(field, { maxLength: 12 }) : fc.constantFrom(...own);
-  const partly = fc
-    .tuple(
-      whole,
-      fc.nat(),
-      fc
-        .constantFrom(
-          hostileText,
-          field.map(([, value]) => value),
-        )
-        .chain((value) => value),
-    )
-    .map(([fields, position, value]) =>
-      fields.map(([name, kept], at): SentField => [name, at === position % fields.length ? value : kept]),
-    );
   const shorter = whole.chain((fields) => fc.subarray(fields));
-  const extended = fc.tuple(whole, fc.array(field, { maxLength: 3 })).map((both) => both.flat());
-  const token = mostly(fc.constant(csrfToken), hostileText, 12);
-  return fc.tuple(token, fc.oneof(whole, partly, shorter, extended)).map(([csrf, fields]) => ({
+  const sent = fc.oneof(whole, shorter, changed(whole, field), changed(changed(whole, field), field));
+  return fc.tuple(mostly(fc.constant(csrfToken), hostileText, 12), sent).map(([csrf, fields]) => ({
     headers: { 'content-type': 'application/x-www-form-urlencoded' },
     body: Buffer.from(new URLSearchParams([['_csrf', csrf], ...fields]).toString()),
   }));
@@ -163,12 +141,6 @@ async function requestsToPage(route: RegisteredRoute) {
     { arbitrary: damaged(form), weight: 2 },
     { arbitrary: jsonLike(hostileValue), weight: 2 },
   );
-  const values = mostly(
-    fc.constantFrom(...forms.flatMap(({ fields }) => fields.map(([, value]) => value))),
-    hostileText,
-    3,
-  );
-  const names = forms.flatMap(({ fields }) => fields.map(([name]) => name));
   const otherCookies = fc.oneof(
     fc.constantFrom('', viewer.visitor.cookie),
     headerText.map((text) => `refunds_session=${text}`),
@@ -181,7 +153,7 @@ async function requestsToPage(route: RegisteredRoute) {
       cookie: mostly(fc.constant(owner.visitor.cookie), otherCookies, 6),
       'sec-fetch-site': mostly(fc.constant('same-origin'), fc.constantFrom('cross-site', 'none', ''), 20),
     }),
-    query: Object.fromEntries(names.map((name) => [name, values])),
+    query: Object.fromEntries(names().map((name) => [name, fieldValue()])),
     headers: {
       origin: fc.constantFrom('null', 'http://other.example', '::', ''),
       'hx-request': fc.constantFrom('true', 'false'),
@@ -195,15 +167,11 @@ test('any message to the tools for agents is answered, and creates nothing unles
   const { service } = exposed;
   const accept = { accept: 'application/json, text/event-stream' };
   const key = service.organization.keys.test.plaintext;
-  const answer = await service.app.inject({
-    method: 'POST',
-    url: '/mcp',
-    headers: { authorization: `Bearer ${key}`, ...accept },
-    payload: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
-  });
-  const { tools } = JSON.parse(/^data: (.*)$/m.exec(answer.body)?.[1] ?? '').result;
+  const agent = await connectOverHttp(await service.url(), key);
+  const { tools } = await agent.client.listTools();
+  await agent.close();
   const call = fc.oneof(
-    ...tools.map(({ name, inputSchema }: { name: string; inputSchema: unknown }) => {
+    ...tools.map(({ name, inputSchema }) => {
       const valid = arbitraryOf(inputSchema, known);
       const given = mostly(valid, fc.oneof(nearly(valid), hostileValue), 2);
       return given.map((values) => ({ method: 'tools/call', params: { name, arguments: values } }));
