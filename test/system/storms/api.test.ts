@@ -44,6 +44,8 @@ beforeAll(async () => {
     return String(body.data.id);
   });
   batchIds = await Promise.all(batches);
+  // No worker runs yet that would pause them.
+  await service.deps.db.refundBatch.updateMany({ data: { status: 'paused', dueAt: null } });
   const deliveries = await Promise.all(
     endpointIds.map((id) => storeDelivery(service, id, { type: 'refund.created' })),
   );
