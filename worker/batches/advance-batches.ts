@@ -2,14 +2,13 @@ import pLimit from 'p-limit';
 import { maxRows, type PauseReason, type RowContent, type RowState } from '#shared/batches/batch.ts';
 import { findRequester, mayRequest, requestOfRow } from '#shared/batches/requester.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
-import type { Database } from '#shared/platform/database.ts';
+import type { Database, RefundBatch } from '#shared/platform/database.ts';
 import { errorCatalogue, ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
 import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
-import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { comparedOwnerSql } from '#shared/refunds/queries/refund-filter.ts';
 
 /**
@@ -41,7 +40,7 @@ export async function advanceBatches(deps: Dependencies, closing: AbortSignal): 
 
 /**
  * Takes the batch that has been due for longest and creates the refunds of its next rows. A row that was begun by a worker that died is
- * begun again: its idempotency key finds the refund.
+ * begun again: its idempotency key finds the refund. A batch that is to be paused is paused instead, once the refunds of all rows are known.
  * @returns false when no batch is due.
  */
 export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
@@ -51,25 +50,16 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   const requester = await findRequester(deps.db, batch);
   const hasEnded = !(await mayRequest(deps, batch, requester));
   const isStopped = hasEnded || batch.pauseReason !== null;
-  const rows = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
+  const waiting = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
     SELECT number, content FROM refund_batch_row WHERE batch_id = ${batchId} AND state = 'waiting'
     ORDER BY attempts, number LIMIT ${isStopped ? maxRows : slice.rows}`;
-  const endsAt = performance.now() + (isStopped ? Infinity : sliceMs);
-  const limit = pLimit(slice.atOnce);
-  // Refunds that a worker that died has created are found before a batch stops: whoever sends the rest again must not refund them twice.
-  const refundOf = isStopped ? findByKey : createRefund;
-  const requested = rows.map(({ number, content }) => ({
+  const rows = waiting.map(({ number, content }) => ({
     number,
     request: requestOfRow(batch, requester, number, content),
   }));
-  const taken = isStopped ? await withRefund(deps.db, batch, requested) : requested;
-  const outcomes = await limit.map(taken, async ({ number, request }) => {
-    if (performance.now() > endsAt) return null;
-    return await outcomeOf(deps, { batchId, number }, () => refundOf(deps, request));
-  });
-  const known = outcomes.filter((outcome) => outcome !== null);
-  await recordSlice(deps.db, batchId, known);
-  const isSettled = isStopped && known.every(({ state }) => state !== 'waiting');
+  const outcomes = isStopped ? await findRefunds(deps, batch, rows) : await createRefunds(deps, batch, rows);
+  await recordSlice(deps.db, batchId, outcomes);
+  const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');
   if (isSettled) await stopBatch(deps.db, batchId, hasEnded ? 'requester_ended' : 'requested');
   return true;
 }
@@ -102,37 +92,63 @@ interface RequestedRow {
   request: RefundRequest;
 }
 
-/** The rows whose idempotency key has a refund: thousands are looked up at once, so that others need not wait while a batch is paused. */
-async function withRefund(
-  db: Database,
-  owner: RefundOwner,
+/** Creates the refunds of rows, as many as the time allows. */
+async function createRefunds(
+  deps: Dependencies,
+  batch: RefundBatch,
   rows: readonly RequestedRow[],
-): Promise<RequestedRow[]> {
-  const digestOf = ({ request }: RequestedRow) => requestDigestOf(request, request.idempotency?.key ?? '');
-  const found = await db.$queryRaw<{ key: string }[]>`
-    SELECT idempotency_key AS key FROM refund WHERE ${comparedOwnerSql(owner)} AND idempotency_key = ANY (${rows.map(digestOf)})`;
-  const keys = new Set(found.map(({ key }) => key));
-  return rows.filter((row) => keys.has(digestOf(row)));
+): Promise<RowOutcome[]> {
+  const endsAt = performance.now() + sliceMs;
+  return await outcomesOf(deps, batch, rows, async (request) =>
+    performance.now() > endsAt ? null : await createRefund(deps, request),
+  );
 }
 
-/** @returns null for a row without a refund. */
-async function outcomeOf(
+/**
+ * Finds the refunds that a worker that died has created: before a batch stops, because whoever sends the rest of it again must not refund
+ * them twice. Thousands are looked up at once, so that others need not wait meanwhile.
+ */
+async function findRefunds(
+  deps: Dependencies,
+  batch: RefundBatch,
+  rows: readonly RequestedRow[],
+): Promise<RowOutcome[]> {
+  const digestOf = ({ request }: RequestedRow) => requestDigestOf(request, request.idempotency?.key ?? '');
+  const found = await deps.db.$queryRaw<{ key: string }[]>`
+    SELECT idempotency_key AS key FROM refund WHERE ${comparedOwnerSql(batch)} AND idempotency_key = ANY (${rows.map(digestOf)})`;
+  const keys = new Set(found.map(({ key }) => key));
+  const created = rows.filter((row) => keys.has(digestOf(row)));
+  return await outcomesOf(deps, batch, created, (request) => findByKey(deps, request));
+}
+
+/** @param refundOf the refund of a row; null to leave the row as it is. */
+async function outcomesOf(
   { log }: Dependencies,
-  { batchId, number }: { batchId: string; number: number },
-  refundOf: () => Promise<CreatedRefund | null>,
-): Promise<RowOutcome | null> {
-  try {
-    const created = await refundOf();
-    return created && { number, state: 'created', refundId: created.refund.id };
-  } catch (error) {
-    const isKnown = error instanceof ServiceError;
-    if (!isKnown) log.error({ err: error, batchId, row: number }, 'a row of a batch failed');
-    const { code, message } = isKnown
-      ? error
-      : { code: 'internal_error' as const, message: 'An unexpected error occurred. The row is tried again.' };
-    const state = errorCatalogue[code].retryable ? 'waiting' : 'rejected';
-    return { number, state, errorCode: code, errorMessage: redact(message) };
-  }
+  { id: batchId }: RefundBatch,
+  rows: readonly RequestedRow[],
+  refundOf: (request: RefundRequest) => Promise<CreatedRefund | null>,
+): Promise<RowOutcome[]> {
+  const outcomes = await pLimit(slice.atOnce).map(
+    rows,
+    async ({ number, request }): Promise<RowOutcome | null> => {
+      try {
+        const created = await refundOf(request);
+        return created && { number, state: 'created', refundId: created.refund.id };
+      } catch (error) {
+        const isKnown = error instanceof ServiceError;
+        if (!isKnown) log.error({ err: error, batchId, row: number }, 'a row of a batch failed');
+        const { code, message } = isKnown
+          ? error
+          : {
+              code: 'internal_error' as const,
+              message: 'An unexpected error occurred. The row is tried again.',
+            };
+        const state = errorCatalogue[code].retryable ? 'waiting' : 'rejected';
+        return { number, state, errorCode: code, errorMessage: redact(message) };
+      }
+    },
+  );
+  return outcomes.filter((outcome) => outcome !== null);
 }
 
 /** Records what came of rows, the counts and when the batch is due again. Rows that another worker has recorded stay as they are. */
