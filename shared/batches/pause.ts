@@ -23,25 +23,28 @@ export async function pauseBatch(
   { db }: Pick<Dependencies, 'db'>,
   change: BatchChange,
 ): Promise<RefundBatch> {
-  const changes = Prisma.sql`pause_reason = 'requested' WHERE status = 'processing' AND pause_reason IS NULL`;
-  return await move(db, change, 'refund_batch.paused', changes);
+  return await move(db, change, 'refund_batch.paused', {
+    set: Prisma.sql`pause_reason = 'requested'`,
+    where: Prisma.sql`status = 'processing' AND pause_reason IS NULL`,
+  });
 }
 
 /**
- * Goes on with a batch that is paused or about to be. Any other stays as it is. A user who resumes that of a user who may not create refunds
- * any more becomes its requester, so that others approve its further refunds. The keys of its rows stay the same, so none is refunded twice.
- * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more.
+ * Goes on with a batch that is paused or about to be. Any other stays as it is. When its requester is a user who may not create refunds any
+ * more, the user who resumes it takes over as its requester, so that others approve the rest. The idempotency keys of its rows stay the
+ * same, so none is refunded twice.
+ * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more and nobody takes over.
  */
 export async function resumeBatch(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   change: BatchChange,
 ): Promise<RefundBatch> {
   const batch = await findBatch(deps.db, change.owner, change.batchId);
-  const hasEnded =
+  const hasRequesterEnded =
     batch.pauseReason !== null && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)));
-  const isUsers = batch.actor.startsWith('user:');
-  if (hasEnded && !(isUsers && change.actor.startsWith('user:'))) {
-    const instead = isUsers
+  const isOfUser = batch.actor.startsWith('user:');
+  if (hasRequesterEnded && !(isOfUser && change.actor.startsWith('user:'))) {
+    const instead = isOfUser
       ? 'Have an operator resume it in the dashboard.'
       : 'Send the rows that are waiting as a new batch.';
     throw new ServiceError(
@@ -49,23 +52,25 @@ export async function resumeBatch(
       `The user or API key that created this batch may not create refunds any more. ${instead}`,
     );
   }
-  const requester = hasEnded ? change.actor : batch.actor;
-  // A worker that still has it keeps its lease.
-  const changes = Prisma.sql`
-    actor = ${requester}, status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time()) WHERE pause_reason IS NOT NULL`;
-  return await move(deps.db, change, 'refund_batch.resumed', changes);
+  const requester = hasRequesterEnded ? change.actor : batch.actor;
+  return await move(deps.db, change, 'refund_batch.resumed', {
+    // A worker that still has it keeps its lease, which is the time at which it is due.
+    set: Prisma.sql`
+      actor = ${requester}, status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time())`,
+    where: Prisma.sql`pause_reason IS NOT NULL`,
+  });
 }
 
 async function move(
   db: Database,
   { owner, batchId, actor }: BatchChange,
   action: 'refund_batch.paused' | 'refund_batch.resumed',
-  changes: Prisma.Sql,
+  { set, where }: { set: Prisma.Sql; where: Prisma.Sql },
 ): Promise<RefundBatch> {
   return await db.$transaction(async (tx) => {
     await findBatch(tx, owner, batchId);
-    const count =
-      await tx.$executeRaw`UPDATE refund_batch SET updated_at = service_time(), ${changes} AND id = ${batchId}`;
+    const count = await tx.$executeRaw`
+      UPDATE refund_batch SET updated_at = service_time(), ${set} WHERE id = ${batchId} AND ${where}`;
     const entry = { organizationId: owner.organizationId, actor, action, target: batchId };
     if (count > 0) await writeAudit(tx, entry, await serviceTime(tx));
     return await findBatch(tx, owner, batchId);

@@ -105,8 +105,8 @@ async function createRefunds(
 }
 
 /**
- * Finds the refunds that a worker that died has created: before a batch stops, because whoever sends the rest of it again must not refund
- * them twice. Thousands are looked up at once, so that others need not wait meanwhile.
+ * Finds the refunds that a worker created and could not record before it died. A batch stops only then, because whoever sends the rest of
+ * it again must not refund them twice. One statement looks up all rows, so that other batches need not wait.
  */
 async function findRefunds(
   deps: Dependencies,
