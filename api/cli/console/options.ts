@@ -6,7 +6,7 @@ import { processorNames } from '#shared/processors/registry.ts';
 export interface OptionOf<Value> {
   /** @param flag such as `--max-per-day`. */
   as(flag: string): Option;
-  /** Never there: the type of its value. */
+  /** Never set: it carries the type of the value. */
   value?: [Value];
 }
 

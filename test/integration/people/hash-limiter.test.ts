@@ -1,16 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type HashLimiter, type HashUse, openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
-import { newEmail, usePeople } from '../../support/people.ts';
+import { newEmail } from '../../support/people.ts';
 
-const people = usePeople();
-let organizationId: string;
-
-beforeAll(async () => {
-  organizationId = await people.addOrganization();
-});
-
-const _addPerson = () => people.addPerson(organizationId, 'viewer');
 /** Each use is of another user. */
 const use = () => ({ lane: 'open', of: newEmail() }) as const;
 

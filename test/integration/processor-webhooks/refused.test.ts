@@ -35,6 +35,7 @@ beforeAll(async () => {
     refunds[processor] = await completedRefund(processor, service.organization, 'test');
   await worker.close();
   other = await service.addOrganization('Other');
+  await setStripe(other, { webhookSecret: 'whsec_other' });
 });
 beforeEach(async () => {
   before = await dump();
@@ -101,6 +102,7 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
 
   test.each<[ProcessorName, string, () => SignedWebhook]>([
     ['stripe', 'a wrong secret', () => signStripe(eventText(), { secret: 'whsec_guessed' })],
+    ['stripe', "another organization's secret", () => signStripe(eventText(), { secret: 'whsec_other' })],
     ['braintree', 'a wrong private key', () => signBraintree(xml(), { keys: sandboxKeys })],
     ['braintree', 'entities that would grow, signed well', () => signBraintree(growing)],
   ])('%s: %s', async (processor, _title, make) => {
