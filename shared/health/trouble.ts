@@ -10,7 +10,7 @@ export interface AccountInTrouble extends RefundOwner {
   refunds: number;
   /** Those of them for which it is unknown whether the processor has them. */
   unknown: number;
-  /** In the past when all of them are due: it was not asked since, as while no worker runs. Null when none is tried again. */
+  /** When the next of them is due. In the past when all are: nothing was asked since. Null when none is tried again. */
   nextAttemptAt: Date | null;
   /** True when the processor has accepted other refunds of the account since then. */
   acceptsOthers: boolean;

@@ -9,7 +9,7 @@
 --
 -- since             when the first of these refunds was left without an answer
 -- refunds, unknown  how many are retried, and of how many it is unknown whether the processor has them
--- next_attempt_at   when all are due, when the last one became due: nothing was asked since
+-- next_attempt_at   when the next of them is due; when all are, the time at which the last one was: nothing was asked since
 -- accepts_others    true when the processor has accepted one of the newest refunds of the account since then
 CREATE OR REPLACE FUNCTION accounts_in_trouble(owner_id text, owner_environment environment, most int, most_refunds int)
 RETURNS TABLE (organization_id text, environment environment, processor text, since timestamptz, refunds int, unknown int,

@@ -27,7 +27,10 @@ interface Limit {
 const inARow = (attempts: number): Limit => ({ attempts, windowMs: null });
 const within = (minutes: number, attempts: number): Limit => ({ attempts, windowMs: minutes * minuteMs });
 
-/** What attempts are counted for. An account is an email address, with or without a user. */
+/**
+ * How many attempts are allowed, by what they are counted for: the fields of the subject, in alphabetical order. An account is an email
+ * address, with or without a user.
+ */
 const limits = {
   // Failures to sign in.
   'account network': inARow(5),

@@ -3,7 +3,7 @@ import { newId } from '#shared/platform/ids.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
-import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { PROCESSORS, type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import {
   accountOf,
@@ -33,8 +33,12 @@ describe('a run', () => {
   });
 
   /** From the second request of the list on, so many times. */
-  async function failInTheMiddle(kind: string, times: number | null): Promise<void> {
-    const list = { processor: 'stripe', operation: 'refund.list' };
+  async function failInTheMiddle(
+    processor: ProcessorName,
+    kind: string,
+    times: number | null,
+  ): Promise<void> {
+    const list = { processor, operation: 'refund.list' };
     await service.sandbox.fault({ ...list, kind: 'delay', delayMs: 0 });
     await service.sandbox.fault({ ...list, kind, times });
   }
@@ -139,8 +143,7 @@ describe('a run', () => {
     expect((await accountOf(service, 'stripe')).misconfiguredAt).toBeNull();
   });
 
-  describe('of a list of several pages', () => {
-    const processor = 'stripe';
+  describe.each(PROCESSORS)('of a list of several pages at %s', (processor) => {
     /** Enough for a list of more than one page. */
     const count = 110;
     let oldest: RefundRecord;
@@ -161,9 +164,9 @@ describe('a run', () => {
       const missing = await completedRefund(service, processor);
       await service.deps.db.refund.update({
         where: { id: missing.id },
-        data: { externalRefundId: 're_missing' },
+        data: { externalRefundId: processor === 'stripe' ? 're_missing' : 'credit_missing' },
       });
-      await failInTheMiddle('error-503', null);
+      await failInTheMiddle(processor, 'error-503', null);
       const { run, findings } = await reconcile(service, processor);
       expect(run).toMatchObject({ finishedAt: expect.any(Date), claimedUntil: null });
       expect(run.failure).toMatch(/did not answer 5 attempts\. Last answer: /);
@@ -177,7 +180,7 @@ describe('a run', () => {
     });
 
     test.each(['malformed', 'rate-limit'])('continues after %s in the middle', async (kind) => {
-      await failInTheMiddle(kind, 1);
+      await failInTheMiddle(processor, kind, 1);
       const { run } = await reconcile(service, processor);
       expect(run.failure).toBeNull();
       expect(run.comparedCount).toBeGreaterThan(110);
