@@ -34,7 +34,7 @@ export async function readCsvRows(text: string): Promise<Record<string, unknown>
   return rest.map((cells) => rowOf(names, cells));
 }
 
-/** With other work between them: all at once would stop everything else for half a second. */
+/** Other work goes on between the pieces: the largest file at once would stop it for half a second. */
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let start = 0; start < bytes.length; start += pieceBytes) {
     yield bytes.subarray(start, start + pieceBytes);

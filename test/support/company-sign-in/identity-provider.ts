@@ -19,7 +19,7 @@ export interface TestProvider {
   close(): Promise<void>;
 }
 
-/** It leads back to the callbacks of all organizations. */
+/** Starts a provider that leads back to the callback of any organization. */
 export async function startIdentityProvider(): Promise<TestProvider> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -31,7 +31,7 @@ export function aroundCalls(processor: Processor, around: Around): Processor {
   return replacing(processor, Object.fromEntries(calls));
 }
 
-/** Hands the calls that a service makes until the end of the test to `around`, which makes or delays them. */
+/** Until the end of the test, hands each call of a service to a processor to `around`, which makes it or delays it. */
 export function spyOnCalls(
   { deps: { connections } }: Pick<TestService, 'deps'>,
   around: (

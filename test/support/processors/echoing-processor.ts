@@ -11,7 +11,7 @@ export function echoing(alsoSay: string): (seen: Seen, response: ServerResponse)
   return (seen, response) => {
     const { headers, body, path } = seen;
     const { authorization = '' } = headers;
-    // Braintree's keys also as they are: encoded, they have a pattern. The end of a long message is cut off.
+    // Braintree's keys also decoded, because encoded ones are recognized by their form. First, as the end of a long message is cut off.
     const decoded = authorization.replace(/^Basic (.*)/, (_, keys) => Buffer.from(keys, 'base64').toString());
     const words = [decoded, authorization, alsoSay, JSON.stringify(headers), body, path].join(' ');
     if (path.startsWith('/merchants/')) answerBraintree(seen, response, words);

@@ -38,7 +38,7 @@ export function clientOf({ processes, trail }: Site, api: ApiProcess) {
   return {
     api,
     ask,
-    /** Creates a refund of 1.00 for another reason, unless the body says otherwise. */
+    /** Creates a refund of 1.00 with the reason `other`, unless the body says otherwise. */
     create: (body: object, options: RequestOptions = {}) =>
       ask('POST', '/v1/refunds', { body: { amount: 100, reason: 'other', ...body }, ...options }),
     check: (transactionId: string, options: RequestOptions = {}) =>
