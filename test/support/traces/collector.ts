@@ -32,7 +32,7 @@ export interface Collector {
   spans(): CollectedSpan[];
 }
 
-/** @param serve ends it. */
+/** @param serve starts its server, and ends it after the test. */
 export async function startCollector(serve: Serve): Promise<Collector> {
   const { url, seen } = await serve((_call, response) => json(response, 200, {}));
   const received = () => seen.filter(({ path }) => path === '/v1/traces').map(({ body }) => body);
