@@ -60,7 +60,7 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   const outcomes = isStopped ? await findRefunds(deps, batch, rows) : await createRefunds(deps, batch, rows);
   await recordSlice(deps.db, batchId, outcomes);
   const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');
-  if (isSettled) await stopBatch(deps.db, batchId, hasEnded ? 'requester_ended' : 'requested');
+  if (isSettled) await stopBatch(deps.db, batch, hasEnded ? 'requester_ended' : 'requested');
   return true;
 }
 
@@ -80,11 +80,11 @@ async function leaseBatch(db: Database): Promise<string | undefined> {
   return leased?.id;
 }
 
-/** Pauses a batch, unless it was to be paused on request and has been resumed since. */
-async function stopBatch(db: Database, id: string, reason: PauseReason): Promise<void> {
+/** Pauses a batch, unless someone has taken it over since, or has resumed it after it was to be paused on request. */
+async function stopBatch(db: Database, { id, actor }: RefundBatch, reason: PauseReason): Promise<void> {
   await db.$executeRaw`
     UPDATE refund_batch SET status = 'paused', pause_reason = ${reason}, due_at = NULL, updated_at = service_time()
-    WHERE id = ${id} AND status = 'processing' AND (${reason} = 'requester_ended' OR pause_reason = ${reason})`;
+    WHERE id = ${id} AND actor = ${actor} AND status = 'processing' AND (${reason} = 'requester_ended' OR pause_reason = ${reason})`;
 }
 
 interface RequestedRow {
