@@ -173,6 +173,7 @@ function changePayment(ledger: Ledger, id: string, call: Call) {
   const change = read(paymentChange, call);
   const payment = inAnyScope(ledger, (scope) => ledger.knownPayment(scope, id));
   if (payment === undefined) throw new ControlError(404, `no transaction ${id}; create it or read it first`);
+  if (payment.status === 'voided') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const { title, payments } = ledger.processor(payment.processor);
   const { status = payment.status, capturedAmount = payment.capturedAmount } = change;
   requireStatus(title, payments.statuses, status);

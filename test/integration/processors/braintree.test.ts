@@ -120,6 +120,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       expect(again).toMatchObject({ kind: 'rejected', failure: { code: 'already_refunded' } });
       const part = await processor.findRefund(submissionFor(id), options);
       expect(part).toMatchObject({ kind: 'not-found' });
+      await expect(control.changeTransaction(id, { status: 'settled' })).rejects.toThrow('a void is final');
       expect(await moved(id)).toMatchObject([{ id, amount: 5_000, status: 'voided' }]);
     },
   );
