@@ -33,7 +33,7 @@ export async function pauseBatch(
  * Goes on with a batch that is paused or about to be. Any other stays as it is. When its requester is a user who may not create refunds any
  * more, the user who resumes it takes over as its requester, so that others approve the rest. The idempotency keys of its rows stay the
  * same, so none is refunded twice.
- * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more and nobody takes over.
+ * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more and no one takes over.
  */
 export async function resumeBatch(
   deps: Pick<Dependencies, 'db' | 'clock'>,

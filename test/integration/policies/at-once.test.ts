@@ -91,11 +91,24 @@ test.each<
   },
 );
 
-test('requests of several people at once leave each of them the whole limit', async () => {
-  await storePolicies(service, velocity({ perRequesterDay: { amount: 2_000 } }));
-  const people = await Promise.all([byPerson(), byPerson(), byPerson()]);
+const keysOfOnePerson = async () => {
+  const { actor } = await byPerson();
+  const limits = { maxPerDay: 2_000 };
+  return await Promise.all([1, 2, 3].map(async () => ({ apiKey: await agentKey(service, limits, actor) })));
+};
+
+test.each([
+  [
+    'people',
+    velocity({ perRequesterDay: { amount: 2_000 } }),
+    () => Promise.all([byPerson(), byPerson(), byPerson()]),
+  ],
+  ['keys of one person', {}, keysOfOnePerson],
+])('requests of several %s at once leave each of them the whole limit', async (_whose, policy, threeOf) => {
+  await storePolicies(service, policy);
+  const requesters = await threeOf();
   const asked = await Promise.all(
-    [...people, ...people].map(async (by) => refundRequest(service, await newPayment(service), by)),
+    [...requesters, ...requesters].map(async (by) => refundRequest(service, await newPayment(service), by)),
   );
   recordTogether(6);
   const outcomes = await Promise.all(asked.map((each) => outcomeOf(service, each)));

@@ -58,7 +58,7 @@ class Claims {
     const isOpen = all.some((one) => one.type === 'string' && one.enum === undefined);
     const objects = all.filter(({ properties }) => properties !== undefined);
     for (const one of all) {
-      // Several kinds of object are told apart, because each has its own fields.
+      // Each kind of object is a place of its own, with its own fields.
       const place = objects.length > 1 && objects.includes(one) ? `${where}(${objects.indexOf(one)})` : where;
       this.#promise(place);
       const values = one.enum?.map((value: unknown) => JSON.stringify(value));

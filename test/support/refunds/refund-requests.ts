@@ -21,12 +21,13 @@ export function refundRequest(
   };
 }
 
-/** Makes a test agent key. */
+/** Makes a test agent key. @param actor who makes it; by default, it is made on the command line. */
 export async function agentKey(
   { deps, organization: { id: organizationId } }: TestService,
   limits: Partial<z.input<typeof agentLimitsSchema>>,
+  actor = 'test',
 ): Promise<RequestingKey & { plaintext: string }> {
-  const made = await createApiKey(deps, { organizationId, environment: 'test', actor: 'test' });
+  const made = await createApiKey(deps, { organizationId, environment: 'test', actor });
   const agentLimits = { currency: 'usd', ...limits };
   await deps.db.apiKey.update({ where: { id: made.id }, data: { agentLimits } });
   return { ...made, agentLimits };
