@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { fromDecimal } from '#shared/money/money.ts';
+import { exponentOf, fromDecimal } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 
 /** Error messages by field; `form` has those that concern no single field. */
@@ -122,6 +122,8 @@ export function readAmount(text: string, currency: string): EnteredAmount {
   try {
     const [, whole, , , decimals] = asWritten.exec(text) ?? [];
     const decimal = whole === undefined ? text : `${whole.replace(/\D/g, '')}.${decimals}`;
+    // Three decimals in other currencies may be meant as thousands: `1.000`.
+    if (/\.\d{3}$/.test(decimal) && exponentOf(currency) !== 3) return unreadable;
     const amount = fromDecimal(decimal, currency);
     if (amount < 0n) return problem('Must not be negative.');
     return amount > BigInt(Number.MAX_SAFE_INTEGER)
