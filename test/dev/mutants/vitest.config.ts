@@ -9,10 +9,7 @@ const ofUnits = {
 const ofLifecycle = {
   globalSetup: 'test/global-setup.ts',
   setupFiles: 'test/support/own-fetch.ts',
-  include: [
-    'test/integration/refunds/lifecycle/{lifecycle,step-failures}.test.ts',
-    'test/integration/refunds/attention/flags.test.ts',
-  ],
+  include: ['test/integration/refunds/{lifecycle,attention}/*.test.ts'],
   // A mutated refund may wait for ever. A test that fails ends sooner than one whose process has to be ended and started again.
   testTimeout: 20_000,
   hookTimeout: 60_000,
