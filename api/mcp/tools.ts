@@ -11,7 +11,7 @@ import {
   ownedKey,
   type RefundContent,
 } from '#shared/refunds/requests/key-requests.ts';
-import { idempotencyKeyPattern, jsonObject, required } from '../operations/fields.ts';
+import { idempotencyKeyField, jsonObject, required } from '../operations/fields.ts';
 import type { Call, Operation, OperationDependencies } from '../operations/operation.ts';
 import { checkPolicy, checkPolicySchema } from '../operations/policies.ts';
 import { createRefundSchema } from '../operations/refund-creation.ts';
@@ -89,14 +89,10 @@ export const tools: readonly Tool[] = [
       'rate_limited or internal_error repeat the same call.',
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: true },
     input: createRefundSchema.safeExtend({
-      idempotencyKey: z
-        .string({ error: 'must be a string' })
-        .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })
-        .optional()
-        .describe(
-          'Names this refund: 1 to 255 visible ASCII characters. A call with the same key and arguments is the same refund, ' +
-            'however late. Without it, a call is the same refund as an equal one of the last 24 hours.',
-        ),
+      idempotencyKey: idempotencyKeyField(
+        'Names this refund: 1 to 255 visible ASCII characters. A call with the same key and arguments is the same refund, ' +
+          'however late. Without it, a call is the same refund as an equal one of the last 24 hours.',
+      ),
     }),
     outputs: [
       z.object({

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { findAgentKey, listAgentKeys } from '#shared/organizations/agent-keys.ts';
 import {
   type ApiKeyStatus,
   type ApiKeySummary,
@@ -11,6 +10,7 @@ import {
   revokeApiKey,
 } from '#shared/organizations/api-keys.ts';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import { findAgentKey, listAgentKeys } from '#shared/organizations/list-api-keys.ts';
 import type { Clock } from '#shared/platform/clock.ts';
 import { environments } from '#shared/platform/environment.ts';
 import { agentLimitsSchema } from '#shared/policies/agent-limits.ts';

@@ -5,7 +5,7 @@ import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import { heldUntilOf, type RefundDetails, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
 import type { RefundReads } from '#shared/refunds/queries/find-refunds.ts';
-import { nullableTimeOutput, someOf } from './fields.ts';
+import { nullableTimeOutput } from './fields.ts';
 import {
   arrivalSchema,
   exampleRefund,
@@ -14,11 +14,25 @@ import {
   refundSchema,
 } from './refund-schemas.ts';
 
-/** The fields to add to each refund. */
-export const include = someOf(
-  ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil'],
-  'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
-);
+const includable = ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil'];
+
+/** The fields to add to each refund: repeated, separated by commas, or both. */
+export const include = z
+  .union([z.string(), z.array(z.string())])
+  .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+  .refine((given) => given.every((one) => includable.includes(one)), {
+    error: `must be some of: ${includable.join(', ')}; repeat it or separate them by commas`,
+  })
+  .optional()
+  .meta({
+    description: 'Fields to add to each refund. Repeat the parameter, or separate the fields by commas.',
+    anyOf: undefined,
+    type: 'array',
+    items: { type: 'string', enum: includable },
+    style: 'form',
+    explode: true,
+    examples: [includable],
+  });
 
 export const detailedRefundSchema = refundSchema
   .extend({

@@ -7,6 +7,15 @@ export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCod
 /** What an idempotency key has. */
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 
+/** An idempotency key in a body; may be left out. */
+export function idempotencyKeyField(description: string) {
+  return z
+    .string({ error: 'must be a string' })
+    .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })
+    .optional()
+    .describe(description);
+}
+
 /** An object in a body, without other fields. */
 export function jsonObject<Shape extends z.ZodRawShape>(shape: Shape) {
   return z.strictObject(shape, { error: 'must be a JSON object' });
@@ -64,25 +73,6 @@ export function wholeList<Item>(data: Item[]): { data: Item[]; hasMore: boolean 
 /** The message for a parameter that is repeated, which arrives as a list. */
 export const onlyOnce = 'must be given once';
 
-/** Some of the values in a query string: repeated, separated by commas, or both. */
-export function someOf(values: readonly string[], description: string) {
-  const error = `must be some of: ${values.join(', ')}; repeat it or separate them by commas`;
-  return z
-    .union([z.string(), z.array(z.string())])
-    .transform((given) => [given].flat().flatMap((text) => text.split(',')))
-    .refine((given) => given.every((one) => values.includes(one)), { error })
-    .optional()
-    .meta({
-      description,
-      anyOf: undefined,
-      type: 'array',
-      items: { type: 'string', enum: values },
-      style: 'form',
-      explode: true,
-      examples: [values],
-    });
-}
-
 /** A number in a query string; `fallback` when it is left out. */
 export function wholeNumber(description: string, least: number, greatest: number, fallback: number) {
   return withFallback(numberText(least, greatest), numberMeta(description, least, greatest), fallback);
@@ -105,11 +95,12 @@ function withFallback(
   return number.default(fallback).meta({ ...meta, default: fallback });
 }
 
-/** A number in a query string that may be left out. */
-export function optionalWholeNumber(description: string, least: number, greatest: number) {
-  return numberText(least, greatest)
+/** An amount in a query string that may be left out. */
+export function optionalAmount(description: string) {
+  const greatest = Number.MAX_SAFE_INTEGER;
+  return numberText(0, greatest)
     .optional()
-    .meta(numberMeta(description, least, greatest));
+    .meta(numberMeta(description, 0, greatest));
 }
 
 function numberText(least: number, greatest: number, instead = '') {

@@ -20,7 +20,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { isOwn, ownedKey } from '#shared/refunds/requests/key-requests.ts';
 import {
-  idempotencyKeyPattern,
+  idempotencyKeyField,
   idParams,
   jsonObject,
   listOutput,
@@ -43,14 +43,10 @@ const batches = { tag: 'Refund batches' } as const;
 const rowSchema = withAmount(
   jsonObject({
     ...creationShape,
-    idempotencyKey: z
-      .string({ error: 'must be a string' })
-      .regex(idempotencyKeyPattern, { error: 'must be 1 to 255 visible ASCII characters' })
-      .optional()
-      .describe(
-        'The Idempotency-Key of this refund, as of a creation of its own. By default it follows from the Idempotency-Key of the ' +
-          'batch and the number of the row.',
-      ),
+    idempotencyKey: idempotencyKeyField(
+      'The Idempotency-Key of this refund, as of a creation of its own. By default it follows from the Idempotency-Key of the ' +
+        'batch and the number of the row.',
+    ),
   }),
 );
 

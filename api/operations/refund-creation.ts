@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { checkMetadata } from '#shared/refunds/model/metadata.ts';
+import { checkMetadata, metadataLimits } from '#shared/refunds/model/metadata.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
-import { metadataLimits } from '#shared/refunds/model/refund.ts';
 import { checkedBy, jsonObject, oneOf, required } from './fields.ts';
 import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
 

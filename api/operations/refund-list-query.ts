@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
+import { metadataLimits } from '#shared/refunds/model/metadata.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
-import { metadataLimits } from '#shared/refunds/model/refund.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { include } from './detailed-refund.ts';
-import { offsetNumber, oneOf, onlyOnce, optionalWholeNumber, wholeNumber } from './fields.ts';
+import { offsetNumber, oneOf, onlyOnce, optionalAmount, wholeNumber } from './fields.ts';
 import { exampleRefund } from './refund-schemas.ts';
 
 /** Visible ASCII characters, as in every name and id of a processor. */
@@ -42,8 +42,6 @@ const time = (description: string) =>
 /** Clients may send any of these, which arrives as text. */
 export const scalarMeta = { type: ['string', 'number', 'boolean'] };
 
-const greatestAmount = Number.MAX_SAFE_INTEGER;
-
 export const listRefundsQuerySchema = z.object({
   status: oneOf(refundStatuses).optional().describe('Only refunds with this status.'),
   processor: visibleText(50).meta({
@@ -64,8 +62,8 @@ export const listRefundsQuerySchema = z.object({
     .meta({ description: 'Only refunds in this currency.', examples: ['usd'] }),
   createdAfter: time('Only refunds created at this time or later.'),
   createdBefore: time('Only refunds created before this time.'),
-  amountMin: optionalWholeNumber('Only refunds of at least this amount.', 0, greatestAmount),
-  amountMax: optionalWholeNumber('Only refunds of at most this amount.', 0, greatestAmount),
+  amountMin: optionalAmount('Only refunds of at least this amount.'),
+  amountMax: optionalAmount('Only refunds of at most this amount.'),
   metadata: z
     .record(z.string(), z.string({ error: onlyOnce }).meta(scalarMeta), {
       error: 'must be sent as metadata[key]=value',

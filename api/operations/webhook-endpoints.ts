@@ -8,7 +8,6 @@ import {
   type PublicEndpoint,
   toPublicEndpoint,
 } from '#shared/webhooks/endpoint.ts';
-import { checkEndpointUrl } from '#shared/webhooks/endpoint-url.ts';
 import {
   changeEndpoint,
   createEndpoint,
@@ -17,6 +16,7 @@ import {
   maxEndpoints,
   rotateSecret,
 } from '#shared/webhooks/manage-endpoints.ts';
+import { checkOutgoingUrl } from '#shared/webhooks/outgoing-url.ts';
 import {
   checkedBy,
   idParams,
@@ -96,7 +96,7 @@ const deletedEndpointSchema = z
 const urlInput = (isProduction: boolean) =>
   z
     .string({ error: required('must be a string') })
-    .superRefine(checkedBy((url) => checkEndpointUrl(url, isProduction)))
+    .superRefine(checkedBy((url) => checkOutgoingUrl(url, isProduction)))
     .meta({
       description:
         'At most 2,048 characters, without a user name or password. In production it must be https and not a private address.',
@@ -125,7 +125,7 @@ const descriptionInput = z
   .nullable()
   .meta({ description: 'A note for you.', examples: ['Order service'] });
 
-/** @param isProduction as `checkEndpointUrl`. */
+/** @param isProduction as `checkOutgoingUrl`. */
 export function createEndpointSchema(isProduction: boolean) {
   return jsonObject({
     url: urlInput(isProduction),
@@ -137,7 +137,7 @@ export function createEndpointSchema(isProduction: boolean) {
   });
 }
 
-/** @param isProduction as `checkEndpointUrl`. */
+/** @param isProduction as `checkOutgoingUrl`. */
 function changeEndpointSchema(isProduction: boolean) {
   return jsonObject({
     url: urlInput(isProduction).optional(),

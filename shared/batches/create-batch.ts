@@ -4,9 +4,8 @@ import { type DatabaseTransaction, type RefundBatch, serviceTime } from '../plat
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { fingerprintOf } from '../platform/json.ts';
 import { redact } from '../platform/log.ts';
-import { requestDigestOf } from '../platform/request-digest.ts';
+import { fingerprintOf, requestDigestOf } from '../platform/request-digest.ts';
 import { keyReused } from '../refunds/model/refusals.ts';
 import type { BatchMode, RowContent } from './batch.ts';
 

@@ -6,7 +6,7 @@ import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { lockOrganization } from '../platform/organization.ts';
 import type { SecretBox } from '../platform/secrets.ts';
-import { checkEndpointUrl } from '../webhooks/endpoint-url.ts';
+import { checkOutgoingUrl } from '../webhooks/outgoing-url.ts';
 import { channelTest } from './kinds.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;
@@ -35,7 +35,7 @@ export async function setChannel(
   { db, clock, secrets, settings }: Stores & Pick<Dependencies, 'secrets' | 'settings'>,
   { url, ...change }: Change & { url: string },
 ): Promise<void> {
-  const problem = checkEndpointUrl(url, settings.NODE_ENV === 'production');
+  const problem = checkOutgoingUrl(url, settings.NODE_ENV === 'production');
   if (problem !== null) throw new ServiceError('validation_error', `url: ${problem}.`);
   const { organizationId, environment } = change;
   const { host } = new URL(url);

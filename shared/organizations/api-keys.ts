@@ -12,9 +12,9 @@ import { lockOrganization } from '../platform/organization.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type CreatedEndpoint, createdEndpoints, disableEndpoints } from '../webhooks/created-endpoints.ts';
 import { endPendingDeliveries } from '../webhooks/deliveries.ts';
-import { agentKeys, maxAgentKeys } from './agent-keys.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
 import { hashApiKey, keyPattern } from './find-api-key.ts';
+import { agentKeys } from './list-api-keys.ts';
 import { requirePersonBehind } from './personal-scopes.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
@@ -44,6 +44,9 @@ export const maxExpiryDays = 3_650;
 
 /** The most keys that are neither revoked nor expired, per environment; also the most that are created in 24 hours. */
 export const maxKeys = 1_000;
+
+/** The most agent keys that are not revoked, per environment. */
+export const maxAgentKeys = 100;
 
 const dayMs = 86_400_000;
 

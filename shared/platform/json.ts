@@ -1,5 +1,3 @@
-import { sha256 } from './secrets.ts';
-
 /** JSON with sorted keys: the same text for equal values. The caller limits the depth. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
@@ -7,11 +5,6 @@ export function canonicalJson(value: unknown): string {
     const entries = Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1));
     return Object.fromEntries(entries);
   });
-}
-
-/** SHA-256 of a request's content; equal for equal content, however it was written. */
-export function fingerprintOf(operation: string, content: unknown): Uint8Array<ArrayBuffer> {
-  return sha256(`${operation}\n${canonicalJson(content)}`);
 }
 
 /** The error message for text that PostgreSQL cannot store. */

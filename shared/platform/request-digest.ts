@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Environment } from './environment.ts';
+import { canonicalJson } from './json.ts';
+import { sha256 } from './secrets.ts';
+
+/** SHA-256 of a request's content; equal for equal content, however it was written. */
+export function fingerprintOf(operation: string, content: unknown): Uint8Array<ArrayBuffer> {
+  return sha256(`${operation}\n${canonicalJson(content)}`);
+}
 
 /**
  * An idempotency key as it is stored and as processors keep it: SHA-256 in base64url, 43 characters. The same request has the

@@ -12,8 +12,8 @@ const hangingMs = 5_000;
 
 /**
  * Lets concurrent requests share a statement: items that arrive while one is running go into the next one. Without a running
- * statement nothing waits, unless `gatherMs` is given. An item that makes the statement fail fails alone: the others run again, one by one. While the
- * database hangs, waiting items fail instead of waiting as long again.
+ * statement nothing waits, unless `gatherMs` is given. An item that makes the statement fail fails alone: the others run again, one
+ * by one. While the database hangs, waiting items fail instead of waiting as long again.
  * @param run returns a result per item, in the order of the items, or throws.
  * @param lanes how many statements may run at the same time.
  * @param gatherMs how long the first item of a statement waits for others, where each statement costs more than that is worth.
@@ -101,14 +101,13 @@ function asError(error: unknown): Error {
  */
 export function shareRead<Result>(
   read: (keys: readonly string[]) => Promise<ReadonlyMap<string, Result>>,
-  lanes = 2,
 ): SharedStatement<string, Result | undefined> {
   return shareStatement(
     async (keys) => {
       const found = await read([...new Set(keys)]);
       return keys.map((key) => found.get(key));
     },
-    { lanes },
+    { lanes: 2 },
   );
 }
 

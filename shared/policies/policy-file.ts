@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ServiceError } from '../platform/errors.ts';
 import { canonicalJson } from '../platform/json.ts';
 import { processorNames } from '../processors/registry.ts';
-import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/refund.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/metadata.ts';
 import { inOrder, type Policy, policySchema } from './policy.ts';
 
 /** How many problems of a file one error message names. */

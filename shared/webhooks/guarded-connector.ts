@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { buildConnector } from 'undici';
-import { isPublicAddress } from './public-address.ts';
+import { isPublicAddress } from './outgoing-url.ts';
 
 export interface ConnectorOptions {
   /** Allows public addresses alone, as in production. */

@@ -41,7 +41,7 @@ export interface EndpointChange {
 
 /**
  * Creates an enabled endpoint.
- * @param request with a URL that `checkEndpointUrl` accepts.
+ * @param request with a URL that `checkOutgoingUrl` accepts.
  * @throws ServiceError validation_error when the owner has too many endpoints; what `requireWorkingKey` throws.
  */
 export async function createEndpoint(
@@ -96,7 +96,7 @@ export async function listEndpoints(
 /**
  * Changes an endpoint. Disabling it ends its pending deliveries; enabling it, or another URL, forgets the failures so far. Who changes the
  * URL counts as its creator.
- * @param change with a URL that `checkEndpointUrl` accepts.
+ * @param change with a URL that `checkOutgoingUrl` accepts.
  * @throws ServiceError not_found as `findEndpoint`; what `requireWorkingKey` throws.
  */
 export async function changeEndpoint(

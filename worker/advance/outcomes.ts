@@ -207,7 +207,7 @@ export function describe(found: ProcessorRefund): Prisma.InputJsonObject {
 export function retryPause(
   { settings, random }: OutcomeContext,
   consecutiveFailures: number,
-  retryAfterMs: number | null = null,
+  retryAfterMs: number | null,
 ): number {
   const { RETRY_BASE_MS: baseMs, RETRY_CAP_MS: capMs } = settings;
   return retryDelayMs(consecutiveFailures, { baseMs, capMs }, random, retryAfterMs);

@@ -1,5 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { maxFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
+import { maxFourEyesDays } from '#shared/organizations/organization-settings.ts';
 import { failuresKeptMs } from '#shared/people/sign-in/lockout.ts';
 import { Prisma } from '#shared/platform/database.ts';
 import { scheduleActor } from '#shared/reconciliation/runs.ts';

@@ -1,5 +1,5 @@
 import { createOrganization } from '#shared/organizations/create-organization.ts';
-import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
+import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/organization-settings.ts';
 import { command, commands, listing } from '../console/command.ts';
 import { days, organization, required, text } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';

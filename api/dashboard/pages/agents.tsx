@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { findAgentKey, listAgentKeys } from '#shared/organizations/agent-keys.ts';
 import type { ApiKeySummary } from '#shared/organizations/api-keys.ts';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
+import { findAgentKey, listAgentKeys } from '#shared/organizations/list-api-keys.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';

@@ -1,7 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { completedMinutes, mostQueued, type ProcessorQueue, readQueues } from '#shared/health/queues.ts';
+import {
+  completedMinutes,
+  mostQueued,
+  type ProcessorQueue,
+  readQueues,
+} from '#shared/health/processor-queues.ts';
 import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';

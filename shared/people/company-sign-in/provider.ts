@@ -5,7 +5,7 @@ import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import type { SecretBox } from '../../platform/secrets.ts';
-import { checkEndpointUrl } from '../../webhooks/endpoint-url.ts';
+import { checkOutgoingUrl } from '../../webhooks/outgoing-url.ts';
 import { roles } from '../roles.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;
@@ -63,7 +63,7 @@ function checkSettings(settings: unknown, isProduction: boolean): ProviderSettin
     const [{ path = [], message = '' } = {}] = parsed.error.issues;
     throw new ServiceError('validation_error', `${path.join('.') || 'settings'}: ${message}`);
   }
-  const problem = checkEndpointUrl(parsed.data.issuer, isProduction);
+  const problem = checkOutgoingUrl(parsed.data.issuer, isProduction);
   if (problem !== null) throw new ServiceError('validation_error', `issuer: ${problem}.`);
   return parsed.data;
 }

@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { maxFourEyesDays } from '../../organizations/four-eyes-days.ts';
+import { maxFourEyesDays } from '../../organizations/organization-settings.ts';
 import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';

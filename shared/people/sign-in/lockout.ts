@@ -55,13 +55,16 @@ const limits = {
   mailedInvitationsOf: within(24 * 60, 100),
 } as const;
 
-type With<Key extends string> = Key extends string ? { [key in Key]: string } : never;
+/** An object with one field, of one of these names. */
+type OneOf<Name extends string> = Name extends string ? { [name in Name]: string } : never;
+
+/** What attempts are counted for; `limits` has the fields. */
 export type LockoutSubject =
   | { account: string; network: string }
-  | With<Exclude<keyof typeof limits, 'account network'>>;
+  | OneOf<Exclude<keyof typeof limits, 'account network'>>;
 
 /** The result of an attempt. */
-export type Attempt = { kind: 'right' } | { kind: 'wrong' } | { kind: 'locked'; retryAfterSeconds: number };
+export type Attempt = { kind: 'right' } | { kind: 'wrong' } | Locked;
 
 /** What an attempt is counted for. */
 export interface Attempted {
@@ -89,9 +92,14 @@ export async function attempt(
 ): Promise<Attempt> {
   const now = clock.now();
   const counters = [subject].flat().map((each) => counterOf(each, now));
-  const successCounters = successes === undefined ? [] : [counterOf(successes, now)];
+  const success = successes === undefined ? null : counterOf(successes, now);
   const about = { subject: Buffer.from(counters[0]?.key ?? []).toString('hex', 0, 6), userId };
-  const counted = await countAsFailed(db, counters, { checked: [...counters, ...successCounters], now });
+  const counted = await countAsFailed(
+    db,
+    counters,
+    success === null ? counters : [...counters, success],
+    now,
+  );
   if (counted.kind === 'locked') {
     const { retryAfterSeconds } = counted;
     log.warn({ ...about, retryAfterSeconds }, 'attempt refused: locked');
@@ -101,23 +109,27 @@ export async function attempt(
     await takeBack(db, counters);
     throw error;
   });
-  if (right) {
-    const isInWindow = ({ windowEnd }: Counter) => windowEnd !== null;
-    await takeBack(db, counters.filter(isInWindow));
-    await reset(db, keysOf(counters.filter((counter) => !isInWindow(counter))));
-    for (const counter of successCounters) {
-      // Others were counted while this one was checked.
-      if ((await countOne(db, counter, now)) === null) {
-        return { kind: 'locked', retryAfterSeconds: (await secondsLocked(db, successCounters, now)) ?? 1 };
-      }
-    }
-    return { kind: 'right' };
-  }
+  if (right) return await countSuccess(db, counters, success, now);
   const { locksForSeconds } = counted;
   // The log has a digest instead of the email address, which may be a password in the wrong field.
   if (locksForSeconds === null) log.warn(about, 'attempt refused: wrong');
   else log.warn({ ...about, locksForSeconds }, 'attempt refused: wrong, now locked');
   return { kind: 'wrong' };
+}
+
+/** Takes back that the attempt was counted as failed, and counts it as right where that is limited as well. */
+async function countSuccess(
+  db: Database,
+  counters: readonly Counter[],
+  success: Counter | null,
+  now: Date,
+): Promise<Attempt> {
+  const isInWindow = ({ windowEnd }: Counter) => windowEnd !== null;
+  await takeBack(db, counters.filter(isInWindow));
+  await reset(db, keysOf(counters.filter((counter) => !isInWindow(counter))));
+  if (success === null || (await countOne(db, success, now)) !== null) return { kind: 'right' };
+  // Others were counted while this one was checked.
+  return await lockedBy(db, [success], now);
 }
 
 /**
@@ -131,7 +143,7 @@ export async function countRequest(
 ): Promise<void> {
   const now = clock.now();
   const counters = subjects.map((each) => counterOf(each, now));
-  const counted = await countAsFailed(db, counters, { checked: counters, now });
+  const counted = await countAsFailed(db, counters, counters, now);
   if (counted.kind === 'counted') return;
   const { retryAfterSeconds } = counted;
   log.warn({ retryAfterSeconds }, 'request refused: too many');
@@ -139,9 +151,12 @@ export async function countRequest(
   throw new ServiceError('rate_limited', message, { retryAfterSeconds });
 }
 
-type Counted =
-  | { kind: 'counted'; locksForSeconds: number | null }
-  | { kind: 'locked'; retryAfterSeconds: number };
+interface Locked {
+  kind: 'locked';
+  retryAfterSeconds: number;
+}
+
+type Counted = { kind: 'counted'; locksForSeconds: number | null } | Locked;
 
 /** A row of the table; the rows of each window have a key of their own. */
 interface Counter {
@@ -166,7 +181,8 @@ function counterOf(subject: LockoutSubject, now: Date): Counter {
 async function countAsFailed(
   db: Database,
   counters: readonly Counter[],
-  { checked, now }: { checked: readonly Counter[]; now: Date },
+  checked: readonly Counter[],
+  now: Date,
 ): Promise<Counted> {
   const retryAfterSeconds = await secondsLocked(db, checked, now);
   if (retryAfterSeconds !== null) return { kind: 'locked', retryAfterSeconds };
@@ -175,11 +191,16 @@ async function countAsFailed(
     const counted = await countOne(db, counter, now);
     if (counted === null) {
       await takeBack(db, counters.slice(0, at));
-      return { kind: 'locked', retryAfterSeconds: (await secondsLocked(db, counters, now)) ?? 1 };
+      return await lockedBy(db, counters, now);
     }
     if (counted.lockedUntil !== null) locks.push(secondsUntil(counted.lockedUntil, now));
   }
   return { kind: 'counted', locksForSeconds: locks.length === 0 ? null : Math.max(...locks) };
+}
+
+/** The answer for counters of which one was just found locked. */
+async function lockedBy(db: Database, counters: readonly Counter[], now: Date): Promise<Locked> {
+  return { kind: 'locked', retryAfterSeconds: (await secondsLocked(db, counters, now)) ?? 1 };
 }
 
 /** Seconds until none of the counters is locked; null when none is. */

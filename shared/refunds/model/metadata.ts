@@ -1,5 +1,10 @@
 import { holdsStorableTexts, unstorableMessage } from '../../platform/json.ts';
-import { forbiddenMetadataKeys, metadataLimits } from './refund.ts';
+
+/** The limits of a refund's metadata; bytes as JSON. */
+export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
+
+/** Metadata keys that are refused, because they could change the prototype of an object. */
+export const forbiddenMetadataKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];
 
 /** What is wrong with metadata, as the end of a sentence that begins with its name; null when nothing is. */
 export function checkMetadata(metadata: Record<string, unknown>): string | null {

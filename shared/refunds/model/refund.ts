@@ -120,9 +120,3 @@ export function referenceTo(refund: Refund): RefundReference {
   const { id, idempotencyKey, transactionId, amount, currency } = refund;
   return { refundId: id, requestDigest: idempotencyKey, transactionId, amount, currency };
 }
-
-/** The limits of a refund's metadata; bytes as JSON. */
-export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
-
-/** Metadata keys that are refused, because they could change the prototype of an object. */
-export const forbiddenMetadataKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];

@@ -1,7 +1,7 @@
 import type { Dependencies } from '../../dependencies.ts';
 import type { ApiKey, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { fingerprintOf } from '../../platform/json.ts';
+import { fingerprintOf } from '../../platform/request-digest.ts';
 import { changeMetadata, type MetadataPatch } from '../decisions/annotate.ts';
 import {
   approveRefund,

@@ -3,7 +3,7 @@ import { readRows } from '#api/operations/refund-batches.ts';
 import { readCsvRows } from '#shared/batches/csv.ts';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
+import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { advanceOneBatch } from '#worker/batches/advance-batches.ts';
+import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

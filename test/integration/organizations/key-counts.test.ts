@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { maxAgentKeys } from '#shared/organizations/agent-keys.ts';
-import { createApiKey, generateApiKey, maxKeys, revokeApiKey } from '#shared/organizations/api-keys.ts';
+import {
+  createApiKey,
+  generateApiKey,
+  maxAgentKeys,
+  maxKeys,
+  revokeApiKey,
+} from '#shared/organizations/api-keys.ts';
 import { hashApiKey } from '#shared/organizations/find-api-key.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { newId } from '#shared/platform/ids.ts';

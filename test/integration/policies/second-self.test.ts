@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
-import { setFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
+import { setFourEyesDays } from '#shared/organizations/organization-settings.ts';
 import { acceptAsNewUser } from '#shared/people/members/accept-invitation.ts';
 import { deleteUser } from '#shared/people/members/delete-user.ts';
 import { disableUser } from '#shared/people/members/disable-user.ts';

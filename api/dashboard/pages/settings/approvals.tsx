@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/four-eyes-days.ts';
+import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/organization-settings.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { Fields } from '../../components/fields.tsx';

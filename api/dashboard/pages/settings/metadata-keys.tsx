@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { maxRefundColumns, setRefundColumns } from '#shared/organizations/refund-columns.ts';
+import { maxRefundColumns, setRefundColumns } from '#shared/organizations/organization-settings.ts';
 import { findSentMetadata, maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { Fields } from '../../components/fields.tsx';

@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Dependencies } from '../dependencies.ts';
+import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
+import type { Organization } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { findOrganization, lockOrganization } from '../platform/organization.ts';
+
+/** Accepted invitations are kept this long after they expire. */
+export const maxFourEyesDays = 90;
+
+/** Keys of metadata that an organization may name. */
+export const maxRefundColumns = 3;
+
+/** What a key of metadata may be, without what a list cannot show. */
+const keyPattern = /^\P{C}{1,40}$/u;
+
+interface Change {
+  organizationId: string;
+  actor: string;
+}
+
+/**
+ * Sets how many days an accepted invitation keeps the inviter and the invited from approving each other's refunds. An unchanged
+ * number is not written.
+ * @param change.days 0 for no such rule.
+ * @throws ServiceError validation_error for a number out of range; not_found for an unknown organization.
+ */
+export async function setFourEyesDays(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { days, ...change }: Change & { days: number },
+): Promise<void> {
+  if (!Number.isInteger(days) || days < 0 || days > maxFourEyesDays) {
+    throw new ServiceError('validation_error', `days: must be a whole number from 0 to ${maxFourEyesDays}.`);
+  }
+  await changeSetting(deps, change, 'organization.four_eyes_days_set', 'fourEyesDays', days);
+}
+
+/**
+ * Sets which values of a refund's metadata the dashboard shows in lists of refunds. An unchanged setting is not written.
+ * @param change.keys of the first level, in their order; none for the usual order and customer. Repeated ones count once.
+ * @throws ServiceError validation_error for too many keys or an impossible one; not_found for an unknown organization.
+ */
+export async function setRefundColumns(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { keys: given, ...change }: Change & { keys: readonly string[] },
+): Promise<void> {
+  const keys = [...new Set(given)];
+  if (keys.length > maxRefundColumns || !keys.every((key) => keyPattern.test(key))) {
+    const problem = `keys: must be at most ${maxRefundColumns}, with 1 to 40 printable characters each.`;
+    throw new ServiceError('validation_error', problem);
+  }
+  await changeSetting(deps, change, 'organization.refund_columns_set', 'refundColumns', keys);
+}
+
+async function changeSetting<Name extends 'fourEyesDays' | 'refundColumns'>(
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { organizationId, actor }: Change,
+  action: AuditAction,
+  name: Name,
+  to: Organization[Name],
+): Promise<void> {
+  await db.$transaction(async (tx) => {
+    await lockOrganization(tx, organizationId);
+    const { [name]: from } = await findOrganization(tx, organizationId);
+    if (isDeepStrictEqual(from, to)) return;
+    await tx.organization.update({ where: { id: organizationId }, data: { [name]: to } });
+    const entry = { organizationId, actor, action, target: organizationId, detail: { from, to } };
+    await writeAudit(tx, entry, clock.now());
+  });
+}
