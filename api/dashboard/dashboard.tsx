@@ -114,7 +114,7 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       accountPages(scope, deps);
       memberPages(scope, deps);
       approvalPages(scope, deps);
-      companySignInSettings(scope, deps);
+      await companySignInSettings(scope, deps);
       channelPages(scope, deps);
       auditLogPages(scope, deps);
       auditLogExport(scope, deps, downloads);

@@ -47,7 +47,7 @@ function addRoute(app: Api, operation: Operation): void {
   if (readCsv !== undefined) csvBody(app, readCsv);
   if (bodyLimitBytes !== undefined || csv !== undefined) {
     const isLarge = (request: FastifyRequest) => bodyLimitBytes !== undefined || acceptsCsv(request);
-    fewAtOnce(app, ({ apiKey }) => apiKey.organizationId, isLarge);
+    fewAtOnce(app, ({ apiKey }) => apiKey.organizationId, { isLarge });
   }
   app.route({
     method,

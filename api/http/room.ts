@@ -128,13 +128,19 @@ declare module 'fastify' {
   }
 }
 
-/** Lets few large requests of this instance be handled at once, because each takes much memory. Call it within `limitInProgress`. */
+/**
+ * Lets few requests of this instance be handled at once, by default because each takes much memory. Call it within `limitInProgress`.
+ * @param options.most how many, which owners share.
+ */
 export function fewAtOnce(
   app: FastifyInstance,
   ownerOf: (request: FastifyRequest) => string,
-  isLarge: (request: FastifyRequest) => boolean = () => true,
+  {
+    isLarge = () => true,
+    most = mostLarge,
+  }: { isLarge?: (request: FastifyRequest) => boolean; most?: number } = {},
 ): void {
-  const room = new Room(mostLarge);
+  const room = new Room(most);
   const owners = new WeakMap<FastifyRequest, string>();
   app.addHook('preParsing', (request, _reply, payload, done) => {
     if (!isLarge(request)) return done(null, payload);

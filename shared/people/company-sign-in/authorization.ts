@@ -6,7 +6,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { guardedConnector } from '../../webhooks/guarded-connector.ts';
 import { openClientSecret } from './provider.ts';
 
-type ProviderDependencies = Pick<Dependencies, 'secrets' | 'settings'>;
+type ProviderDependencies = Pick<Dependencies, 'secrets' | 'settings' | 'clock'>;
 
 /** What the callback must match. It is kept in the browser, sealed. */
 export interface PendingSignIn {
@@ -108,11 +108,12 @@ async function asking<T>(
     return response as unknown as Response;
   };
   try {
-    const clientSecret = openClientSecret(deps.secrets, provider);
+    const [clientSecret, now] = [openClientSecret(deps.secrets, provider), deps.clock.now()];
     const config = await oidc.discovery(
       new URL(provider.issuer),
       provider.clientId,
-      clientSecret,
+      // Tokens are as old as the service's clock says, whatever that of this machine.
+      { client_secret: clientSecret, [oidc.clockSkew]: Math.round((now.getTime() - Date.now()) / 1000) },
       undefined,
       {
         execute: [oidc.enableNonRepudiationChecks, ...(isPublicOnly ? [] : [oidc.allowInsecureRequests])],

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
+import { fewAtOnce } from '#api/http/room.ts';
 import type { Api } from '#api/http/route.ts';
 import { testProvider } from '#shared/people/company-sign-in/authorization.ts';
 import {
@@ -50,7 +51,7 @@ const schema = z.object({
 const ruleSchema = z.object({ rule: z.string().optional() });
 
 /** `/settings/company-sign-in`: the company's provider. Owners only, because it makes owners. */
-export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
+export async function companySignInSettings(scope: Api, deps: ApiDependencies): Promise<void> {
   const change = changesOf(scope, path);
   const confirmed = needs('owner', 'confirmed');
   const find = ({ request }: FastifyReply) => findProvider(deps.db, contextOf(request).organization.id);
@@ -69,16 +70,19 @@ export function companySignInSettings(scope: Api, deps: ApiDependencies): void {
     return setProvider(deps, { ...actingIn(request), settings });
   });
 
-  scope.post(`${path}/test`, needs('owner'), async (_request, reply) => {
-    const provider = await find(reply);
-    try {
-      if (provider !== null) await testProvider(deps, provider);
-    } catch (error) {
-      if (!(error instanceof ServiceError)) throw error;
-      const problem = 'The issuer does not answer with an OpenID Connect configuration. Check its address.';
-      return await show(reply.code(400), undefined, problem);
-    }
-    return leadTo(reply, path, 'connection-works');
+  await scope.register(async (asking: Api) => {
+    fewAtOnce(asking, (request) => contextOf(request).organization.id);
+    asking.post(`${path}/test`, needs('owner'), async (_request, reply) => {
+      const provider = await find(reply);
+      try {
+        if (provider !== null) await testProvider(deps, provider);
+      } catch (error) {
+        if (!(error instanceof ServiceError)) throw error;
+        const problem = 'The issuer does not answer with an OpenID Connect configuration. Check its address.';
+        return await show(reply.code(400), undefined, problem);
+      }
+      return leadTo(reply, path, 'connection-works');
+    });
   });
 
   const ruling = {

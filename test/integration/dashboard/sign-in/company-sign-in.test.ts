@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { newId } from '#shared/platform/ids.ts';
@@ -13,6 +13,7 @@ import { useDashboardBrowser } from '#test/support/dashboard/dashboard-browser.t
 import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
 import { newPerson } from '#test/support/people.ts';
 import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useService({ workers: 0 });
 const company = useCompanySignIn(service);
@@ -193,6 +194,31 @@ test('reads nothing of a provider that is packed, because it may unpack to any s
   await setProvider(service.deps, { organizationId, actor: 'test', settings });
   const refused = await newVisitor().get(startOf(organizationId));
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('was refused')]);
+});
+
+test('a provider that hangs holds few of the places for pages, so that others sign in', async () => {
+  const outcomes: unknown[] = [];
+  const hanging = createServer(({ url }) => outcomes.push(url));
+  const settings = { ...company.provider.settings, issuer: await addressOf(hanging) };
+  const { id } = await service.addOrganization('With a provider that hangs');
+  await setProvider(service.deps, { organizationId: id, actor: 'test', settings });
+  const places = service.settings.MAX_PAGES_IN_PROGRESS;
+  const starts = Array.from({ length: places }, async () => {
+    const { status } = await newVisitor().get(startOf(id));
+    outcomes.push(status);
+  });
+  await waitFor('all to be asked or refused', () => outcomes.length === places);
+  expect((await newVisitor().get(startOf(organizationId))).status).toBe(303);
+  hanging.closeAllConnections();
+  await Promise.all(starts);
+});
+
+test("the service's clock decides how old a token is, whatever that of its machine", async () => {
+  const ahead = new Date(Date.now() + 2 * 60 * 60 * 1000);
+  const now = vi.spyOn(service.deps.clock, 'now').mockReturnValue(ahead);
+  const refused = await signIn(newVisitor());
+  now.mockRestore();
+  expect([refused.status, await membersByEmail()]).toEqual([403, []]);
 });
 
 test('admits members other than owners only with the provider, once an owner has signed in with it', async () => {
