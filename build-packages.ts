@@ -11,7 +11,8 @@ const { version, license, engines } = JSON.parse(readFileSync(join(root, 'packag
 
 /** The client for CommonJS, an ES module of its exports, and the types. An error is so of one class, however it is imported. */
 async function buildClient(folder: string): Promise<void> {
-  const { exports } = await bundle('shared/client/index.ts', join(folder, 'index.js'), 'cjs');
+  // Not minified: Node prints the line that threw an uncaught error, and the names of classes and functions.
+  const { exports } = await bundle('shared/client/index.ts', join(folder, 'index.js'), { format: 'cjs' });
   writeFileSync(join(folder, 'index.mjs'), `export { ${exports.join(', ')} } from './index.js';\n`);
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   const args = ['-p', 'tsconfig.client.json', '--outDir', folder];
@@ -35,7 +36,8 @@ async function buildClient(folder: string): Promise<void> {
 
 /** The program that MCP clients start, with all that it needs in one file. */
 async function buildMcp(folder: string): Promise<void> {
-  const { moduleIds } = await bundle('api/mcp/stdio-main.ts', join(folder, 'main.js'), 'esm');
+  const options = { format: 'esm', minify: true } as const;
+  const { moduleIds } = await bundle('api/mcp/stdio-main.ts', join(folder, 'main.js'), options);
   writePackage(folder, {
     name: 'refund-service-mcp',
     description: 'The tools of refund-service for agents, on stdio.',
@@ -46,10 +48,10 @@ async function buildMcp(folder: string): Promise<void> {
   writeFileSync(join(folder, 'THIRD-PARTY-LICENSES'), licensesOf(moduleIds));
 }
 
-/** Bundles a program or library, minified, with everything but Node's own modules. */
-async function bundle(input: string, file: string, format: 'cjs' | 'esm') {
+/** Bundles a program or library with everything but Node's own modules. */
+async function bundle(input: string, file: string, options: { format: 'cjs' | 'esm'; minify?: true }) {
   const bundled = await rolldown({ input, cwd: root, platform: 'node', external: /^node:/ });
-  const { output } = await bundled.write({ file, format, minify: true, codeSplitting: false });
+  const { output } = await bundled.write({ file, ...options, codeSplitting: false });
   await bundled.close();
   return output[0];
 }
