@@ -1,17 +1,26 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
 import { fillOrganization, keepStatistics } from '../../support/plans/full-organization.ts';
 import { count, type Step, stepsOf } from '../../support/plans/steps.ts';
+import { aroundCalls } from '../../support/processors/around-calls.ts';
 import { isRelease } from '../../support/release.ts';
 import { startService, type TestService } from '../../support/service.ts';
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query } from '../../support/stores/database-client.ts';
+import { type Recording, recordStatements } from '../../support/stores/statements.ts';
 import { addEndpoint } from '../../support/webhooks/endpoints.ts';
 
 /** What a statement may read at most unless its step says otherwise: rows of tables and entries of indexes, and pages of both. */
 const usual = { rows: 600, pages: 1_500 };
+
+// Begins before the service connects.
+let recording: Recording;
+beforeAll(() => {
+  recording = recordStatements();
+});
+afterAll(() => recording.stop());
 
 const contributorStates = ['analyzed while empty', 'analyzed'] as const;
 const states = isRelease ? (['never analyzed', ...contributorStates] as const) : contributorStates;
@@ -31,38 +40,62 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
         workers: 0,
         settings,
         databaseUrl: databaseUrl(),
+        // It asks no database for the time.
+        overrides: { clock: { now: () => new Date() } },
       });
     },
     (made) => made.close(),
   );
-  let steps: Record<string, Step>;
+  let costs: Cost[];
+  let uncalled: string[];
 
   beforeAll(async () => {
     const { id: endpointId } = await addEndpoint(service, { url: 'http://127.0.0.1:1/' });
     const { id: organizationId } = service.organization;
     const { plaintext: agentKey } = await createApiKey(service.deps, {
       ...{ organizationId, environment: 'test', actor: 'test' },
-      agentLimits: { currency: 'usd', maxPerDay: 1_000_000n },
+      agentLimits: {
+        ...{ currency: 'usd', maxPerRefund: 2_000n, maxPerPayment: 90_000n, maxPerDay: 1_000_000n },
+        ...{ reasons: ['other'], approvalAbove: 90_000n },
+      },
     });
-    steps = stepsOf(service, endpointId, agentKey, state === 'analyzed');
+    // Its use is noted once a minute, which the steps have no part in.
+    await service.deps.db.apiKey.updateMany({ data: { lastUsedAt: new Date(Date.now() + 3_600_000) } });
+    await service.sandbox.settings({ autoSettleMs: null });
+    const steps = Object.entries(stepsOf(service, endpointId, agentKey, state === 'analyzed')).map(
+      ([name, step]): [string, Step] => [name, typeof step === 'function' ? { run: step } : step],
+    );
     await keepStatistics(databaseUrl());
     if (state === 'analyzed while empty') {
       await service.ownerDb.$executeRaw`ANALYZE`;
       for (let round = 0; round < 6; round += 1) {
-        for (const step of Object.values(steps)) await (typeof step === 'function' ? step : step.run)();
+        for (const [, { run }] of steps) await run();
       }
     }
     await fillOrganization(service, endpointId, count);
     // Not in a session of the service, whose statements may not take as long.
     if (state === 'analyzed') await query(databaseUrl(), 'analyze');
+    const before = await calls(databaseUrl());
+    costs = await costsOf(service, steps);
+    const after = [...(await calls(databaseUrl()))];
+    uncalled = after.filter(([name, count]) => count === before.get(name)).map(([name]) => name);
   });
 
-  test('every step reads what it is about, and every function is part of one', async () => {
-    const before = await calls(databaseUrl());
-    expect(await excessOf(service, steps)).toEqual([]);
-    const uncalled = [...(await calls(databaseUrl()))].filter(([name, count]) => count === before.get(name));
+  test('no step takes more statements, calls to processors or wake-ups than it may', () => {
+    const excess = costs.filter(({ step, statements, calls }) => {
+      const isWithin = statements.length > 0 && statements.length <= (step.statements ?? Infinity);
+      return (step.statements !== undefined && !isWithin) || String(calls) !== String(step.calls ?? calls);
+    });
+    expect(excess).toEqual([]);
+  });
+
+  test('every step reads what it is about, and every function is part of one', () => {
+    const excess = costs.filter(
+      ({ step: { rows = usual.rows, pages = usual.pages }, read }) => read.rows > rows || read.pages > pages,
+    );
+    expect(excess.map(({ name, read }) => ({ name, ...read }))).toEqual([]);
     // The tests of due refunds count what claiming a backlog reads; the trigger refuses what no step does.
-    const others = uncalled.map(([name]) => name).filter((name) => !name.endsWith('_due_refunds'));
+    const others = uncalled.filter((name) => !name.endsWith('_due_refunds'));
     // A restored database is read as a whole, once.
     expect(others.toSorted()).toEqual([
       'end_recovery',
@@ -88,18 +121,42 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
   });
 });
 
-/** The steps that read more than they may. */
-async function excessOf(service: TestService, steps: Readonly<Record<string, Step>>): Promise<object[]> {
-  const excess: object[] = [];
-  for (const [name, step] of Object.entries(steps)) {
-    const { run, rows = usual.rows, pages = usual.pages } = typeof step === 'function' ? { run: step } : step;
+/** What a step came to. */
+interface Cost {
+  name: string;
+  step: Step;
+  read: { rows: number; pages: number };
+  statements: string[];
+  /** As a step has them. */
+  calls: string[];
+}
+
+async function costsOf(service: TestService, steps: readonly [name: string, step: Step][]): Promise<Cost[]> {
+  const { connections, queues } = service.deps;
+  let calls: string[] = [];
+  const connect = connections.connect.bind(connections);
+  const around = (name: string, call: () => Promise<unknown>) => {
+    calls.push(name);
+    return call();
+  };
+  const spies = [
+    vi
+      .spyOn(connections, 'connect')
+      .mockImplementation(async (account) => aroundCalls(await connect(account), around)),
+    vi.spyOn(queues, 'wake').mockImplementation(() => void calls.push('wake')),
+  ];
+  const costs: Cost[] = [];
+  for (const [name, step] of steps) {
     const before = await readSoFar(service);
-    await run();
+    calls = [];
+    const statements = await recording.during(step.run);
+    const made = calls;
     const after = await readSoFar(service);
     const read = { rows: after.rows - before.rows, pages: after.pages - before.pages };
-    if (read.rows > rows || read.pages > pages) excess.push({ name, ...read });
+    costs.push({ name, step, read, statements, calls: made });
   }
-  return excess;
+  for (const spy of spies) spy.mockRestore();
+  return costs;
 }
 
 /** How often each function of the database was called; those in SQL are part of the statements that call them. */

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'vitest';
 import { views } from '#api/dashboard/pages/refunds/views.tsx';
 import { readQueues } from '#shared/health/processor-queues.ts';
-import { readHealth } from '#shared/health/read-health.ts';
+import { openHealthReads, readHealth } from '#shared/health/read-health.ts';
 import { countNeedingAttention, readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { readOverview } from '#shared/insights/overview.ts';
+import { renderMetrics } from '#shared/metrics/serve-metrics.ts';
 import { kindsByRole, kindsOfChannel } from '#shared/notifications/kinds.ts';
 import { noteOccasions, readOccasions } from '#shared/notifications/occasions.ts';
 import { claimNotifications, endMessage, retryMessage } from '#shared/notifications/outbox.ts';
@@ -17,6 +18,7 @@ import { acceptedWithin, findCandidates } from '#shared/reconciliation/our-refun
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
 import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
+import { EventComparisons, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
 import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
@@ -34,17 +36,32 @@ import { claimDue, type DeliveryClaim, recordAttempts } from '#worker/deliver/st
 import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { sandboxCredentials } from '../../sandbox/processors.ts';
+import { type SignedWebhook, webhookAbout } from '../processors/signed-webhooks.ts';
+import { reportOf } from '../processors/webhooks.ts';
 import { advanceRefund } from '../refunds/advance-refund.ts';
 import { newPayment } from '../refunds/payments.ts';
+import { makeDue, rowOf } from '../refunds/refund-records.ts';
 import { refundRequest } from '../refunds/refund-requests.ts';
 import type { TestService } from '../service.ts';
 
 /** Refunds, payments, due work and deliveries. */
 export const count = 10_000;
 
-/** Something that the service does, with what it may read at most if that is more than usual. */
-export type Step = Run | { rows?: number; pages?: number; run: Run };
+/** Something that the service does, and what that may cost. */
+export interface Step {
+  /** Most rows and pages that it reads, if more than usual. */
+  rows?: number;
+  pages?: number;
+  /** Most statements, BEGIN and COMMIT among them. Those of queues do not count: they would be on Redis as well. */
+  statements?: number;
+  /** The calls to processors that it makes, and `wake` for each time that it wakes workers. */
+  calls?: readonly string[];
+  run: Run;
+}
 type Run = () => Promise<unknown>;
+
+/** A step that may take so many statements. */
+const within = (statements: number, calls: readonly string[], run: Run): Step => ({ statements, calls, run });
 
 const listFilters = [
   ...' status=completed status=failed status=pending processor=braintree initiatedBy=mcp reason=other'.split(
@@ -65,19 +82,28 @@ const filters: readonly RefundFilter[] = [
   { apiKeyId: newId('key') },
 ];
 
+const many = { perDay: { count: 10_000 }, perRequesterDay: { count: 10_000 } };
+const perRequester = {
+  approvalAbovePerRequesterDay: { api: 10_000_000 },
+  velocity: { perRequesterDay: many.perRequesterDay },
+  enforce: { api: true },
+};
+
 /** Every function of the database and the reads of lists, pages and retention, each as the service runs it. */
 export function stepsOf(
   service: TestService,
   endpointId: string,
   agentKey: string,
   isAnalyzed: boolean,
-): Record<string, Step> {
+): Record<string, Run | Step> {
   const { deps, organization } = service;
   const { db } = deps;
   const owner = { organizationId: organization.id, environment: 'test' } as const;
   let transactionId = '';
   let id = '';
   let key = '';
+  let webhook: SignedWebhook;
+  let accountId = '';
   const leased: DeliveryClaim[] = [];
   const create = async (more: object = {}, by: { key?: string } = {}) => {
     const body = { transactionId, amount: 1, reason: 'other', ...more };
@@ -97,12 +123,21 @@ export function stepsOf(
     const file = { policies: [{ name: 'All', priority: 1, ...policy }] };
     await setPolicies(deps, { organizationId: owner.organizationId, file, actor: 'test' });
   };
+  const createNew = async (more: object = {}, by: { key?: string } = {}) => {
+    key = randomUUID();
+    ({ id } = await create(more, by));
+  };
+  const createOfNewPayment = async () => {
+    transactionId = await newPayment(service, { amount: 100_000 });
+    await createNew();
+  };
   return {
-    'a payment that is not known': async () => {
-      [transactionId, key] = [await newPayment(service, { amount: 100_000 }), randomUUID()];
-      ({ id } = await create());
-    },
-    'a key again': { run: () => create() },
+    'an account that was not used before': createOfNewPayment,
+    'all that is left of a payment': within(4, ['wake'], () =>
+      createNew({ amount: undefined, remaining: true }),
+    ),
+    'a payment that is not known': within(4, ['getPayment', 'wake'], createOfNewPayment),
+    'a key again': within(4, [], () => create()),
     'a key that is not known': () =>
       findByKey(
         deps,
@@ -110,40 +145,66 @@ export function stepsOf(
           idempotency: { key: randomUUID(), fingerprint: Buffer.alloc(32) },
         }),
       ),
-    'a payment that is known': async () => {
-      key = randomUUID();
-      ({ id } = await create());
-    },
+    'a payment by its other id': within(4, ['wake'], () =>
+      createNew({ transactionId: `pi_${transactionId.slice(3)}` }),
+    ),
+    'a payment that is known': within(4, ['wake'], createNew),
     'a dry run': () =>
       service.call('POST', '/v1/refunds', {
         body: { transactionId, amount: 1, reason: 'other', dryRun: true },
       }),
-    'a refund of an agent': async () => {
-      key = randomUUID();
-      await create({}, { key: agentKey });
+    'a refund of an agent': within(4, ['wake'], () => createNew({}, { key: agentKey })),
+    'a submission and its outcome': within(3, ['createRefund'], () => advanceRefund(deps, id)),
+    'what is about to be reported': async () => {
+      await makeDue(service, id);
+      const row = await rowOf(service, id);
+      const status = row.processorStatus ?? undefined;
+      webhook = webhookAbout('stripe', { ...reportOf(row), processorStatus: status });
+      const where = { ...owner, processor: 'stripe' };
+      ({ id: accountId } = await db.processorAccount.findFirstOrThrow({ where }));
     },
-    'a refund from the first attempt to the last': { run: () => advanceRefund(deps, id) },
-    'a refund under limits': {
-      // The requester's and the organization's of 24 hours.
-      rows: 2_000,
-      run: async () => {
-        await usePolicy({
-          velocity: {
-            perDay: { count: 10_000 },
-            perTransaction: 1_000,
-            perRequesterDay: { count: 10_000 },
-          },
-          enforce: { api: true },
-        });
-        key = randomUUID();
-        await create();
-      },
+    'a settlement check': within(2, ['getRefund'], () => advanceRefund(deps, id)),
+    'a webhook that agrees': within(1, [], async () => {
+      const { headers, body: payload } = webhook;
+      const url = `/webhooks/stripe/${accountId}`;
+      const { statusCode } = await service.app.inject({ method: 'POST', url, headers, payload });
+      expect(statusCode).toBe(200);
+    }),
+    'webhooks at once, also with wrong signatures and to unknown accounts': within(1, [], async () => {
+      const events = new EventComparisons(deps, new AbortController().signal);
+      const receive = (account: string, end = '') =>
+        receiveWebhook(
+          { ...deps, events },
+          { processor: 'stripe', accountId: account },
+          { body: Buffer.from(`${webhook.body}${end}`), headers: webhook.headers },
+        ).then(
+          ({ outcome }) => outcome,
+          ({ code }) => code,
+        );
+      const each = Array.from({ length: 30 }, () => [
+        receive(accountId),
+        receive(accountId, ' '),
+        receive(newId('acc')),
+      ]);
+      const outcomes = new Set(await Promise.all(each.flat()));
+      expect(outcomes).toEqual(new Set(['agrees', 'not-verified', 'not_found']));
+    }),
+    'a refund that the processor settles': async () => {
+      const { externalRefundId } = await rowOf(service, id);
+      await service.sandbox.driveRefund(externalRefundId ?? '', { status: 'succeeded' });
+      await makeDue(service, id);
     },
+    'its completion': within(2, ['getRefund'], () => advanceRefund(deps, id)),
+    'limits per requester': () => usePolicy(perRequester),
+    'a refund under limits per requester': within(5, ['wake'], createNew),
+    'more limits': () => usePolicy({ ...perRequester, velocity: { ...many, perTransaction: 1_000 } }),
+    // The requester's and the organization's of 24 hours.
+    'a refund under more limits': { ...within(7, ['wake'], createNew), rows: 2_000 },
     'a policy check': {
       rows: 2_000,
       run: () => service.call('POST', '/v1/policies/check', { body: { transactionId } }),
     },
-    'a payment with its refunds': get('/v1/payments/:payment'),
+    'a payment with its refunds': within(4, [], get('/v1/payments/:payment')),
     'a batch': async () => {
       const rows = [{ transactionId, amount: 1, reason: 'other' }];
       const { body } = await service.call('POST', '/v1/refund-batches', { body: { rows } });
@@ -163,8 +224,8 @@ export function stepsOf(
     'an approval and a rejection': async () => {
       await usePolicy({ approvalAbove: { api: 0 } });
       for (const decide of [approveRefund, rejectRefund]) {
-        key = randomUUID();
-        const pending = { ...owner, id: (await create()).id, processor: 'stripe', transactionId };
+        await createNew();
+        const pending = { ...owner, id, processor: 'stripe', transactionId };
         expect((await decide(deps, pending, 'cli:someone', null)).kind).toBe('done');
       }
       await usePolicy({});
@@ -182,9 +243,6 @@ export function stepsOf(
       }
     },
     'an event of a processor': async () => {
-      const { id: accountId } = await db.processorAccount.findFirstOrThrow({
-        where: { ...owner, processor: 'stripe' },
-      });
       const about = { accountId, type: 'refund.updated' };
       for (const subject of [
         { refundId: id, externalRefundId: `re_${randomUUID()}` },
@@ -231,15 +289,16 @@ export function stepsOf(
       },
     },
     'the position of the feed': () => readRecovery(db, []),
-    'a refund': get('/v1/refunds/:id'),
-    'its events': get('/v1/refunds/:id/events'),
+    'a refund': within(2, [], get('/v1/refunds/:id?include=failure,cancellable,arrival,heldUntil')),
+    'its events': within(2, [], get('/v1/refunds/:id/events')),
+    'what was decided about refunds': within(3, [], get('/v1/refunds?include=policy')),
     ...Object.fromEntries(
       listFilters.map((filter) => [
         `a list: ${filter}`,
         {
           // With statistics, every refund with this value may be read.
           ...(filter.startsWith('metadata') ? { rows: 4_000, pages: 2_000 } : {}),
-          run: get(`/v1/refunds?${filter}`),
+          ...within(2, [], get(`/v1/refunds?${filter}`)),
         },
       ]),
     ),
@@ -252,7 +311,7 @@ export function stepsOf(
       }
       await get('/v1/refunds?currency=jpy&limit=1')();
     },
-    'the feed': get('/v1/events'),
+    'the feed': within(2, [], get('/v1/events')),
     'a feed of a rare type': get('/v1/events?type=refund.cancelled'),
     ...Object.fromEntries(
       filters.map((filter) => [
@@ -303,6 +362,14 @@ export function stepsOf(
       // Fewer than the service counts, so that reading more of the backlog shows.
       rows: 1_000,
       run: () => readHealth(db, 50),
+    },
+    'scrapes and probes that come together': {
+      // Every refund that is due.
+      ...{ rows: 4 * count, pages: 4 * count },
+      ...within(1, [], async () => {
+        const scraped = { ...deps, health: openHealthReads(db) };
+        await Promise.all([renderMetrics(scraped, {}), renderMetrics(scraped, {}), scraped.health()]);
+      }),
     },
     'the queues of an environment': { rows: 6_000, pages: 4_000, run: () => readQueues(db, owner) },
     'received events, and one by its id': async () => {
@@ -363,8 +430,7 @@ export function stepsOf(
       for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
     },
     'deliveries of new events': async () => {
-      key = randomUUID();
-      await create();
+      await createNew();
       const startUpTo: WebhookSender['startUpTo'] = async (claim) =>
         void leased.push(...(await claim(5)).flat());
       await createDeliveries(deps, { startUpTo }, new AbortController().signal);
