@@ -86,7 +86,7 @@ export const json = flag('as JSON instead of a table');
 /** A day, or a time with its offset: without one, the time would depend on the machine. @param value such as `<time>`. */
 export function time(value: string, description: string): OptionOf<Date | undefined> {
   return reading(value, description, (text) => {
-    const isComplete = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
+    const isComplete = /^[1-9]\d{3}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text);
     const time = new Date(text);
     if (isComplete && !Number.isNaN(time.getTime())) return time;
     throw new InvalidArgumentError(

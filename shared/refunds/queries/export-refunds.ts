@@ -71,7 +71,6 @@ const columns: Readonly<Record<string, (refund: Refund) => string | null>> = {
  * and refunds created meanwhile are left out. Each is as it was when its batch was read.
  * @param options.onRows called with the number of refunds of a batch, before the batch is yielded.
  * @param options.confirm called before each batch is read; an error ends the export.
- * @throws ServiceError validation_error for an invalid filter, before the header.
  */
 export async function* exportRefunds(
   db: Database,

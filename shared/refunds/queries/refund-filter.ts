@@ -1,6 +1,4 @@
-import { isCurrency } from '../../money/money.ts';
 import { Prisma } from '../../platform/database.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import { processorNames } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import type { RefundOwner } from '../model/refund.ts';
@@ -52,12 +50,8 @@ function outcomeUnknownSql(owner: RefundOwner): Prisma.Sql {
     WHERE ${ownerSql(owner)} AND retrying_since IS NOT NULL AND unknown_since IS NOT NULL))`;
 }
 
-/**
- * The SQL condition of a filter, which includes the owner.
- * @throws ServiceError validation_error naming the invalid field.
- */
+/** The SQL condition of a filter, which includes the owner. */
 export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
-  check(filter);
   const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
   const { apiKeyId, failureCode, createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
   const q = filter.q?.trim() ?? '';
@@ -158,26 +152,4 @@ function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
     SELECT ${text}
     UNION ${idsOfPaymentSql(owner, text)}
     UNION SELECT id FROM refund WHERE external_refund_id = ${text}))`;
-}
-
-const latestDate = Date.UTC(9999, 11, 31);
-
-function check({ currency, createdAfter, createdBefore, amountFrom, amountTo }: RefundFilter): void {
-  if (currency !== undefined && !isCurrency(currency)) {
-    throw invalid('currency', 'must be a lowercase currency code of ISO 4217, such as usd.');
-  }
-  for (const [field, date] of Object.entries({ createdAfter, createdBefore })) {
-    if (date !== undefined && !(date.getTime() >= 0 && date.getTime() <= latestDate)) {
-      throw invalid(field, 'must be a time between the years 1970 and 9999.');
-    }
-  }
-  for (const [field, amount] of Object.entries({ amountFrom, amountTo })) {
-    if (amount !== undefined && (amount < 0n || amount > BigInt(Number.MAX_SAFE_INTEGER))) {
-      throw invalid(field, `must be from 0 to ${Number.MAX_SAFE_INTEGER} in the smallest currency unit.`);
-    }
-  }
-}
-
-function invalid(field: string, fix: string): ServiceError {
-  return new ServiceError('validation_error', `${field}: ${fix}`);
 }

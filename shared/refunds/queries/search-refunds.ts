@@ -3,9 +3,6 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
-/** The most refunds of a page. */
-const longestPage = 100;
-
 /** A page of refunds in their order. `next` is the cursor of the page after it, `previous` of the one before; null where there are none. */
 export interface RefundPage {
   refunds: RefundWithWork[];
@@ -16,7 +13,6 @@ export interface RefundPage {
 export interface PageRequest {
   /** From an earlier page of the same filter and order; null for the first one. */
   cursor: string | null;
-  /** From 1 to 100. */
   limit: number;
   /** By the time of creation; the newest first by default. */
   isOldestFirst?: boolean;
@@ -24,7 +20,7 @@ export interface PageRequest {
 
 /**
  * A page of refunds. It costs the same anywhere in the list.
- * @throws ServiceError validation_error for an invalid cursor, limit or filter.
+ * @throws ServiceError validation_error for an invalid cursor.
  */
 export async function searchRefunds(
   db: Database,
@@ -32,9 +28,6 @@ export async function searchRefunds(
   filter: RefundFilter,
   { cursor, limit, isOldestFirst = false }: PageRequest,
 ): Promise<RefundPage> {
-  if (!Number.isInteger(limit) || limit < 1 || limit > longestPage) {
-    throw new ServiceError('validation_error', `limit: must be a whole number from 1 to ${longestPage}.`);
-  }
   const [onward, backward] = isOldestFirst ? (['newer', 'older'] as const) : (['older', 'newer'] as const);
   const { direction, position }: RefundStart =
     cursor === null ? { direction: onward, position: null } : decodeCursor(cursor);
@@ -56,7 +49,6 @@ export async function searchRefunds(
 /**
  * The largest of the newest refunds that match a filter of one currency. No index has this order, so all `among` which it looks
  * are read and sorted.
- * @throws ServiceError validation_error for an invalid filter.
  */
 export async function findLargest(
   db: Database,
@@ -79,10 +71,7 @@ export interface CappedCount {
   atLeast: boolean;
 }
 
-/**
- * Counts the refunds that match, for each of several filters in one statement, and stops at the cap.
- * @throws ServiceError validation_error for an invalid filter.
- */
+/** Counts the refunds that match, for each of several filters in one statement, and stops at the cap. */
 export async function countRefunds(
   db: Database,
   owner: RefundOwner,
