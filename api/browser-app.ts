@@ -2,7 +2,7 @@ import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { checkRequests, createHttpApp, type HttpAppOptions } from './http/http-app.ts';
-import { HandedOverLog } from './http/request-log.ts';
+import { HandedOverLog } from './http/request-records.ts';
 import { type ClassOfCallers, limitInProgress } from './http/room.ts';
 import type { Api, DescribedRoute } from './http/route.ts';
 import { pageSecurityHeaders } from './http/security-headers.ts';

@@ -1,7 +1,7 @@
 import { formBody } from '../http/body.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
+import { traceRequests } from '../http/request-records.ts';
 import type { Api } from '../http/route.ts';
-import { traceRequests } from '../http/trace-requests.ts';
 import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
 import { assetRoutes } from './http/assets.ts';
 import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csrf.ts';

@@ -42,9 +42,7 @@ export async function limitRate(
       new ServiceError(
         'rate_limited',
         `${messagePrefix}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
-        {
-          retryAfterSeconds: 1,
-        },
+        { retryAfterSeconds: 1 },
       ),
     ...(redis === null ? {} : { redis }),
   });
@@ -63,10 +61,7 @@ const noHeaders = {
  */
 export async function limitKeys(app: FastifyInstance): Promise<void> {
   const { RATE_LIMIT_PER_SECOND, ORGANIZATION_RATE_LIMIT_PER_SECOND } = app.deps.settings;
-  await limitRate(app, app.deps, {
-    max: RATE_LIMIT_PER_SECOND,
-    subjectOf: (request) => request.apiKey.id,
-  });
+  await limitRate(app, app.deps, { max: RATE_LIMIT_PER_SECOND, subjectOf: (request) => request.apiKey.id });
   await limitRate(app, app.deps, {
     max: ORGANIZATION_RATE_LIMIT_PER_SECOND,
     messagePrefix: 'Too many requests of your organization',

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { rootEventType, testEventType } from '#shared/events/event.ts';
 import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
-import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
 import {
+  attemptErrors,
   deliveryStatuses,
   listDeliveries,
   maxReplayed,

@@ -59,10 +59,7 @@ export function idParams(of: string, example: string) {
 /** A page of a list: its items, and whether more follow. @param isPaged false for a list that is always sent whole. */
 export function listOutput<Item extends z.ZodType>(item: Item, isPaged = true) {
   const description = isPaged ? 'Whether more follow.' : 'Whether more follow; false, because all are sent.';
-  return z.object({
-    data: z.array(item),
-    hasMore: z.boolean().meta({ description, examples: [isPaged] }),
-  });
+  return z.object({ data: z.array(item), hasMore: z.boolean().meta({ description, examples: [isPaged] }) });
 }
 
 /** A whole list as a page. */

@@ -24,9 +24,7 @@ const time = (description: string) =>
   z
     .union(
       [z.iso.datetime({ offset: true }), z.iso.datetime({ offset: true, precision: -1 }), z.iso.date()],
-      {
-        error: ({ input }) => (typeof input === 'string' ? timeError : onlyOnce),
-      },
+      { error: ({ input }) => (typeof input === 'string' ? timeError : onlyOnce) },
     )
     .transform((text) => new Date(Date.parse(text) + (/\.\d{3}\d*[1-9]/.test(text) ? 1 : 0)))
     .refine((date) => date.getUTCFullYear() >= 1970 && date.getUTCFullYear() <= 9999, { error: timeError })
@@ -44,10 +42,7 @@ export const scalarMeta = { type: ['string', 'number', 'boolean'] };
 
 export const listRefundsQuerySchema = z.object({
   status: oneOf(refundStatuses).optional().describe('Only refunds with this status.'),
-  processor: visibleText(50).meta({
-    description: 'Only refunds at this processor.',
-    examples: ['stripe'],
-  }),
+  processor: visibleText(50).meta({ description: 'Only refunds at this processor.', examples: ['stripe'] }),
   transactionId: visibleText(255).meta({
     description: 'Only refunds of this charge or payment.',
     examples: [exampleRefund.transactionId],

@@ -7,10 +7,7 @@ export function minorUnits(smallest: 0 | 1) {
   return z.codec(
     z.int({ error: message }).min(smallest, { error: message }),
     z.bigint().min(BigInt(smallest), { error: message }),
-    {
-      decode: (amount) => BigInt(amount),
-      encode: (amount) => Number(amount),
-    },
+    { decode: (amount) => BigInt(amount), encode: (amount) => Number(amount) },
   );
 }
 

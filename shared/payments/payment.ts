@@ -92,10 +92,7 @@ export async function readFacts(
       return answer;
     case 'unavailable':
       if (stored !== null) return { kind: 'stored', payment: stored };
-      return {
-        kind: isUnreadable(answer.failure) ? 'unreadable' : 'unreachable',
-        failure: answer.failure,
-      };
+      return { kind: isUnreadable(answer.failure) ? 'unreadable' : 'unreachable', failure: answer.failure };
     case 'misconfigured':
       return stored !== null ? { kind: 'stored', payment: stored } : answer;
   }

@@ -45,10 +45,7 @@ const noVelocity: Velocity = { refundsInLastDay: 0, amountInLastDay: 0n };
 
 async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
   const { _count, _max } = await db.refund.aggregate({
-    where: {
-      ...refundsOf(payment),
-      status: { in: ['pending', 'processing', 'completed'] },
-    },
+    where: { ...refundsOf(payment), status: { in: ['pending', 'processing', 'completed'] } },
     _count: true,
     _max: { createdAt: true },
   });

@@ -22,9 +22,7 @@ function nonEmptySet<Item extends string>(isItem: (text: string) => text is Item
         Array.isArray(items) && items.every((item) => typeof item === 'string' && isItem(clean(item))),
       { error: (issue) => (Array.isArray(issue.input) ? itemProblem : 'must be a list') },
     )
-    .refine((items) => items.length > 0, {
-      error: 'must not be empty: leave it out to match everything',
-    })
+    .refine((items) => items.length > 0, { error: 'must not be empty: leave it out to match everything' })
     .overwrite((items) => [...new Set(items.map((item) => clean(item) as Item))].toSorted())
     .meta({ type: 'array', items: { type: 'string' }, minItems: 1 });
 }
@@ -59,9 +57,7 @@ const matchSchema = z.strictObject({
   metadata: z
     .record(
       z.string().min(1, { error: 'must not have an empty key' }),
-      z.union([z.string(), z.number(), z.boolean()], {
-        error: 'must be a string, a number or a boolean',
-      }),
+      z.union([z.string(), z.number(), z.boolean()], { error: 'must be a string, a number or a boolean' }),
       { error: 'must be an object, such as {"category": "gift_card"}' },
     )
     .refine(holdsStorableTexts, { error: unstorableMessage })

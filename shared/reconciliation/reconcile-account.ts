@@ -188,10 +188,7 @@ async function confirm(
   externalRefundId: string,
 ): Promise<Discrepancy | null> {
   const { deps, processor } = context;
-  const ours = await deps.db.refund.findUniqueOrThrow({
-    where: { id: refundId },
-    include: { work: true },
-  });
+  const ours = await deps.db.refund.findUniqueOrThrow({ where: { id: refundId }, include: { work: true } });
   const answer = await readWithRetries(context, (options) =>
     processor.getRefund(externalRefundId, referenceTo(ours), options),
   );

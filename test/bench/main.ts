@@ -87,9 +87,7 @@ async function measureRows(
   for (const pipeline of [service, naked]) {
     await runRequests(pipeline, 'create', Math.min(8, 2 * seconds));
   }
-  const measured = await measureLoads({
-    ...{ pipelines, loads: loadsFor(asked), ...conditions, say },
-  });
+  const measured = await measureLoads({ ...{ pipelines, loads: loadsFor(asked), ...conditions, say } });
   const created = measured.get('create');
   const figures = [
     ...(created === undefined ? [] : costsOf(created)),

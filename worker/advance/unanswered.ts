@@ -1,8 +1,8 @@
 import { isUnreadable } from '#shared/processors/contract/outcome.ts';
 import type { CancelResult, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { lookupConclusiveAt } from '#shared/refunds/model/attempts.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
-import { lookupConclusiveAt } from '#shared/refunds/model/lookup-proof.ts';
 import { failed, failedAgain, isPastDeadline, type OutcomeContext, settlementPause } from './outcomes.ts';
 
 // What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure

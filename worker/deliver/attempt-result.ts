@@ -1,5 +1,5 @@
 import { redact } from '#shared/platform/log.ts';
-import type { AttemptError } from '#shared/webhooks/attempt-error.ts';
+import type { AttemptError } from '#shared/webhooks/deliveries.ts';
 import type { AttemptResult } from './statements.ts';
 import type { Reply } from './transport.ts';
 

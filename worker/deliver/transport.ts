@@ -1,5 +1,5 @@
 import { Pool, request } from 'undici';
-import type { AttemptError } from '#shared/webhooks/attempt-error.ts';
+import type { AttemptError } from '#shared/webhooks/deliveries.ts';
 import { type ConnectorOptions, guardedConnector } from '#shared/webhooks/guarded-connector.ts';
 
 /** The beginning of a response, or why there is none. */

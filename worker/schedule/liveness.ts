@@ -18,8 +18,5 @@ export function withLiveness(path: string | null, tasks: readonly Task[], now = 
     const file = await open(path, 'a');
     await file.utimes(oldest, oldest).finally(() => file.close());
   };
-  return tasks.map((task) => ({
-    ...task,
-    run: (closing) => task.run(closing).finally(() => beat(task)),
-  }));
+  return tasks.map((task) => ({ ...task, run: (closing) => task.run(closing).finally(() => beat(task)) }));
 }

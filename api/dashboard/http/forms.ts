@@ -82,8 +82,8 @@ interface FormAnswers<T> {
   schema: FormSchema<T>;
   /** Carries out what the form asks for. */
   run: (entries: T) => Promise<FastifyReply>;
-  /** Shows the form again, with what is wrong. */
-  again: (form: FormState) => FastifyReply | Promise<FastifyReply>;
+  /** Shows the form again, with what is wrong; without it, that is an error page. */
+  again?: ((form: FormState) => FastifyReply | Promise<FastifyReply>) | undefined;
   /** The errors that are shown in the form. */
   problemsIn?: typeof problemsOf;
 }
@@ -94,6 +94,7 @@ export async function answerForm<T>(
   { schema, run, again, problemsIn = validationProblemsOf }: FormAnswers<T>,
 ): Promise<FastifyReply> {
   const { body } = reply.request;
+  if (again === undefined) return await run(readChoices(schema, body));
   const refuse = (problems: FormProblems) => {
     reply.code(400);
     return again({ body, problems });

@@ -2,39 +2,49 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Api } from '#api/http/route.ts';
 import type { Role } from '#shared/platform/database.ts';
-import { answerForm, type FormSchema, type FormState, type problemsOf, readChoices } from '../http/forms.ts';
+import { answerForm, type FormSchema, type FormState, type problemsOf } from '../http/forms.ts';
 import { type DoneWord, leadTo } from './done.tsx';
 
 /** A form, by default without entries. */
 interface Options<T> {
   config?: { role?: Role; confirm?: true };
   schema?: FormSchema<T>;
-  /** Shows the form with what is wrong; without it, that is an error page. */
+  /** As `answerForm` takes it, and the reply. */
   again?: (reply: FastifyReply, form: FormState) => FastifyReply | Promise<FastifyReply>;
   /** The errors that are shown in the form: those of validation, by default. */
   problemsIn?: typeof problemsOf;
 }
 
 /**
- * Adds routes of forms that change something, and lead to a page that confirms it.
- * @param page the address of that page, or its path below the environment; it may have parameters of the form's own address.
+ * Adds the route of a form that changes something.
+ * @param path where the form is posted.
+ * @param done what the page that follows says, by its word.
+ * @param change makes the change.
  */
-export function changesOf(scope: Api, page: string) {
-  return <T = object>(
-    path: string,
-    { config = {}, schema = z.object({}) as never, again, ...answers }: Options<T>,
-    done: DoneWord | ((entries: T) => DoneWord),
-    change: (request: FastifyRequest, entries: T, reply: FastifyReply) => Promise<unknown>,
-  ): void => {
-    scope.post(path, { config }, async (request, reply) => {
-      const run = async (entries: T) => {
-        await change(request, entries, reply);
-        const { params } = request as { params: Record<string, string> };
-        const to = page.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
-        return leadTo(reply, to, typeof done === 'string' ? done : done(entries));
-      };
-      if (again === undefined) return await run(readChoices(schema, request.body));
-      return await answerForm(reply, { schema, run, again: (form) => again(reply, form), ...answers });
-    });
+type AddChange = <T = object>(
+  path: string,
+  options: Options<T>,
+  done: DoneWord | ((entries: T) => DoneWord),
+  change: (request: FastifyRequest, entries: T, reply: FastifyReply) => Promise<unknown>,
+) => void;
+
+/**
+ * Returns what adds the routes of forms that lead to one page.
+ * @param page its address, or its path below the environment, with parameters as in the forms' addresses.
+ */
+export function changesOf(scope: Api, page: string): AddChange {
+  return (path, options, done, change) => {
+    const { config = {}, schema = z.object({}) as never, again, ...answers } = options;
+    scope.post(path, { config }, (request, reply) =>
+      answerForm(reply, {
+        ...{ schema, again: again && ((form) => again(reply, form)), ...answers },
+        async run(entries) {
+          await change(request, entries, reply);
+          const { params } = request as { params: Record<string, string> };
+          const to = page.replace(/:(\w+)/g, (_, name: string) => params[name] ?? '');
+          return leadTo(reply, to, typeof done === 'string' ? done : done(entries));
+        },
+      }),
+    );
   };
 }

@@ -38,7 +38,8 @@ export function agentPages(scope: Api, deps: ApiDependencies): void {
     return <AgentsPage {...{ agents, taken, names, now: deps.clock.now() }} />;
   });
 
-  changesOf(scope, path)(
+  const change = changesOf(scope, path);
+  change(
     `${path}/:keyId/status`,
     { ...needs('admin', 'confirmed'), schema: statusSchema },
     ({ status }) => (status === 'stopped' ? 'agent-stopped' : 'agent-resumed'),

@@ -62,16 +62,12 @@ export async function youPages(scope: Api, deps: ApiDependencies): Promise<void>
       problemsIn: passwordProblemsOf,
       again: show,
     };
-    changesOf(limited, path)(
-      `${path}/password`,
-      changing,
-      'password-changed',
-      async (request, entries, reply) => {
-        const own = { ...ownSessionOf(request), ...entries };
-        const proof = await changePassword({ ...deps, log: request.log }, own);
-        await renewSession(deps, request, reply, proof);
-      },
-    );
+    const change = changesOf(limited, path);
+    change(`${path}/password`, changing, 'password-changed', async (request, entries, reply) => {
+      const own = { ...ownSessionOf(request), ...entries };
+      const proof = await changePassword({ ...deps, log: request.log }, own);
+      await renewSession(deps, request, reply, proof);
+    });
   });
 
   const change = changesOf(scope, path);

@@ -45,10 +45,7 @@ export async function verifyWebhook(
     // The signature is valid with and without the line break at the end.
     const externalEventId = createHash('sha256').update(signed.trimEnd()).digest('hex');
     const subject = transaction === undefined ? null : subjectOf(type, transaction);
-    return {
-      kind: 'verified',
-      event: { externalEventId, type, occurredAt, environment: null, subject },
-    };
+    return { kind: 'verified', event: { externalEventId, type, occurredAt, environment: null, subject } };
   } catch (error) {
     return notVerified(reasonOf(error));
   }

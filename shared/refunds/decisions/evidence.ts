@@ -9,7 +9,7 @@ import {
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
 import type { FlaggedClaim } from '../lifecycle/work.ts';
-import { lookupConclusiveAt } from '../model/lookup-proof.ts';
+import { lookupConclusiveAt } from '../model/attempts.ts';
 import { referenceTo } from '../model/refund.ts';
 
 /**

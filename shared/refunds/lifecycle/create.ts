@@ -73,9 +73,7 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
     throw new ServiceError(
       'service_unavailable',
       'The payment is being changed by other requests. Retry the request.',
-      {
-        retryAfterSeconds: 1,
-      },
+      { retryAfterSeconds: 1 },
     );
   } catch (error) {
     if (!(error instanceof ServiceError) || isFinal.has(error.code)) throw error;

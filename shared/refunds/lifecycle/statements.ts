@@ -5,7 +5,7 @@ import type { Database, Refund, RefundWork } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
-import { leaseMs } from '../model/lookup-proof.ts';
+import { leaseMs } from '../model/attempts.ts';
 import { fromRow, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { CancelItem, CancelResult } from './cancel.ts';
 import type { CreationItem, CreationResult } from './create.ts';
@@ -215,9 +215,7 @@ function untilUnlocked<Item, Result extends { outcome: string }>(
         throw new ServiceError(
           'service_unavailable',
           'Another request is changing the same payment or refund. Retry in a few seconds.',
-          {
-            retryAfterSeconds: 2,
-          },
+          { retryAfterSeconds: 2 },
         );
       }
       await sleep(pauseMs * (0.5 + Math.random()));

@@ -1,7 +1,7 @@
 import type { Dependencies } from '../../dependencies.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
+import { leaseMs } from '../model/attempts.ts';
 import type { Flag } from '../model/flags.ts';
-import { leaseMs } from '../model/lookup-proof.ts';
 import { type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { Claim } from './statements.ts';
 

@@ -1,4 +1,6 @@
-import type { RefundEvent, RefundWork } from '../../platform/database.ts';
+import type { Settings } from '../../platform/config.ts';
+import type { Refund, RefundEvent, RefundWork } from '../../platform/database.ts';
+import { processorKind } from '../../processors/registry.ts';
 
 /** How an attempt to send a refund ended. */
 export type AttemptOutcome = 'accepted' | 'rejected' | 'unavailable' | 'unknown' | 'misconfigured';
@@ -13,10 +15,10 @@ export interface Attempt {
   outcome: AttemptOutcome | null;
 }
 
+type AttemptedWork = Pick<RefundWork, 'attemptNumber' | 'attemptStartedAt'>;
+
 /** The attempt whose outcome is not in the timeline: it is under way, or its worker died. Null for none. */
-export function openAttempt(
-  work: Pick<RefundWork, 'attemptNumber' | 'attemptStartedAt'> | null,
-): Attempt | null {
+export function openAttempt(work: AttemptedWork | null): Attempt | null {
   if (work === null || work.attemptStartedAt === null) return null;
   return { number: work.attemptNumber, startedAt: work.attemptStartedAt.toISOString(), outcome: null };
 }
@@ -24,8 +26,40 @@ export function openAttempt(
 /** All attempts of a refund, the first one first. */
 export function attemptsOf(
   events: readonly Pick<RefundEvent, 'detail'>[],
-  work: Pick<RefundWork, 'attemptNumber' | 'attemptStartedAt'> | null,
+  work: AttemptedWork | null,
 ): Attempt[] {
   const ended = events.map(({ detail }) => (detail as { attempt?: Attempt } | null)?.attempt);
   return [...ended, openAttempt(work)].filter((attempt) => attempt != null);
+}
+
+/** The time for recording an answer after the deadline of the call. */
+const recordingMarginMs = 10_000;
+
+/** The length of a lease: longer than any call to a processor can last. */
+export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIMEOUT_MS'>): number {
+  return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
+}
+
+/** The least settle delay after a reply with an error, because the processor may still apply the request. */
+const repliedSettleDelayMs = 60_000;
+
+/**
+ * When a lookup that finds nothing begins to prove that the last attempt was not applied, in the database's time: the processor's
+ * settle delay after the outcome became unknown. The delay is longer after an error reply. A worker that died recorded no outcome:
+ * then the attempt ended with its lease, which began with the attempt.
+ */
+export function lookupConclusiveAt(
+  settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
+  { processor }: Pick<Refund, 'processor'>,
+  work: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt' | 'isKeySpent'>,
+): Date {
+  const { unknownSince, attemptStartedAt, isKeySpent } = work;
+  const { settleDelayMs } = processorKind(processor);
+  // A reply has spent the key.
+  const proofMs = isKeySpent ? Math.max(settleDelayMs, repliedSettleDelayMs) : settleDelayMs;
+  const endMs = Math.max(
+    unknownSince?.getTime() ?? 0,
+    attemptStartedAt === null ? 0 : attemptStartedAt.getTime() + leaseMs(settings),
+  );
+  return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? proofMs));
 }

@@ -18,9 +18,7 @@ const transitions: Readonly<Record<RefundStatus, Readonly<Partial<Record<RefundS
     failed: 'the processor rejected it, or it could not be sent before the retry deadline',
     cancelled: 'it was never applied, or the processor confirmed the cancellation',
   },
-  completed: {
-    failed: 'the processor reports a reversal',
-  },
+  completed: { failed: 'the processor reports a reversal' },
   failed: {},
   cancelled: {},
 };

@@ -60,10 +60,7 @@ async function separate(ids: readonly [string, string]): Promise<void> {
 }
 
 const haveToBeRead = async (ids: readonly string[]) =>
-  await service.deps.db.payment.updateMany({
-    where: named(ids),
-    data: { fetchedAt: null },
-  });
+  await service.deps.db.payment.updateMany({ where: named(ids), data: { fetchedAt: null } });
 
 test.each<[what: string, first: 0 | 1, before: (ids: readonly [string, string]) => Promise<unknown>]>([
   ['that is not known, its charge first', 0, async () => {}],

@@ -90,9 +90,7 @@ describe('approving with a key', () => {
     const { transactionId } = refund;
     expect(
       await service.deps.db.payment.findFirst({ where: { names: { some: { name: transactionId } } } }),
-    ).toMatchObject({
-      reserved: 0n,
-    });
+    ).toMatchObject({ reserved: 0n });
     const detail = { approved: false, reason: 'An exchange', sent: false };
     const actor = `key:${approver.id}`;
     expect(await auditOf(service, refund.id)).toMatchObject([{ action: 'refund.rejected', actor, detail }]);

@@ -78,10 +78,7 @@ test('an event with a new reference leads to one read, which stores it; the same
   const stored = await rowOf(service, refund.id);
   expect([stored.status, stored.work]).toEqual(['completed', null]);
   expect(stored.updatedAt.getTime()).toBeGreaterThan(updatedAt.getTime());
-  expect(await lastEventOf(service, refund)).toMatchObject({
-    type: 'arrival.known',
-    detail: known('ARN1'),
-  });
+  expect(await lastEventOf(service, refund)).toMatchObject({ type: 'arrival.known', detail: known('ARN1') });
 
   // Another event that says what is on record by now.
   const events = await webhooks.events();

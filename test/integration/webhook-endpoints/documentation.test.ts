@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { expect, test } from 'vitest';
-import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
+import { attemptErrors } from '#shared/webhooks/deliveries.ts';
 import { newEndpointSecret } from '#shared/webhooks/endpoint-secrets.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { freePort } from '../../support/processes/free-port.ts';

@@ -146,10 +146,7 @@ describe('changing an endpoint', () => {
     expect(await rowOf(succeeded.id)).toEqual(succeeded);
     expect(await rowOf(elsewhere.id)).toEqual(elsewhere);
     const where = { id: endpoint.id };
-    await db.webhookEndpoint.update({
-      where,
-      data: { disabledReason: 'failing', failingSince: new Date() },
-    });
+    await db.webhookEndpoint.update({ where, data: { disabledReason: 'failing', failingSince: new Date() } });
     expect((await call('GET', `/${endpoint.id}`)).body.data.disabledReason).toBe('failing');
     const enabled = await call('PATCH', `/${endpoint.id}`, { status: 'enabled' });
     expect(enabled.body.data).toMatchObject({ status: 'enabled', disabledReason: null });

@@ -44,9 +44,6 @@ export function signedNotification(
   const form = new URLSearchParams({ bt_signature: `${publicKey}|${signature}`, bt_payload: payload });
   return {
     body: form.toString(),
-    headers: {
-      'content-type': 'application/x-www-form-urlencoded',
-      'user-agent': 'Braintree (sandbox)',
-    },
+    headers: { 'content-type': 'application/x-www-form-urlencoded', 'user-agent': 'Braintree (sandbox)' },
   };
 }

@@ -1,5 +1,5 @@
 import { loadSettings, type ServiceSettings } from '#shared/platform/config.ts';
-import { leaseMs } from '#shared/refunds/model/lookup-proof.ts';
+import { leaseMs } from '#shared/refunds/model/attempts.ts';
 
 // The times of the service, shortened so that what takes a minute in production takes seconds here. Their order is that
 // of production: a processor applies a late request before a lookup counts as proof that it never will.

@@ -30,9 +30,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a reservation that is not released',
-    tampering: {
-      sql: { move_refunds: replaced('p.reserved - ended.amount', 'p.reserved') },
-    },
+    tampering: { sql: { move_refunds: replaced('p.reserved - ended.amount', 'p.reserved') } },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
     symptom: /reserved of .* its live refunds are 0/,
   },

@@ -63,7 +63,8 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
     }),
   );
 
-  changesOf(scope, path)(
+  const change = changesOf(scope, path);
+  change(
     `${path}/:keyId/revoke`,
     { ...needs('admin', 'confirmed'), schema: revocationSchema },
     ({ withCreated }) => (withCreated ? 'keys-revoked' : 'key-revoked'),

@@ -39,7 +39,8 @@ export function approvalPages(scope: Api, deps: ApiDependencies): void {
 
   const again = (reply: FastifyReply, form: FormState) => reply.send(<Approvals {...form} />);
   const saving = { ...needs('owner', 'confirmed'), schema, again };
-  changesOf(scope, path)(path, saving, 'approvals-saved', (request, { days }) =>
+  const change = changesOf(scope, path);
+  change(path, saving, 'approvals-saved', (request, { days }) =>
     setFourEyesDays(deps, { ...actingIn(request), days }),
   );
 }

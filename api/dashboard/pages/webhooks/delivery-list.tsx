@@ -1,5 +1,5 @@
-import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
 import type { DeliveryStatus, listDeliveries, PublicDelivery } from '#shared/webhooks/deliveries.ts';
+import { attemptErrors } from '#shared/webhooks/deliveries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Switch } from '../../components/button.tsx';
 import { List, Pages } from '../../components/list.tsx';

@@ -2,8 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
-import { attemptErrors } from '#shared/webhooks/attempt-error.ts';
-import { type DeliveryWithBody, findDelivery, retryDelivery } from '#shared/webhooks/deliveries.ts';
+import {
+  attemptErrors,
+  type DeliveryWithBody,
+  findDelivery,
+  retryDelivery,
+} from '#shared/webhooks/deliveries.ts';
 import { findEndpoint, hostOf } from '#shared/webhooks/endpoint.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
@@ -34,7 +38,8 @@ export function deliveryPages(scope: Api, deps: ApiDependencies): void {
     return reply.send(<DeliveryPage endpoint={endpoint} delivery={delivery} />);
   });
 
-  changesOf(scope, path)(`${path}/retry`, needs('operator'), 'delivery-resent', (request) =>
+  const change = changesOf(scope, path);
+  change(`${path}/retry`, needs('operator'), 'delivery-resent', (request) =>
     retryDelivery(deps, deliveryOf(request)),
   );
 }

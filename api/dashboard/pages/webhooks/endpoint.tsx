@@ -82,7 +82,8 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
     return await show(reply, { secret });
   });
 
-  changesOf(scope, '/webhooks')(`${path}/delete`, confirmed, 'endpoint-deleted', (request) =>
+  const changeInList = changesOf(scope, '/webhooks');
+  changeInList(`${path}/delete`, confirmed, 'endpoint-deleted', (request) =>
     deleteEndpoint(deps, endpointOf(request)),
   );
 

@@ -56,10 +56,7 @@ test('creates a refund in two steps, of which the first changes nothing', async 
   const answer = await confirm(fields, reviewed);
   const [refund] = await refundsOf(transactionId);
   const id = refund?.id ?? '';
-  expect(answer).toMatchObject({
-    status: 303,
-    headers: { location: `${base}/refunds/${id}?done=created` },
-  });
+  expect(answer).toMatchObject({ status: 303, headers: { location: `${base}/refunds/${id}?done=created` } });
   expect(refund).toMatchObject({
     ...{ amount: 1_250n, currency: 'usd', reason: 'other', status: 'processing', initiatedBy: 'dashboard' },
     ...{ apiKeyId: null, metadata: { ticket: 'T-1001' }, environment: 'test' },

@@ -176,9 +176,7 @@ test('opens no other organization, and none once the membership ended or the pro
   expect(await status()).toBe(404);
   await setProvider(service.deps, { organizationId, actor: 'test', settings });
   expect(await status()).toBe(200);
-  await service.deps.db.membership.delete({
-    where: { organizationId_userId: { organizationId, userId } },
-  });
+  await service.deps.db.membership.delete({ where: { organizationId_userId: { organizationId, userId } } });
   await service.deps.db.membership.create({ data: { organizationId, userId, role, createdAt: now } });
   expect(await status()).toBe(404);
 });

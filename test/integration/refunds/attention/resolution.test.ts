@@ -245,10 +245,7 @@ describe('a forced decision', () => {
     const forced = await resolve(service, flagged, 'completed', { externalRefundId, force: true });
     expect(forced.kind).toBe('done');
     const flaggedAgain = await reviewed(service, flagged.id);
-    expect(flaggedAgain).toMatchObject({
-      status: 'completed',
-      flagReason: 'reversed_there',
-    });
+    expect(flaggedAgain).toMatchObject({ status: 'completed', flagReason: 'reversed_there' });
   });
 
   test('stands against a worker that returns late from the processor', async () => {

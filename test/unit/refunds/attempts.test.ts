@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Settings } from '#shared/platform/config.ts';
-import { lookupConclusiveAt } from '#shared/refunds/model/lookup-proof.ts';
+import { lookupConclusiveAt } from '#shared/refunds/model/attempts.ts';
 
 const second = 1_000;
 const timeoutMs = 20 * second;
