@@ -8,7 +8,7 @@ import type { Api, DescribedRoute } from './http/route.ts';
 import { pageSecurityHeaders } from './http/security-headers.ts';
 import { refuseUnknownRoutes, withOtherMethodsRefused } from './http/unknown-routes.ts';
 
-export interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {
+interface BrowserAppOptions extends Pick<HttpAppOptions, 'requestIdOf'> {
   /** The routes of the public API, for its reference. */
   described: readonly DescribedRoute[];
   people: ClassOfCallers;

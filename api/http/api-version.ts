@@ -5,8 +5,8 @@ import { ServiceError } from '#shared/platform/errors.ts';
 const header = 'refund-version';
 
 /**
- * Echoes the version of the API in which a request is answered: that of the header `Refund-Version`, or else that of the API key. There is one
- * so far, so nothing depends on it. Call it after `authenticate`.
+ * Echoes the version of the API in which a request is answered: that of the header `Refund-Version`, or else that of the API key.
+ * There is one so far, so nothing depends on it. Call it after `authenticate`.
  */
 export function apiVersion(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ headers, apiKey }, reply) => {

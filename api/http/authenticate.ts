@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** The most keys that are looked up at a time: only while the database hangs are there as many. Clients and others look alike here. */
+/** The most keys that are looked up at a time. Only while the database hangs do as many gather; clients and attackers look alike then. */
 const maxLookups = 1_000;
 
 /** Requires a valid API key on every route of this instance. */

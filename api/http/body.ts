@@ -97,7 +97,7 @@ function parseJson(body: Buffer, request: FastifyRequest): unknown {
 }
 
 /** A parsed text, or what is wrong with it, as the end of a sentence without a period. */
-export type JsonReading = { kind: 'valid'; value: unknown } | { kind: 'invalid'; problem: string };
+type JsonReading = { kind: 'valid'; value: unknown } | { kind: 'invalid'; problem: string };
 
 /**
  * Parses JSON and refuses what programs read differently: a key that occurs twice with different values, a number that

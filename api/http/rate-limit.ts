@@ -4,7 +4,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { failFast, openRedis } from '#shared/platform/queues.ts';
 
-export interface RateLimit {
+interface RateLimit {
   /** Requests per subject and second. */
   max: number;
   /** The message of a refusal begins with it. */

@@ -39,19 +39,16 @@ export class Room {
   }
 }
 
-/** The bounds of one class of callers on what is under way, so that no other class is refused because of it. */
+/** How much of one class of callers may be under way at once. Each class has places of its own, so none is refused because of another. */
 export interface ClassOfCallers {
   /** Requests of which the body is read. */
   uploads: Room;
-  /** Requests that are worked on, and so of waiters for a database connection. */
+  /** Requests that are worked on. It also bounds how many wait for a database connection. */
   work: Room;
 }
 
-/**
- * The classes by who calls: clients with an API key, networks that have sent verified webhooks, other senders of webhooks, and people
- * with a browser.
- */
-export type Classes = Record<'clients' | 'processors' | 'unverified' | 'people', ClassOfCallers>;
+/** Clients with an API key, networks that have sent verified webhooks, other senders of webhooks, and people with a browser. */
+type Classes = Record<'clients' | 'processors' | 'unverified' | 'people', ClassOfCallers>;
 
 export function openClasses(settings: ServiceSettings): Classes {
   const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;
@@ -89,7 +86,7 @@ class Place {
     return this.#enter(this.#class.work);
   }
 
-  /** Gives the place away while something is only waited for. Afterwards the request is finished, whether or not there is one. */
+  /** Frees the place while the request only waits. Afterwards the request is finished even if no place is free. */
   readonly whileWaiting = async <T>(wait: () => Promise<T>): Promise<T> => {
     this.#waits += 1;
     this.#move(null);
@@ -129,7 +126,8 @@ declare module 'fastify' {
 }
 
 /**
- * Lets few requests of this instance be handled at once, by default because each takes much memory. Call it within `limitInProgress`.
+ * Handles few requests of this instance at once, by default the large ones, of which each takes much memory. Call it within
+ * `limitInProgress`.
  * @param options.most how many, which owners share.
  */
 export function fewAtOnce(

@@ -31,7 +31,7 @@ const instructions =
   'be accepted; do not work around a refusal by splitting an amount or changing the reason.';
 
 /** Who calls, and where to log. */
-export interface Caller {
+interface Caller {
   key: ApiKey;
   /** Takes the refund that a call created. */
   onCreated: (created: NonNullable<Outcome<unknown>['created']>) => void;

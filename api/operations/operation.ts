@@ -85,7 +85,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   idempotency: GivenKey | null;
   /** How long the caller waits: as it prefers, or as long as is given. */
   waitMs(defaultMs: number): number;
-  /** Tells the caller what is to be known of an outcome besides its answer. @throws the refusal. */
+  /** Passes on what an outcome has besides its answer, such as the id of the refund on record. @returns the answer. @throws the refusal. */
   report<Answer>(outcome: Outcome<Answer>): Answer;
 }
 

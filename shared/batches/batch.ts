@@ -10,7 +10,7 @@ export const batchModes = ['strict', 'partial'] as const;
 export type BatchMode = (typeof batchModes)[number];
 
 export const batchStatuses = ['processing', 'paused', 'completed'] as const;
-export type BatchStatus = (typeof batchStatuses)[number];
+type BatchStatus = (typeof batchStatuses)[number];
 
 /** Why it is paused: on request, or because its requester may not create refunds any more. */
 export const pauseReasons = ['requested', 'requester_ended'] as const;

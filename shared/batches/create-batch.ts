@@ -12,7 +12,7 @@ import type { BatchMode, RowContent } from './batch.ts';
 /** A row of a request: a valid one, or what is wrong with it. */
 export type RequestedRow = { content: RowContent } | { problem: string };
 
-export interface BatchRequest {
+interface BatchRequest {
   organizationId: string;
   environment: Environment;
   /** Who requests its refunds: `key:<id>` or `user:<id>`. */

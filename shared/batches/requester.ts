@@ -6,7 +6,7 @@ import { refundRequestedBy } from '../refunds/requests/key-requests.ts';
 import type { RowContent } from './batch.ts';
 
 /** Who requests the refunds of a batch, as they are now. */
-export type Requester = { apiKey: ApiKey } | { userId: string };
+type Requester = { apiKey: ApiKey } | { userId: string };
 
 /** The requester of a batch, whether or not they may still create refunds. */
 export async function findRequester(

@@ -17,7 +17,7 @@ export interface AttentionCount extends CappedCount {
 }
 
 /** An account whose last reconciliation did not finish. */
-export interface FailedReconciliation {
+interface FailedReconciliation {
   processor: string;
   failure: string;
   /** When the first run began that failed since the last success. */
@@ -25,7 +25,7 @@ export interface FailedReconciliation {
 }
 
 /** Refunds of a processor that are on no record of ours, as reconciliation found in the last days. */
-export interface Discrepancies {
+interface Discrepancies {
   processor: string;
   count: number;
   /** When the run began that found the first of them. */
@@ -52,7 +52,7 @@ export interface NeedsAttention {
   disabledEndpoints: DisabledEndpoint[];
 }
 
-export type DisabledEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'disabledReason' | 'updatedAt'>;
+type DisabledEndpoint = Pick<WebhookEndpoint, 'id' | 'url' | 'disabledReason' | 'updatedAt'>;
 
 /** Where counting ends: beyond it, a page shows "100+". */
 const countCap = 100;
@@ -169,7 +169,7 @@ async function findDisabledEndpoints(
 }
 
 /** Limits what is read. A missing field does not limit. */
-export interface AttentionScope {
+interface AttentionScope {
   organizationId?: string;
   environment?: Environment;
 }

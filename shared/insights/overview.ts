@@ -10,7 +10,7 @@ export const overviewDays = [1, 7, 30, 90] as const;
 export type OverviewDays = (typeof overviewDays)[number];
 
 /** Up to now, from the beginning of a day in UTC, or of an hour for the last 24 hours; both inclusive. */
-export interface OverviewWindow {
+interface OverviewWindow {
   /** In days. */
   length: OverviewDays;
   from: Date;
@@ -42,13 +42,13 @@ function windowBefore({ length, from, to }: OverviewWindow): Pick<OverviewWindow
 }
 
 /** Numbers of refunds by status; every status is present. */
-export type StatusCounts = Record<RefundStatus, number>;
+type StatusCounts = Record<RefundStatus, number>;
 
 /** Minor units of one currency by refund status; every status is present. */
-export type StatusAmounts = Record<RefundStatus, bigint>;
+type StatusAmounts = Record<RefundStatus, bigint>;
 
 /** How many refunds have something in common. */
-export interface Count<Name> {
+interface Count<Name> {
   name: Name;
   count: number;
 }
@@ -79,7 +79,7 @@ export interface Overview {
 }
 
 /** What is compared with the window before. */
-export interface Before {
+interface Before {
   total: number;
   failed: number;
   /** The share of refunds that completed among those that have ended; null when none has. */
@@ -249,7 +249,7 @@ async function readGroups(
 export const timedRefunds = 100_000;
 
 /** How long it took from the creation to the completion. */
-export interface CompletionTimes {
+interface CompletionTimes {
   medianMs: number;
   p90Ms: number;
   p99Ms: number;

@@ -17,7 +17,7 @@ export interface MetricsListener {
 type MetricsDependencies = Pick<Dependencies, 'settings' | 'log' | 'metrics' | 'health'>;
 
 /** Names with what `openDatabase` and `openReads` returned. */
-export type NamedPools = Readonly<Record<string, object>>;
+type NamedPools = Readonly<Record<string, object>>;
 
 /**
  * Serves the metrics of this process on METRICS_PORT. Does nothing while that is not set.

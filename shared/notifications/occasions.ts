@@ -66,8 +66,8 @@ const gatheringMs = 60_000;
 const mostNoted = 1_000;
 
 /**
- * Stores a notification of each new state for each member and channel that gets its kind, unless the member has declined it. Members who join later get none for earlier
- * states. Several workers may do so at the same time.
+ * Stores a notification of each new state for each channel and each member that gets its kind, unless the member has declined it.
+ * Members who join later get none for earlier states. Several workers may do so at the same time.
  * @param kindsByReader what the members of a role get, and what a `channel` gets.
  */
 export async function noteOccasions(

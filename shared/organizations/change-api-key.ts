@@ -7,7 +7,7 @@ import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts
 import { type ApiKeySummary, checkedKeyName } from './api-keys.ts';
 
 /** What is changed about a key; what is left out stays. */
-export interface ApiKeyChange {
+interface ApiKeyChange {
   /** Up to 100 printable characters. */
   name?: string | undefined;
   /** Replaces all limits of an agent key. */

@@ -4,7 +4,7 @@ export interface Clock {
 }
 
 /** The time sources of a database clock; tests replace them. */
-export interface TimeSources {
+interface TimeSources {
   /** The database's time. */
   readDatabaseTime: () => Promise<Date>;
   /** Milliseconds of a monotonic clock. */

@@ -34,7 +34,7 @@ export type Database = PrismaClient;
 /** One open database transaction. */
 export type DatabaseTransaction = Prisma.TransactionClient;
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   /** The most connections. */
   poolSize: number;
   /** False behind a pooler that may run each statement on another connection. */
@@ -59,7 +59,7 @@ export function openDatabase(databaseUrl: string, options: DatabaseOptions): Dat
 }
 
 /** How a pool is used at the moment, in connections. */
-export type PoolUse = Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>>;
+type PoolUse = Readonly<Pick<pg.Pool, 'totalCount' | 'idleCount' | 'waitingCount'>>;
 
 /** @param opened what `openDatabase` or `openReads` returned; null for anything else. */
 export function poolUse(opened: object): PoolUse | null {

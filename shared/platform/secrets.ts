@@ -6,7 +6,7 @@ export function sha256(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** Encrypted text, with the id of its key. */
-export interface Sealed {
+interface Sealed {
   keyId: string;
   /** Nonce (12 bytes), authentication tag (16 bytes), ciphertext. */
   bytes: Uint8Array<ArrayBuffer>;

@@ -63,7 +63,7 @@ export const noTelemetry: Telemetry = {
   close: async () => {},
 };
 
-export type TelemetrySettings = Pick<
+type TelemetrySettings = Pick<
   Settings,
   'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'
 >;

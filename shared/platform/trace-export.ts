@@ -41,7 +41,7 @@ import type {
 } from './telemetry.ts';
 import { version } from './version.ts';
 
-export interface TraceExport {
+interface TraceExport {
   /** Where spans are posted, with OTLP over HTTP. */
   url: string;
   /** The share of traces that is exported, from 0 to 1. Processes agree on each refund, because its id decides. */

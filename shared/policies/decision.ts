@@ -43,7 +43,7 @@ export function readDecision(detail: unknown): StoredDecision {
 export const policyDecisions = ['allowed', 'approval_required', 'not_blocked'] as const;
 
 /** What a policy said of a refund that was created. */
-export interface PolicyDecision {
+interface PolicyDecision {
   name: string;
   /** `not_blocked`: the policy denies the refund, but blocks none that is requested this way. */
   decision: (typeof policyDecisions)[number];

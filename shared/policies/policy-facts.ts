@@ -8,7 +8,7 @@ import type { Policy, PolicyFacts, Velocity } from './policy.ts';
 export type PolicyRequest = PolicyFacts['request'];
 
 /** The input of a decision. */
-export interface PolicyCase {
+interface PolicyCase {
   policies: readonly Policy[];
   payment: KnownPayment;
   request: PolicyRequest;

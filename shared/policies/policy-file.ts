@@ -77,7 +77,7 @@ function forbiddenKeyOf(policy: unknown): string | undefined {
 export type PolicyIssue = z.core.$ZodIssue;
 
 /** The policies of a file, or everything that is wrong with it. */
-export type PolicyFileReading =
+type PolicyFileReading =
   | { kind: 'valid'; policies: Policy[] }
   | { kind: 'invalid'; issues: readonly PolicyIssue[] };
 

@@ -106,7 +106,7 @@ const velocitySchema = z.strictObject({
 });
 
 /** The column `rules`: everything in a policy but its name and priority. */
-export const policyRulesSchema = z.strictObject({
+const policyRulesSchema = z.strictObject({
   match: matchSchema.default({}),
   /** The refund window: this many times 24 hours after the charge; null for no limit. */
   windowDays: wholeNumber(1, 36_500, 'whole number of days').nullable().default(null),

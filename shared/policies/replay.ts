@@ -30,7 +30,7 @@ function outcomeOf({ eligible, enforced, approvalRequired }: PolicyVerdict): Pol
 }
 
 /** A refund that the proposed policies block or decide differently. */
-export interface ReplayedRefund {
+interface ReplayedRefund {
   refund: Pick<PastRefund, 'id' | 'transactionId' | 'amount' | 'currency' | 'status' | 'createdAt'>;
   /** By the policies of today. */
   current: PolicyOutcome;

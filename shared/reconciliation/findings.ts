@@ -16,13 +16,7 @@ import { keepRun } from './runs.ts';
  * - `dismissed`: a person has resolved or dismissed the same discrepancy before.
  * - `nothing`: nothing had to be done.
  */
-export type FindingAction =
-  | 'payment_read'
-  | 'resync_requested'
-  | 'flagged'
-  | 'put_back'
-  | 'dismissed'
-  | 'nothing';
+type FindingAction = 'payment_read' | 'resync_requested' | 'flagged' | 'put_back' | 'dismissed' | 'nothing';
 
 const kindsForAttention: ReadonlySet<string> = new Set<FindingKind>([
   'missing_there',
@@ -38,7 +32,7 @@ export function needsAttention({ kind, action }: { kind: string; action: string 
 }
 
 /** What is recorded of a finding. */
-export interface Finding {
+interface Finding {
   kind: FindingKind;
   refundId: string | null;
   transactionId: string | null;

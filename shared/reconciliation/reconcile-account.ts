@@ -29,7 +29,7 @@ import { isOffRecord, putBackRefunds } from './put-back.ts';
 import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
 import { beginRun, finishRun, RunLostError } from './runs.ts';
 
-export interface ReconciliationRequest {
+interface ReconciliationRequest {
   account: Pick<ProcessorAccount, 'id'>;
   window: RefundWindow;
   /** `worker` for the schedule, `cli:<user>` for administration. */

@@ -15,7 +15,7 @@ export interface RootOwner {
 }
 
 /** What the root of a day covers. */
-export interface DayContent extends RootOwner {
+interface DayContent extends RootOwner {
   eventCount: number;
   /** SHA-256 of the hashes of all events, in the order of time and hash. */
   digest: string;

@@ -32,7 +32,7 @@ export interface EndpointWithSecret {
 }
 
 /** What a client decides about an endpoint. */
-export interface EndpointChange {
+interface EndpointChange {
   url?: string | undefined;
   events?: readonly EndpointEvent[] | undefined;
   description?: string | null | undefined;

@@ -4,8 +4,8 @@ import ipaddr from 'ipaddr.js';
 const maxLength = 2_048;
 
 /**
- * What is wrong with a URL that a person has entered for this service to call, as the end of a sentence that begins with its name; null when nothing is. A name is
- * not resolved here: its addresses are checked with every connection.
+ * What is wrong with a URL that a person has entered for this service to call, as the end of a sentence that begins with its name;
+ * null when nothing is. A host name is not resolved here: its addresses are checked with every connection.
  * @param isProduction allows only https and hosts that may be public.
  */
 export function checkOutgoingUrl(text: string, isProduction: boolean): string | null {

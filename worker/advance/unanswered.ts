@@ -9,7 +9,7 @@ import { failed, failedAgain, isPastDeadline, type OutcomeContext, settlementPau
 // functions.
 
 /** A call without effect that may be repeated later. */
-export interface Unavailable {
+interface Unavailable {
   failure: ProcessorFailure;
   retryAfterMs: number | null;
 }

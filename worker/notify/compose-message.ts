@@ -16,13 +16,13 @@ export interface Message {
 }
 
 /** A sentence that links to a page. */
-export interface Line {
+interface Line {
   text: string;
   url: string;
 }
 
 /** Where a message comes from. */
-export interface Place {
+interface Place {
   organizationId: string;
   organizationName: string;
   environment: Environment;

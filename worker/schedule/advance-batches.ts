@@ -39,8 +39,9 @@ export async function advanceBatches(deps: Dependencies, closing: AbortSignal): 
 }
 
 /**
- * Takes the batch that has been due for longest and creates the refunds of its next rows. A row that was begun by a worker that died is
- * begun again: its idempotency key finds the refund. A batch that is to be paused is paused instead, once the refunds of all rows are known.
+ * Takes the batch that has been due for longest and creates the refunds of its next rows. A row that was begun by a worker that
+ * died is begun again: its idempotency key finds the refund. A batch that is to be paused is paused instead, once the refunds of
+ * all rows are known.
  * @returns false when no batch is due.
  */
 export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {

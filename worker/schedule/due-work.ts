@@ -1,7 +1,7 @@
 import { shareStatement } from '#shared/platform/shared-statement.ts';
 
 /** Work that is due, and how to do it. */
-export interface DueWorkSource<Claim> {
+interface DueWorkSource<Claim> {
   /** How much is done at once at most. */
   places: number;
   /**

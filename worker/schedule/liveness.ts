@@ -2,9 +2,9 @@ import { open } from 'node:fs/promises';
 import type { Task } from './schedule.ts';
 
 /**
- * Lets a health check outside of the process see that its tasks go round. After each run, failed or not, the modification time of
- * a file is set to the end of that task's last run which ended longest ago. The file so grows old when the process is frozen or its
- * event loop is blocked, and also when one task hangs.
+ * Lets a health check outside of the process see that all tasks still run. After each run, failed or not, the modification time of a
+ * file is set to when the task that has waited longest ended its last run. So the file grows old when the process is frozen, its event
+ * loop is blocked, or a single task hangs.
  * @param path of the file, which is created; its folder has to exist. Null for none.
  * @param now milliseconds since 1970 by the clock of this machine, which the check compares with.
  */

@@ -86,7 +86,7 @@ async function expireReconciliations(deps: RetentionDependencies): Promise<void>
   );
 }
 
-/** Deletes batches that have not changed for long, unless they are worked on. The idempotency keys of their rows are kept with the refunds. */
+/** Deletes batches that have not changed for long, unless they are processing. Their refunds keep the idempotency keys of the rows. */
 async function expireBatches(deps: RetentionDependencies): Promise<void> {
   const { db } = deps;
   const expired = Prisma.sql`SELECT id FROM refund_batch WHERE updated_at < ${ago(deps, batchKeptMs)} AND status <> 'processing'`;

@@ -4,7 +4,7 @@ import { type Columns, printList } from './output.ts';
 import { type Session, withSession } from './session.ts';
 
 /** Adds a command, or a group of commands, under a name. */
-export type AddCommand = (parent: Command, name: string) => void;
+type AddCommand = (parent: Command, name: string) => void;
 
 /** By their names: `maxPerDay` is given as `--max-per-day`. */
 type Options = Readonly<Record<string, OptionOf<unknown>>>;

@@ -11,7 +11,7 @@ import { isTerminal } from '#shared/refunds/model/states.ts';
 import { type Columns, explain, printData, printJson, printTable } from '../console/output.ts';
 
 /** What needs attention, the oldest first, each with the command to continue with. */
-export interface Attention {
+interface Attention {
   /** Accounts whose credentials their processor refuses. */
   accounts: { account: AccountSummary; next: string }[];
   refunds: AttentionItem[];

@@ -9,7 +9,7 @@ import { type Cell, printData, printFields, printJson, printTable } from '../con
 import { CommandError } from '../console/session.ts';
 
 /** A refund with its open work and its timeline. */
-export type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; events: true } }>;
+type RefundInFull = Prisma.RefundGetPayload<{ include: { work: true; events: true } }>;
 
 /** @throws CommandError for an unknown id. */
 export async function loadRefund(db: Database, id: string): Promise<RefundInFull> {

@@ -3,7 +3,7 @@ import { useAddress } from '../http/access.ts';
 import { List } from './list.tsx';
 
 /** A bar, such as a day, with a number for each series. */
-export interface Bar {
+interface Bar {
   /** Unique; shown below some of the bars. */
   label: string;
   values: Readonly<Record<string, number>>;
@@ -11,7 +11,7 @@ export interface Bar {
   to: string;
 }
 
-export interface BarChartProps {
+interface BarChartProps {
   /** For screen readers. */
   title: string;
   bars: readonly Bar[];

@@ -11,7 +11,7 @@ import {
   TextField,
 } from './form.tsx';
 
-export interface FieldsProps {
+interface FieldsProps {
   /** Of a form, or the input of an operation: `title` and `description` of its fields become labels and hints. */
   schema: z.ZodType;
   form: FormState | undefined;

@@ -7,7 +7,7 @@ type ColumnKind = 'number' | 'actions';
 /** A column: its title, and what it shows of an item. The first column names the row; a `row-link` in it makes the row a link. */
 export type Column<Item> = readonly [title: string, of: (item: Item) => ComponentChildren, kind?: ColumnKind];
 
-export interface ListProps<Item> {
+interface ListProps<Item> {
   /** For screen readers. */
   caption: string;
   columns: readonly Column<Item>[];

@@ -3,7 +3,7 @@ import type { Environment } from '#shared/platform/environment.ts';
 import { Mark } from '../components/icon.tsx';
 import { assetUrl } from '../http/assets.ts';
 
-export interface DocumentProps {
+interface DocumentProps {
   /** The title of the window. */
   title: string;
   /** Null outside of an environment. */

@@ -48,12 +48,12 @@ const sections = {
   settings: { label: 'Settings', path: '/settings', icon: 'gear', group: 'Organization' },
 } as const satisfies Record<string, Entry>;
 
-export type Section = keyof typeof sections;
+type Section = keyof typeof sections;
 
 /** A page above another one: its title, and its path below the environment. */
-export type Crumb = readonly [title: string, path: string];
+type Crumb = readonly [title: string, path: string];
 
-export interface FrameProps {
+interface FrameProps {
   title: string;
   section: Section;
   /** The pages between the section and this one. The section leads the way to every page with another title than its own. */

@@ -16,7 +16,7 @@ const prefix = queueBoardPath;
 /** How long the board waits for a store that does not respond. */
 const responseTimeoutMs = 4_000;
 
-export interface QueueBoardOptions {
+interface QueueBoardOptions {
   /**
    * Whether the sender of a request may use the board; called first for every request. It may throw to respond differently.
    * The queues contain jobs of ALL organizations, so everyone who is admitted must be trusted by all of them.

@@ -85,8 +85,8 @@ async function link(tx: DatabaseTransaction, { account, user, role }: Link, now:
 }
 
 /**
- * The member with the address; else, of two users who have it here, the one whom the provider made. The lock keeps the user from joining
- * another organization meanwhile.
+ * The member with the address. Without one, a user with it who belongs to no organization becomes the member, first the one whom this
+ * provider made; else a new user. The lock keeps the user from joining another organization meanwhile.
  */
 async function memberOf(
   tx: DatabaseTransaction,

@@ -13,7 +13,7 @@ type Stores = Pick<Dependencies, 'db' | 'clock'>;
 const text = z.string().trim().min(1).max(400);
 
 /** What an owner or an operator enters. */
-export const providerSettings = z.strictObject({
+const providerSettings = z.strictObject({
   issuer: text,
   clientId: text,
   clientSecret: text,
@@ -23,7 +23,7 @@ export const providerSettings = z.strictObject({
     .record(text, z.enum(roles))
     .refine((map) => Object.keys(map).length > 0, 'needs at least one role'),
 });
-export type ProviderSettings = z.infer<typeof providerSettings>;
+type ProviderSettings = z.infer<typeof providerSettings>;
 
 /** A change of an organization's provider. */
 interface Change {

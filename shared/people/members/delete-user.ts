@@ -29,8 +29,8 @@ export interface Deletion {
 
 /**
  * Deletes the user of an email address with memberships, sessions and everything else that belongs to the user, revokes the
- * user's API keys, disables the webhook endpoints that they created, and erases the address from the audit log and from invitations that are no longer open. The user's id stays
- * in timelines and the audit log.
+ * user's API keys, disables the webhook endpoints that they created, and erases the address from the audit log and from
+ * invitations that are no longer open. The user's id stays in timelines and the audit log.
  * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
  * organization, and for a user whose requests await approval.
  */

@@ -19,7 +19,7 @@ const decoyHash =
 export const passwordLength = { min: 12, max: 128 };
 
 /** The person who sets a password, and the organizations, whose names are bad passwords. */
-export interface PasswordOwner {
+interface PasswordOwner {
   email: string;
   organizationNames: readonly string[];
 }

@@ -120,7 +120,8 @@ export async function replaceRecoveryCodes(
 }
 
 /**
- * Removes a user's second factor as an operator, ends all sessions of the user and clears the lockouts of codes, except those of known browsers.
+ * Removes a user's second factor as an operator, ends all sessions of the user and clears the lockouts of codes, except those of
+ * known browsers.
  * @throws ServiceError validation_error for a user without one.
  */
 export async function resetSecondFactor(

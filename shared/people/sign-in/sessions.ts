@@ -17,7 +17,7 @@ export const sessionLifeMs = 7 * 24 * 60 * minuteMs;
 const maxUserAgentLength = 300;
 
 /** A session as a request uses it. */
-export interface LoadedSession {
+interface LoadedSession {
   /** `ses_...`, the argument of `updateSession`. */
   id: string;
   userId: string;
@@ -44,7 +44,7 @@ export async function currentProof(tx: DatabaseTransaction, userId: string): Pro
 }
 
 /** A session to be stored. */
-export interface NewSession {
+interface NewSession {
   /** The secret id in the cookie; only its hash is stored. */
   sid: string;
   proof: Proof;

@@ -13,7 +13,7 @@ export type SignIn =
   | { kind: 'refused' }
   | { kind: 'locked'; retryAfterSeconds: number };
 
-export type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
+type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
   RefusalLog & { settings: { ENCRYPTION_KEY: string } };
 
 /**

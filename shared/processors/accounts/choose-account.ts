@@ -5,7 +5,7 @@ import { processorKind, processorNames } from '../registry.ts';
 import type { AccountName } from './connections.ts';
 
 /** A payment to find the account of. */
-export interface AccountQuestion {
+interface AccountQuestion {
   environment: Environment;
   transactionId: string;
   processor: string | undefined;

@@ -20,7 +20,7 @@ export interface BraintreeCredentials {
   useApiRequestKey: boolean;
 }
 
-export interface RefundOptions {
+interface RefundOptions {
   amount: string;
   orderId: string;
   apiRequestKey?: string;

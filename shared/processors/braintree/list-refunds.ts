@@ -18,7 +18,7 @@ import {
 } from './replies.ts';
 
 /** The part of a client in use. */
-export type SearchingClient = Pick<BraintreeClient, 'searchIds' | 'searchPage' | 'find'>;
+type SearchingClient = Pick<BraintreeClient, 'searchIds' | 'searchPage' | 'find'>;
 
 /** Braintree's limit per page. */
 const pageSize = 50;

@@ -5,7 +5,7 @@ import type { BraintreeTransaction } from './replies.ts';
 import { saleStage } from './replies.ts';
 
 /** How to refund a sale; `answer` when that is not possible, or not yet. */
-export type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };
+type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };
 
 /** Decides by the current state of the sale. One that has not settled can only be voided, in full. */
 export function planRefund(submission: RefundSubmission, sale: BraintreeTransaction): RefundPlan {

@@ -193,7 +193,7 @@ export function mapStatus(status: string): ProcessorRefundState {
  * - `voided`: it has been voided.
  * - `unpaid`: it was never paid.
  */
-export type SaleStage = 'refund' | 'void' | 'voided' | 'unpaid';
+type SaleStage = 'refund' | 'void' | 'voided' | 'unpaid';
 
 const saleStages: ReadonlyMap<string, SaleStage> = new Map([
   ['authorized', 'void'],

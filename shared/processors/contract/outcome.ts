@@ -20,7 +20,7 @@ export type Outcome =
   { kind: 'refused'; failure: ProcessorFailure; missing: boolean } | Unavailable | Unknown | Misconfigured;
 
 /** A read without a result. */
-export type ReadProblem = Exclude<ReadResult<never>, { kind: 'found' }>;
+type ReadProblem = Exclude<ReadResult<never>, { kind: 'found' }>;
 
 /** The outcome of an error of our own; null for the errors of an SDK. */
 export function ownOutcome(error: unknown): Outcome | null {

@@ -297,7 +297,7 @@ export interface CredentialField {
 }
 
 /** A refund that the processor has accepted, as far as it is stored. */
-export interface AcceptedRefund {
+interface AcceptedRefund {
   externalRefundId: string;
   transactionId: string;
   /** The processor's status, as last read; null before that. */

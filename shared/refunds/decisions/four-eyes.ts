@@ -3,7 +3,7 @@ import { peopleBehind } from '../../people/actors.ts';
 import type { Refund } from '../../platform/database.ts';
 
 /** An actor as in timelines, and the person behind it: for a key, the person who created it. */
-export interface Principal {
+interface Principal {
   actor: string;
   person: string;
 }

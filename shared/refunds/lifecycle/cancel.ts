@@ -32,7 +32,7 @@ export function canBeCancelled(refund: RefundDetails): boolean {
 type CancelDependencies = Pick<Dependencies, 'statements' | 'queues' | 'whileWaiting'>;
 
 /** A request to cancel a refund. */
-export interface Cancellation {
+interface Cancellation {
   refundId: string;
   organizationId: string;
   environment: Refund['environment'];

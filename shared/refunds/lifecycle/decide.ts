@@ -64,7 +64,7 @@ export interface IdempotencyKey {
 }
 
 /** A possible refund of a payment. */
-export interface PolicyQuestion {
+interface PolicyQuestion {
   organizationId: string;
   environment: Environment;
   /** The key that asks; null for a person. */
@@ -114,8 +114,9 @@ export interface Decision {
 /**
  * Decides about a refund without recording it. A creation follows the decision, a dry run reports it.
  * @param isDryRun true to store nothing, not even the payment as it was just read, and to explain the decision.
- * @throws ServiceError while the payment is not known: validation_error for the processor or the amount, processor_error when
- * the payment is unknown, cannot be refunded or is answered in a way that cannot be read, service_unavailable while a policy cannot be evaluated.
+ * @throws ServiceError while the payment is not known: validation_error for the processor or the amount; processor_error when no
+ * account has the payment, it cannot be refunded, or the processor's answer cannot be read; service_unavailable while a policy
+ * cannot be evaluated.
  */
 export async function decideRefund(
   deps: Dependencies,

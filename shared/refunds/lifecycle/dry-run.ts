@@ -6,7 +6,7 @@ import { findByKey } from './create.ts';
 import { type Decision, decideRefund, type RefundRequest } from './decide.ts';
 
 /** What a creation would come to. */
-export interface DryRun {
+interface DryRun {
   wouldCreate: boolean;
   /** The status in which the refund would start; null when none would be created. */
   status: InitialStatus | null;

@@ -7,7 +7,7 @@ import type { AccountName } from '../../processors/accounts/connections.ts';
 import { fromRow, type RowJson } from '../model/rows.ts';
 
 /** An organization's setup of one environment. */
-export interface SetUp {
+interface SetUp {
   accounts: readonly AccountName[];
   policies: readonly Policy[];
 }

@@ -19,7 +19,7 @@ export interface ReceivedResult {
   to_resync: string[];
 }
 
-/** An event beside the record. */
+/** How an event compares with the record. */
 interface Comparison {
   /** When the event's account was last changed; null when there is none. */
   accountUpdatedAt: Date | null;
@@ -90,7 +90,7 @@ interface EventDependencies
  * - `recorded`: the event differs. It is stored, and its refund or payment is read again.
  * - `duplicate`: the same event was recorded before.
  */
-export type WebhookReceipt =
+type WebhookReceipt =
   | { outcome: 'agrees' | 'recorded' | 'duplicate'; event: WebhookEvent }
   | { outcome: 'not-verified'; reason: string };
 

@@ -3,7 +3,7 @@ import type { PositionMark } from '../../platform/position-marks.ts';
 import { toItems } from '../model/rows.ts';
 
 /** Whether the database may be older than what processors know. */
-export interface Recovery {
+interface Recovery {
   /** Another one after each recovery. */
   generation: string;
   /** False while a recovery is required. */

@@ -2,7 +2,7 @@ import type { Refund } from '../../platform/database.ts';
 import type { BankReference } from '../../processors/contract/processor.ts';
 
 /** When a refund arrives at the customer's bank, and what it is known by there. */
-export interface Arrival {
+interface Arrival {
   /** An estimate: the last day, in UTC, on which the money usually arrives, as `YYYY-MM-DD`. */
   expectedBy: string;
   /** Null until the processor has said it. */

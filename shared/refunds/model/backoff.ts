@@ -1,5 +1,5 @@
 /** In milliseconds: the first pause and the longest one. */
-export interface BackoffSettings {
+interface BackoffSettings {
   baseMs: number;
   capMs: number;
 }

@@ -2,7 +2,7 @@ import { formatAmount, isCurrency } from '../../money/money.ts';
 import type { Facts, FindingKind, FlagReason } from './flags.ts';
 
 /** A flag or a finding for people. */
-export interface Words {
+interface Words {
   /** A few words for tables. */
   title: string;
   /** What is known, in a sentence or two. */

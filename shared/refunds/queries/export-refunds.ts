@@ -9,7 +9,7 @@ import type { RefundFilter } from './refund-filter.ts';
 import { findFrom, fromNewest, loadRefunds } from './search-refunds.ts';
 
 /** A request to export refunds. */
-export interface ExportRequest {
+interface ExportRequest {
   owner: RefundOwner;
   filter: RefundFilter;
   actor: string;

@@ -65,7 +65,7 @@ export async function readRefund(
 }
 
 /** A page of a list of refunds. All given filters have to hold. */
-export interface RefundListing
+interface RefundListing
   extends Omit<
     RefundFilter,
     'statuses' | 'amountFrom' | 'amountTo' | 'needsAttention' | 'outcomeUnknown' | 'q'
@@ -83,8 +83,8 @@ export interface RefundListing
 }
 
 /**
- * A page of an organization's refunds, newest first, and whether more follow. Refunds that are created meanwhile are newer than any `after`, so the
- * pages after it neither repeat nor skip one.
+ * A page of an organization's refunds, newest first, and whether more follow. Refunds that are created meanwhile are newer than
+ * any `after`, so the pages after it neither repeat nor skip one.
  * @throws ServiceError validation_error for an `after` that is malformed, unknown, another owner's or combined with an offset,
  * all alike.
  */

@@ -10,7 +10,7 @@ export interface RefundPage {
   previous: string | null;
 }
 
-export interface PageRequest {
+interface PageRequest {
   /** From an earlier page of the same filter and order; null for the first one. */
   cursor: string | null;
   limit: number;
@@ -125,13 +125,13 @@ export async function loadRefunds(
 export type RefundPosition = Pick<Refund, 'createdAt' | 'id'>;
 
 /** The start of a page, exclusive, and its direction. */
-export interface RefundCursor {
+interface RefundCursor {
   direction: 'older' | 'newer';
   position: RefundPosition;
 }
 
 /** The same, also from the newest or the oldest refund: then the position is null. */
-export type RefundStart = Omit<RefundCursor, 'position'> & { position: RefundPosition | null };
+type RefundStart = Omit<RefundCursor, 'position'> & { position: RefundPosition | null };
 
 /** The start of a list, the newest first. */
 export const fromNewest: RefundStart = { direction: 'older', position: null };

@@ -61,19 +61,27 @@ class Claims {
       // Each kind of object is a place of its own, with its own fields.
       const place = objects.length > 1 && objects.includes(one) ? `${where}(${objects.indexOf(one)})` : where;
       this.#promise(place);
-      const values = one.enum?.map((value: unknown) => JSON.stringify(value));
-      if (direction === 'sent') {
-        // A number may be whole.
-        this.#demand(where, ` may be ${one.type === 'integer' ? 'number' : one.type}`);
-        for (const value of values ?? []) this.#promise(`${where} ${value}`);
-        if (!isOpen) for (const value of values ?? []) this.#demand(where, ` may be ${value}`);
-      } else {
-        const wider = `${where} as ${one.type === 'integer' ? 'number' : one.type}`;
-        for (const value of values ?? [`as ${one.type}`]) this.#promise(`${where} ${value}`, 1, wider);
-      }
+      if (direction === 'sent') this.#sentValues(where, one, isOpen);
+      else this.#acceptedValues(where, one);
       this.#rules(place, one, direction);
       this.#fields(place, one, direction);
     }
+  }
+
+  /** Clients deal with each type and, unless any other text may come, with each value. */
+  #sentValues(where: string, schema: ParsedJson, isOpen: boolean): void {
+    this.#demand(where, ` may be ${withWhole(schema.type)}`);
+    for (const value of valuesOf(schema) ?? []) {
+      this.#promise(`${where} ${value}`);
+      if (!isOpen) this.#demand(where, ` may be ${value}`);
+    }
+  }
+
+  /** A value is still accepted where every value of its type is. */
+  #acceptedValues(where: string, schema: ParsedJson): void {
+    const wider = `${where} as ${withWhole(schema.type)}`;
+    const accepted = valuesOf(schema) ?? [`as ${schema.type}`];
+    for (const each of accepted) this.#promise(`${where} ${each}`, 1, wider);
   }
 
   /** A rule of what is sent is a promise to clients, one of what is accepted a demand. */
@@ -126,6 +134,12 @@ export function breakingChanges(earlier: ParsedJson, later: ParsedJson): string[
     ...stronger,
   ];
 }
+
+/** A number may be whole. */
+const withWhole = (type: string) => (type === 'integer' ? 'number' : type);
+
+const valuesOf = (schema: ParsedJson): string[] | undefined =>
+  schema.enum?.map((value: unknown) => JSON.stringify(value));
 
 const contentOf = (holder: ParsedJson) => holder?.content?.['application/json']?.schema;
 

@@ -10,7 +10,7 @@ import { inMoney } from '../../words/numbers.ts';
 import { processorWord, reasonWords } from '../../words/words.ts';
 import { pathOf } from './policy-form.tsx';
 
-export interface PolicyCardsProps {
+interface PolicyCardsProps {
   /** In the order in which they are checked. */
   policies: readonly Policy[];
   /** The digest of the policies. */

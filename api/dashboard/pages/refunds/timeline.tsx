@@ -9,7 +9,7 @@ import { Card } from '../../components/card.tsx';
 import { ExactTime, Sentence } from '../../components/values.tsx';
 import { inMoney, inTime } from '../../words/numbers.ts';
 
-export interface TimelineProps {
+interface TimelineProps {
   events: readonly RefundEvent[];
   /** The attempt without an event. */
   open: Attempt | null;
