@@ -1,4 +1,5 @@
 import { finished, PassThrough, type Readable } from 'node:stream';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Client, SdkHttpError, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import {
   isJSONRPCRequest,
@@ -23,6 +24,7 @@ export async function serveTools({ REFUND_API_URL, REFUND_API_KEY }: AgentSettin
       throw error instanceof ProtocolError ? error : new Error(explain(error, REFUND_API_URL));
     });
   const toApi = new StreamableHTTPClientTransport(new URL(`${REFUND_API_URL.replace(/\/+$/, '')}/mcp`), {
+    fetch: fetchUnlessBusy,
     requestInit: { headers: { authorization: `Bearer ${REFUND_API_KEY}` } },
   });
   await pass(client.connect(toApi));
@@ -43,6 +45,17 @@ export async function serveTools({ REFUND_API_URL, REFUND_API_KEY }: AgentSettin
   serveStdio(serverFor, { transport });
   input.once('end', () => void client.close());
   passStdinOn(process.stdin, input, transport);
+}
+
+/** Repeats a request up to three times while the API is busy (429, 503), which means that nothing was changed. */
+async function fetchUnlessBusy(url: string | URL, init?: RequestInit): Promise<Response> {
+  for (let repeats = 0; ; repeats += 1) {
+    const response = await fetch(url, init);
+    const retryAfterMs = Number(response.headers.get('retry-after')) * 1_000;
+    if (![429, 503].includes(response.status) || repeats === 3 || retryAfterMs > 5_000) return response;
+    await response.body?.cancel();
+    await pause(retryAfterMs, null, init?.signal ? { signal: init.signal } : {});
+  }
 }
 
 /** How long requests are still answered after stdin has ended. */

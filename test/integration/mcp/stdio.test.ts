@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
@@ -69,6 +70,21 @@ test.each<[string, () => Record<string, string> | Promise<Record<string, string>
   const { code, stdout, stderr } = await run(await env(), { input: initialize });
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(line);
+});
+
+test('an API that is busy when the program starts is asked again', async () => {
+  const port = await freePort();
+  const requests: string[] = [];
+  const busy = createServer((request, response) => {
+    requests.push(`${request.method} ${request.url}`);
+    if (requests.length === 1) return response.writeHead(503, { 'retry-after': '0' }).end('{}');
+    response.writeHead(401).end();
+  }).listen(port, '127.0.0.1');
+  onTestFinished(() => void busy.close());
+  const env = { REFUND_API_URL: `http://127.0.0.1:${port}`, REFUND_API_KEY: key() };
+  const { stderr } = await run(env, { input: initialize });
+  expect(requests).toEqual(['POST /mcp', 'POST /mcp']);
+  expect(stderr).toContain('The API refused REFUND_API_KEY');
 });
 
 test('`npm run --silent mcp` prints nothing but messages of the protocol', async () => {
