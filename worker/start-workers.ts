@@ -115,7 +115,7 @@ function scheduledTasks(
     },
     { name: 'advanceBatches', intervalMs: batchMs, run: (closing) => advanceBatches(deps, closing) },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
-    ...(notifier === null ? [] : [{ name: 'notify', intervalMs: notificationMs, run: notifier.run }]),
+    ...(notifier?.tasks ?? []).map((task) => ({ ...task, intervalMs: notificationMs })),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },
     ...Object.entries(retention).map(([name, expire]) => ({
       name,

@@ -29,21 +29,26 @@ const firstPauseMs = 30_000;
 /** Within about three days. */
 const mostAttempts = 14;
 
+/** Whom messages are for. */
+export type Recipients = 'people' | 'channels';
+
 /**
- * Leases messages that are due. What waits for one recipient in one environment is one message from its first attempt on, so that it has
+ * Leases messages that are due, one for each recipient, so that what one holds up delays no other. What waits for one recipient in one environment is one message from its first attempt on, so that it has
  * the same id in every attempt. Several workers may do so at the same time.
  * @param request.most how many messages.
- * @param request.hasMail false claims those for channels alone.
  */
 export async function claimNotifications(
   db: Database,
-  { most, hasMail }: { most: number; hasMail: boolean },
+  { to, most }: { to: Recipients; most: number },
 ): Promise<ClaimedNotification[]> {
   return await db.$queryRaw<ClaimedNotification[]>`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     due AS MATERIALIZED (
-      SELECT DISTINCT n.recipient, n.organization_id, n.environment, n.message_id FROM notification AS n, clock
-      WHERE n.due_at <= clock.moment AND (${hasMail} OR starts_with(n.recipient, 'chn_')) LIMIT ${most}
+      SELECT recipient, organization_id, environment, message_id FROM (
+        SELECT DISTINCT ON (n.recipient) n.* FROM notification AS n, clock
+        WHERE n.due_at <= clock.moment AND starts_with(n.recipient, 'chn_') = ${to === 'channels'}
+        ORDER BY n.recipient, n.due_at) AS first
+      ORDER BY due_at LIMIT ${most}
     ), message AS MATERIALIZED (
       SELECT due.*, coalesce(due.message_id, new_type_id('msg', clock.moment)) AS name FROM due, clock
     ), held AS MATERIALIZED (

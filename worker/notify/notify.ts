@@ -15,17 +15,22 @@ import {
   type ClaimedNotification,
   claimNotifications,
   endMessage,
+  type Recipients,
   retryMessage,
 } from '#shared/notifications/outbox.ts';
 import { openTransport, type Transport } from '../deliver/transport.ts';
+import type { Task } from '../schedule/schedule.ts';
 import { composeLink, composeMessage, composeTest, type Message } from './compose-message.ts';
 import { type Mailer, openMailer } from './mail.ts';
 import { postMessage } from './post-message.ts';
 
 /** Sends notifications. */
 export interface Notifier {
-  /** Notes what is new and sends what is due. Several workers may do so at the same time. */
-  run(closing: AbortSignal): Promise<void>;
+  /**
+   * Note what is new, send what is due by mail, and post what is due to channels. They run side by side, so that a channel that does not
+   * answer holds up no mail. Several workers may run them at the same time.
+   */
+  tasks: readonly Pick<Task, 'name' | 'run'>[];
   close(): Promise<void>;
 }
 
@@ -47,28 +52,39 @@ export function openNotifier(deps: NotifierDependencies): Notifier | null {
   if (PUBLIC_URL === null) return null;
   const mailer = openMailer(deps.settings);
   const transport = openTransport({ isPublicOnly: NODE_ENV === 'production' });
-  const hasMail = mailer !== null;
+  const ways = { mailer, transport };
+  const kinds = { ...(mailer === null ? {} : kindsByRole), ...kindsOfChannel };
   return {
-    async run(closing) {
-      await noteOccasions(deps.db, { ...(hasMail ? kindsByRole : {}), ...kindsOfChannel });
-      while (!closing.aborted) {
-        const claimed = await claimNotifications(deps.db, { most: mostAtOnce, hasMail });
-        if (claimed.length === 0) return;
-        const known = new Map(
-          (await readOccasions(deps.db, claimed.filter(isOccasion))).map((each) => [nameOf(each), each]),
-        );
-        const messages = new Set(claimed.map(({ messageId }) => messageId));
-        const rowsOf = (message: string) => claimed.filter(({ messageId }) => messageId === message);
-        await Promise.all(
-          [...messages].map((id) => endOrRetry(deps, { mailer, transport }, rowsOf(id), known)),
-        );
-      }
-    },
+    tasks: [
+      { name: 'noteOccasions', run: () => noteOccasions(deps.db, kinds) },
+      ...(mailer === null
+        ? []
+        : [{ name: 'sendMails', run: (closing: AbortSignal) => sendDue(deps, ways, 'people', closing) }]),
+      { name: 'postMessages', run: (closing) => sendDue(deps, ways, 'channels', closing) },
+    ],
     async close() {
       mailer?.close();
       await transport.close();
     },
   };
+}
+
+async function sendDue(
+  deps: NotifierDependencies,
+  ways: Ways,
+  to: Recipients,
+  closing: AbortSignal,
+): Promise<void> {
+  while (!closing.aborted) {
+    const claimed = await claimNotifications(deps.db, { to, most: mostAtOnce });
+    if (claimed.length === 0) return;
+    const known = new Map(
+      (await readOccasions(deps.db, claimed.filter(isOccasion))).map((each) => [nameOf(each), each]),
+    );
+    const messages = new Set(claimed.map(({ messageId }) => messageId));
+    const rowsOf = (message: string) => claimed.filter(({ messageId }) => messageId === message);
+    await Promise.all([...messages].map((id) => endOrRetry(deps, ways, rowsOf(id), known)));
+  }
 }
 
 type Claimed<Kind> = ClaimedNotification & { kind: Kind };

@@ -1,15 +1,20 @@
 import { afterEach, expect, test } from 'vitest';
+import { requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { retention } from '#worker/schedule/retention.ts';
+import { startSchedule } from '#worker/schedule/schedule.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { pendingRefund, useNotifications } from '../../support/notifications/notification-stage.ts';
 import { newPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
 
 const service = useService({ workers: 0 });
 const stage = useNotifications(service);
+const newReceiver = useReceivers();
 
 const addPerson = (role: 'owner' | 'operator' | 'viewer', organizationId = service.organization.id) =>
   newPerson(service.deps, organizationId, role);
@@ -80,6 +85,37 @@ test('workers that look at the same time send each mail once', async () => {
   await service.deps.db.notification.updateMany({ where: { sentAt: null }, data: { dueAt: new Date(0) } });
   await Promise.all(Array.from({ length: 5 }, stage.run));
   expect(stage.mailsTo(email)).toHaveLength(1);
+});
+
+test('a channel that does not answer holds up neither mails nor other channels', async () => {
+  const { db } = service.deps;
+  const { email } = await addPerson('operator');
+  const { id: otherId } = await createOrganization(service.deps, { name: 'Other', actor: 'test' });
+  const [hanging, other] = [await newReceiver(responses.hang), await newReceiver()];
+  const environment = 'test' as const;
+  for (const [organizationId, { url }] of [
+    [service.organization.id, hanging],
+    [otherId, other],
+  ] as const) {
+    await setChannel(service.deps, { organizationId, environment, actor: 'test', url });
+    await requestChannelTest(service.deps, { organizationId, environment, actor: 'test' });
+  }
+  // More messages than are sent at once, which were tried before.
+  await db.$executeRaw`
+    INSERT INTO notification (id, kind, target, since, recipient, organization_id, environment, message_id, due_at, created_at)
+    SELECT new_type_id('ntf', now()), kind, target, since - n * interval '1 s', recipient, organization_id, environment,
+      'msg_' || n, due_at - interval '1 h', created_at
+    FROM notification, generate_series(1, 40) AS n WHERE organization_id = ${service.organization.id} AND kind = 'channel_test'`;
+  const schedule = startSchedule({ log: service.deps.log, random: () => 0 }, stage.tasks(10));
+  await waitFor('both channels to be asked', () => hanging.received.length > 0 && other.received.length > 0);
+  expect([hanging, other].map(({ received }) => received.length)).toEqual([1, 1]);
+  const made = { target: await pendingRefund(service), recipient: { startsWith: 'usr_' } };
+  await waitFor('the approval to be noted', () => db.notification.count({ where: made }));
+  await db.notification.updateMany({ where: made, data: { dueAt: new Date(0) } });
+  await waitFor('the mail', () => stage.mailsTo(email).length);
+  await db.notificationChannel.deleteMany();
+  await hanging.close();
+  await schedule.close();
 });
 
 test('what was decided within the minute is not mailed', async () => {

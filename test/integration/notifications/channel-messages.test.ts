@@ -4,22 +4,21 @@ import { createOrganization } from '#shared/organizations/create-organization.ts
 import { type Notifier, openNotifier } from '#worker/notify/notify.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { pendingRefund } from '../../support/notifications/notification-stage.ts';
+import { pendingRefund, runTasks } from '../../support/notifications/notification-stage.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
 
 const service = useService({ workers: 0 });
 const newReceiver = useReceivers();
-const never = new AbortController().signal;
-let notifier: Notifier | null;
+let notifier: Notifier;
 
 /** Without a mail server. */
 const open = (more: object = {}) =>
   openNotifier({
     ...service.deps,
     settings: { ...service.settings, PUBLIC_URL: 'https://refunds.test', SMTP_URL: null, ...more },
-  });
+  }) as Notifier;
 
 beforeAll(async () => {
   notifier = open();
@@ -27,7 +26,7 @@ beforeAll(async () => {
   await service.deps.db.apiKey.updateMany({ data: { createdAt: new Date(0) } });
   await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0 } });
 });
-afterAll(() => notifier?.close());
+afterAll(() => notifier.close());
 
 beforeEach(async () => {
   const { db } = service.deps;
@@ -47,10 +46,10 @@ async function newChannel(organizationId?: string) {
 
 /** Notes what is new, and sends it as if its minute and every pause were over. */
 async function send(by = notifier): Promise<void> {
-  await by?.run(never);
+  await runTasks(by);
   const where = { dueAt: { not: null } };
   await service.deps.db.notification.updateMany({ where, data: { dueAt: new Date(0) } });
-  await by?.run(never);
+  await runTasks(by);
 }
 
 test('several approvals are one message to the channel, also without a mail server', async () => {
@@ -100,7 +99,7 @@ test('in production a channel at a private address is refused, as it is set and 
   await pendingRefund(service);
   const guarded = open({ NODE_ENV: 'production' });
   await send(guarded);
-  await guarded?.close();
+  await guarded.close();
   expect(receiver.connections).toBe(0);
   const waiting = await service.deps.db.notification.findMany({ where: { dueAt: { not: null } } });
   expect(waiting).toMatchObject([{ attempts: 1 }]);
@@ -134,7 +133,7 @@ test('an admin sets a channel, whose URL is not shown again, sends a test and re
   expect(Buffer.from(encryptedUrl).toString('latin1')).not.toContain('secret-part');
   expect((await visitor.post(`${path}/test`)).status).toBe(303);
   expect((await visitor.get(path)).text).toContain('Waiting to be sent');
-  await notifier?.run(never);
+  await runTasks(notifier);
   expect(receiver.received.map(({ event }) => event.text)).toEqual([
     `<https://refunds.test${path}|[Test organization, test] Test: notifications arrive here>`,
   ]);

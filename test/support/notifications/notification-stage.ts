@@ -1,11 +1,16 @@
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { startMailServer } from '#test/sandbox/mail-server.ts';
-import { openNotifier } from '#worker/notify/notify.ts';
+import { type Notifier, openNotifier } from '#worker/notify/notify.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { newPayment } from '../refunds/payments.ts';
 import { refundRequest } from '../refunds/refund-requests.ts';
 import { storePolicies } from '../refunds/stored-policies.ts';
 import type { TestService } from '../service.ts';
+
+/** Notes what is new, and sends what is due. */
+export async function runTasks({ tasks }: Notifier): Promise<void> {
+  for (const { run } of tasks) await run(new AbortController().signal);
+}
 
 /** The service with a mail server, whose notifications go out when a test says so. */
 export function useNotifications(service: TestService) {
@@ -18,11 +23,12 @@ export function useNotifications(service: TestService) {
       });
       const notifier = openNotifier(service.deps);
       if (notifier === null) throw new Error('There is a mail server.');
-      const run = () => notifier.run(new AbortController().signal);
+      const run = () => runTasks(notifier);
       await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0 } });
       return {
         server,
         run,
+        tasks: (intervalMs: number) => notifier.tasks.map((task) => ({ ...task, intervalMs })),
         /** Notes what is new, and sends it as if its minute and every pause were over. */
         async send() {
           await run();

@@ -457,7 +457,7 @@ export function stepsOf(
     },
     notifications: async () => {
       await noteOccasions(db, { ...kindsByRole, ...kindsOfChannel });
-      const [claimed] = await claimNotifications(db, { most: 20, hasMail: true });
+      const [claimed] = await claimNotifications(db, { to: 'people', most: 20 });
       const wanted = { kind: 'approvals', target: id, since: new Date() } as const;
       await readOccasions(db, [{ ...wanted, target: claimed?.target ?? id }]);
       await retryMessage(db, claimed?.messageId ?? id);
