@@ -44,20 +44,10 @@ A request with several faults gets the first of them in this order: route, metho
 
 ${entries.map(sectionOf).join('\n\n')}
 
-## Errors and the Idempotency-Key
-
-A key is bound permanently to the refund that its request created or cancelled, per organization and environment.
-
-- The same request with the same key returns that refund as it is now, with \`Idempotent-Replayed: true\`. If the refund was rejected
-  while it was created, the response is the same error.
-- While the first request is being recorded, the second one waits for it.
-- A different request with the same key gets 422 [\`idempotency_key_reused\`](#idempotency_key_reused).
-- A refused request binds nothing: repeat it, or use the key for another request.
-
 ## 500 or 503
 
 503 means that nothing was changed. 500 may mean that the database connection broke during the commit, so the refund may have been
-recorded. In both cases, retry with the same \`Idempotency-Key\`: no refund is made twice.
+recorded. In both cases, retry with the same [\`Idempotency-Key\`](api.md#idempotency): no refund is made twice.
 `;
 
 if (!process.argv.includes('--check')) writeFileSync(file, content);
