@@ -51,6 +51,11 @@ export const initiatorWords: Record<InitiatedBy, string> = {
   mcp: 'Agent',
 };
 
+/** How a refund was requested, and by whom; null where that is unknown. */
+export function requesterWords(initiatedBy: InitiatedBy, who: string | null): string {
+  return who === null ? initiatorWords[initiatedBy] : `${initiatorWords[initiatedBy]}, ${who}`;
+}
+
 /** The ways to request a refund, as choices of a filter. */
 export const initiatorChoices = choicesOf(initiatorWords);
 

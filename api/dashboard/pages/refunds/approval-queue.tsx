@@ -17,7 +17,7 @@ import { Amount, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { initiatorWords, reasonWords } from '../../words/words.ts';
+import { reasonWords, requesterWords } from '../../words/words.ts';
 import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
 import { decisionRoutes } from './decisions.tsx';
 import { NothingChanged, readDetail } from './detail.tsx';
@@ -94,9 +94,11 @@ function Page({ around: { previous, next }, children }: PageProps) {
         {words}
       </ButtonLink>
     );
+  const { approvals } = useMember().counts;
+  const beside = approvals > 0 && <span class="muted">{approvals > 99 ? '99+' : approvals} waiting</span>;
   const actions = [linkTo(previous, 'k', 'Previous'), linkTo(next, 'j n', 'Next')];
   return (
-    <Frame title="Approvals" section="approvals" actions={actions}>
+    <Frame title="Approvals" section="approvals" beside={beside} actions={actions}>
       {children}
     </Frame>
   );
@@ -115,6 +117,7 @@ function NoneLeft({ isEnd }: { isEnd: boolean }) {
   return (
     <Empty title="Nothing awaits approval" icon="checklist">
       <p>Refunds appear here when a policy or the limits of an API key require approval.</p>
+      <ButtonLink to="/policies">View policies</ButtonLink>
     </Empty>
   );
 }
@@ -144,7 +147,7 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
             facts={[
               ...refundColumns.flatMap((named) => metadata.filter(([key]) => key === named)),
               ['Reason', reasonWords[refund.reason]],
-              ['Requested by', `${who} (${initiatorWords[refund.initiatedBy]})`],
+              ['Requested by', requesterWords(refund.initiatedBy, who)],
               ['Created', <Moment key="created" at={refund.createdAt} />],
               ['Policy', decision.policy ?? null],
               ...metadata.filter(([key]) => !refundColumns.includes(key)),

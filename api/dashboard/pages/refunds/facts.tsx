@@ -11,7 +11,7 @@ import { Card, type Fact, Facts } from '../../components/card.tsx';
 import { List } from '../../components/list.tsx';
 import { Amount, Copyable, Moment } from '../../components/values.tsx';
 import { inDay } from '../../words/numbers.ts';
-import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
+import { processorWord, reasonWords, requesterWords } from '../../words/words.ts';
 
 interface RefundFactsProps {
   refund: RefundWithWork;
@@ -23,7 +23,6 @@ interface RefundFactsProps {
 /** The public fields of a refund, and when it arrives. */
 export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
   const { id, externalRefundId, amount, currency, reason, initiatedBy } = refund;
-  const source = initiatorWords[initiatedBy];
   const arrival = arrivalOf(refund);
   return (
     <Card id="refund" title="Refund">
@@ -47,7 +46,7 @@ export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
               <Copyable text={arrival.reference} label="the reference of the bank" />
             ),
           ],
-          ['Requested by', who === null ? source : `${source}, ${who}`],
+          ['Requested by', requesterWords(initiatedBy, who)],
           ['Created', <Moment key="created" at={refund.createdAt} />],
           ['Updated', <Moment key="updated" at={refund.updatedAt} />],
         ]}

@@ -1,9 +1,9 @@
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { statusWords } from '../../components/badge.tsx';
 import { ButtonLink, Submit } from '../../components/button.tsx';
-import { CheckboxesField, type FormState, SelectField, TextField } from '../../components/form.tsx';
+import { CheckboxesField, SelectField, TextField } from '../../components/form.tsx';
 import { useAddress } from '../../http/access.ts';
-import { entered } from '../../http/forms.ts';
+import type { FormProblems } from '../../http/forms.ts';
 import {
   type Choices,
   currencyChoices,
@@ -12,76 +12,83 @@ import {
   processorChoices,
   reasonChoices,
 } from '../../words/words.ts';
-import { type EnteredFilter, isRestricting } from './filter.ts';
+import type { EnteredFilter } from './filter.ts';
 
 interface FilterFormProps {
-  /** The URL of the list. */
-  to: string;
   filter: EnteredFilter;
-  /** Whether all filters are shown. */
-  isOpen: boolean;
-  problems: FormState['problems'];
+  problems: FormProblems;
 }
 
 /** Filters the list by query parameters, so that a filtered list can be bookmarked and shared. */
-export function FilterForm({ to, filter, isOpen, problems }: FilterFormProps) {
+export function FilterForm({ filter, problems }: FilterFormProps) {
+  const form = { body: filter, problems };
+  const chosen = chosenIn(filter).join(', ');
   return (
-    <form method="get" action={useAddress(to)} class="card stack">
-      <search class="row">
-        <label class="visually-hidden" for="q">
-          Search
-        </label>
-        <input
-          id="q"
-          name="q"
-          type="search"
-          class="grow"
-          value={filter.q}
-          placeholder="Refund or payment ID"
-          autocomplete="off"
-          spellcheck={false}
-        />
-        <Submit>Search</Submit>
-        {isRestricting(filter) ? <ButtonLink to={to}>Clear</ButtonLink> : null}
-      </search>
+    <form method="get" action={useAddress('/refunds')}>
       {filter.sort === '' ? null : <input type="hidden" name="sort" value={filter.sort} />}
-      <details class="more" open={isOpen}>
-        <summary>More filters</summary>
-        <MoreFilters form={{ body: filter, problems }} />
+      <details class="card more" open={Object.keys(problems).length > 0}>
+        <summary>
+          Filters <span class="muted">{chosen}</span>
+        </summary>
+        <div class="stack">
+          <div class="fields">
+            {selects.map(([name, label, choices]) => (
+              <SelectField key={name} {...{ form, name, label }} choices={[['', 'Any'], ...choices]} />
+            ))}
+            {texts.map(([name, label, input]) => (
+              <TextField key={name} {...{ form, name, label }} spellcheck={false} {...input} />
+            ))}
+            <CheckboxesField form={form} name="status" label="Status" choices={statusChoices} />
+            {flags.map(([name, words]) => (
+              <label key={name}>
+                <input type="checkbox" name={name} value="true" checked={filter[name] !== ''} /> {words}
+              </label>
+            ))}
+          </div>
+          <div class="row">
+            <Submit>Filter</Submit>
+            <ButtonLink to="/refunds">Clear</ButtonLink>
+          </div>
+        </div>
       </details>
     </form>
   );
 }
 
-function MoreFilters({ form }: { form: FormState }) {
-  const any = ['', 'Any'] as const;
-  return (
-    <div class="fields">
-      <SelectField form={form} name="processor" label="Processor" choices={[any, ...processorChoices]} />
-      <SelectField form={form} name="initiatedBy" label="Source" choices={[any, ...initiatorChoices]} />
-      <TextField form={form} name="apiKeyId" label="API key ID" maxLength={255} spellcheck={false} />
-      <SelectField form={form} name="reason" label="Reason" choices={[any, ...reasonChoices]} />
-      <SelectField form={form} name="failureCode" label="Failure" choices={[any, ...failureChoices]} />
-      <SelectField form={form} name="currency" label="Currency" choices={[any, ...currencyChoices]} />
-      <TextField form={form} name="from" label="Created from (UTC)" type="date" />
-      <TextField form={form} name="to" label="Created to (UTC)" type="date" />
-      <TextField form={form} name="amountFrom" label="Minimum amount" {...decimal} />
-      <TextField form={form} name="amountTo" label="Maximum amount" {...decimal} />
-      <CheckboxesField form={form} name="status" label="Status" choices={statusChoices} />
-      {flags.map(([name, words]) => (
-        <label key={name}>
-          <input type="checkbox" name={name} value="true" checked={entered(form.body, name) !== ''} /> {words}
-        </label>
-      ))}
-    </div>
-  );
-}
+const selects = [
+  ['processor', 'Processor', processorChoices],
+  ['initiatedBy', 'Source', initiatorChoices],
+  ['reason', 'Reason', reasonChoices],
+  ['failureCode', 'Failure', failureChoices],
+  ['currency', 'Currency', currencyChoices],
+] as const;
+
+const decimal = { hint: 'For example 10.50.', inputMode: 'decimal' } as const;
+
+const texts = [
+  ['q', 'Refund or payment ID', { hint: 'The whole ID.' }],
+  ['apiKeyId', 'API key ID', { maxLength: 255 }],
+  ['from', 'Created from (UTC)', { type: 'date' }],
+  ['to', 'Created to (UTC)', { type: 'date' }],
+  ['amountFrom', 'Minimum amount', decimal],
+  ['amountTo', 'Maximum amount', decimal],
+] as const;
 
 const statusChoices: Choices = refundStatuses.map((status) => [status, statusWords[status]]);
 
-const flags: Choices = [
+const flags = [
   ['needsAttention', 'Needs attention'],
   ['outcomeUnknown', 'Outcome unknown'],
-];
+] as const;
 
-const decimal = { hint: 'For example 10.50.', inputMode: 'decimal' } as const;
+/** What is chosen, in words. */
+function chosenIn(filter: EnteredFilter): string[] {
+  const wordOf = (choices: Choices, value: string) =>
+    choices.find(([choice]) => choice === value)?.[1] ?? value;
+  return [
+    ...filter.status.map((status) => wordOf(statusChoices, status)),
+    ...flags.flatMap(([name, words]) => (filter[name] === '' ? [] : [words])),
+    ...selects.flatMap(([name, , choices]) => (filter[name] === '' ? [] : [wordOf(choices, filter[name])])),
+    ...texts.flatMap(([name, label]) => (filter[name] === '' ? [] : [`${label} ${filter[name]}`])),
+  ];
+}

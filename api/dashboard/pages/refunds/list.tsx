@@ -37,7 +37,7 @@ import {
 import { FilterForm } from './filter-form.tsx';
 import { type ListedRefund, RefundTable } from './refund-table.tsx';
 import { ownerOf, savedViewRoutes, ViewActions } from './saved-views.tsx';
-import { capped, Views, viewOf, views } from './views.tsx';
+import { capped, Views, views } from './views.tsx';
 
 const pageLength = 25;
 /** The largest are one page. */
@@ -154,15 +154,7 @@ function Page({ filter, chips, form, problems, children }: WholePageProps) {
   return (
     <Frame {...sectionOf(filter)} actions={create}>
       {chips === undefined ? null : <Views filter={filter} {...chips} />}
-      <FilterForm
-        to="/refunds"
-        filter={filter}
-        isOpen={
-          isRestricting({ ...filter, q: '' }) &&
-          viewOf(filter, [...views, ...(chips?.saved ?? [])]) === undefined
-        }
-        problems={problems}
-      />
+      <FilterForm filter={filter} problems={problems} />
       {chips === undefined ? null : <ViewActions filter={filter} saved={chips.saved} form={form} />}
       {children}
     </Frame>
@@ -228,11 +220,12 @@ function NoRefunds({ filter, origin }: PageProps & { origin: string }) {
   const { environment, role } = useMember();
   if (isRestricting(filter)) {
     return (
-      <Empty title="No matching refunds">
-        <p>
-          The search field matches complete IDs in this environment. Press <kbd>/</kbd> to search by order,
-          customer or amount.
-        </p>
+      <Empty title={filter.needsAttention === '' ? 'No matching refunds' : 'No refund needs attention'}>
+        {filter.q === '' ? null : (
+          <ButtonLink to={`/search?${new URLSearchParams({ q: filter.q })}`}>
+            Search for “{filter.q}”
+          </ButtonLink>
+        )}
         <ButtonLink to="/refunds">Clear filters</ButtonLink>
       </Empty>
     );

@@ -4,7 +4,7 @@ import { Link } from '../../components/button.tsx';
 import { type Column, List } from '../../components/list.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
-import { initiatorWords, processorWord, reasonWords } from '../../words/words.ts';
+import { processorWord, reasonWords, requesterWords } from '../../words/words.ts';
 import { SelectBox } from './bulk-selection.tsx';
 import { metadataColumns } from './metadata-columns.tsx';
 
@@ -52,7 +52,16 @@ function columnsOf(boxes: RefundTableProps['boxes']): readonly Column<ListedRefu
         </>
       ),
     ],
-    ['Amount', ({ refund }) => <Amount amount={refund.amount} currency={refund.currency} />, 'number'],
+    [
+      'Amount',
+      ({ refund: { amount, currency, reason } }) => (
+        <span>
+          <Amount amount={amount} currency={currency} />
+          <span class="detail small muted">{reasonWords[reason]}</span>
+        </span>
+      ),
+      'number',
+    ],
     [
       'Status',
       ({ refund: { status, work } }) => (
@@ -62,23 +71,17 @@ function columnsOf(boxes: RefundTableProps['boxes']): readonly Column<ListedRefu
         </span>
       ),
     ],
-    ['Reason', ({ refund }) => reasonWords[refund.reason]],
   ];
 }
 
 const lastColumns: readonly Column<ListedRefund>[] = [
   [
-    'Requested by',
-    (listed) => (
-      <span class="clipped" title={requestedBy(listed)}>
-        {requestedBy(listed)}
+    'Created',
+    ({ refund: { createdAt, initiatedBy }, requester }) => (
+      <span>
+        <Moment at={createdAt} />
+        <span class="detail small muted">{requesterWords(initiatedBy, requester)}</span>
       </span>
     ),
   ],
-  ['Created', ({ refund }) => <Moment at={refund.createdAt} />],
 ];
-
-function requestedBy({ refund, requester }: ListedRefund): string {
-  const source = initiatorWords[refund.initiatedBy];
-  return requester === null ? source : `${source}, ${requester}`;
-}
