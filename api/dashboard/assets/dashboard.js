@@ -1,36 +1,30 @@
 // Enhancements. Every page also works without this script.
 
-/** Formats a time relative to now. */
-function timeAgo(moment) {
-  const seconds = Math.round((moment - Date.now()) / 1000);
-  const words = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
-  const units = [
-    ['second', 60],
-    ['minute', 60],
-    ['hour', 24],
-    ['day', 30],
-    ['month', 12],
-  ];
-  let count = seconds;
-  for (const [unit, size] of units) {
-    if (Math.abs(count) < size) return words.format(Math.round(count), unit);
-    count /= size;
-  }
-  return words.format(Math.round(count), 'year');
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
+const units = [
+  ['hour', 3_600],
+  ['minute', 60],
+  ['second', 1],
+];
+
+/** Formats a time of less than a day before or after now. */
+function timeAgo(seconds) {
+  const [unit, size] = units.find((each) => Math.abs(seconds) >= each[1]) ?? ['second', 1];
+  return relative.format(Math.trunc(seconds / size), unit);
 }
 
 const exactTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'medium' });
-
-/** Where nothing hovers, only times of the last day are relative. */
-const mostRelativeMs = matchMedia('(hover: none)').matches ? 86_400_000 : Number.POSITIVE_INFINITY;
+const shortTime = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
 /** Shows times in the zone of the browser; without this script they are in UTC. */
 function refreshTimes() {
   for (const time of document.querySelectorAll('time')) {
     const moment = new Date(time.dateTime);
-    time.title = time.title === '' ? '' : exactTime.format(moment);
-    const isRelative = 'relative' in time.dataset && Date.now() - moment.getTime() < mostRelativeMs;
-    time.textContent = isRelative ? timeAgo(moment.getTime()) : exactTime.format(moment);
+    const isShort = 'relative' in time.dataset;
+    const seconds = (moment.getTime() - Date.now()) / 1_000;
+    time.title = isShort ? exactTime.format(moment) : '';
+    if (!isShort) time.textContent = exactTime.format(moment);
+    else time.textContent = Math.abs(seconds) < 86_400 ? timeAgo(seconds) : shortTime.format(moment);
   }
 }
 

@@ -18,12 +18,13 @@ import { ButtonLink, Submit } from '../../components/button.tsx';
 import { SelectField, TextField } from '../../components/form.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
-import { Moment } from '../../components/values.tsx';
+import { ExactTime } from '../../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import { dayRangeFields, readDayRange } from '../../http/day-range.ts';
 import { type FormReading, readForm } from '../../http/forms.ts';
 import { dashboardPath } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
+import { inMoney } from '../../words/numbers.ts';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
@@ -173,7 +174,7 @@ function AuditTable({ entries, ...view }: AuditView) {
       caption="Activity, newest first"
       items={entries}
       columns={[
-        ['Time', ({ createdAt }) => <Moment at={createdAt} />],
+        ['Time', ({ createdAt }) => <ExactTime at={createdAt} />],
         [
           'Actor',
           ({ actor }) => (
@@ -236,8 +237,18 @@ function Detail({ detail }: Pick<AuditLog, 'detail'>) {
       </details>
     );
   }
-  const words = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
   return (
-    <span class="small">{facts.map(([name, value]) => `${words(name)}: ${String(value)}`).join(', ')}</span>
+    <span class="small">
+      {facts.map(([name, value]) => inWords(name, value, detail as { currency?: unknown })).join(', ')}
+    </span>
   );
+}
+
+/** "payment: ch_1", "amount: 12.34 USD". */
+function inWords(name: string, value: unknown, { currency }: { currency?: unknown }): string {
+  if (name === 'transactionId') return `payment: ${value}`;
+  if (name === 'amount' && typeof value === 'number' && typeof currency === 'string') {
+    return `amount: ${inMoney(BigInt(value), currency)}`;
+  }
+  return `${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}: ${value}`;
 }
