@@ -20,7 +20,7 @@ import { changesOf } from '../layout/changes.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { reasonWords } from '../words/words.ts';
-import { KeyStatus, When } from './settings/api-keys.tsx';
+import { KeyStatus, LastUsed } from './settings/api-keys.tsx';
 
 const path = '/agents';
 const statusSchema = z.object({ status: z.enum(['active', 'stopped']) });
@@ -76,10 +76,9 @@ function AgentsPage({ agents, taken, names, now }: AgentsProps) {
         </>
       ),
     ],
-    ['Permissions', (key) => <Permissions agent={key} />],
+    ['Scopes', (key) => <Scopes agent={key} />],
     ['Limits', ({ id, limits }) => <Limits limits={limits} taken={taken.get(id) ?? 0n} />],
-    ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
-    ['Expires', ({ expiresAt }) => <When at={expiresAt} />],
+    ['Last used', ({ lastUsedAt }) => <LastUsed at={lastUsedAt} />],
     ['Created', ({ createdAt, createdBy }) => <Made at={createdAt} by={names.get(createdBy)} />],
     ['Status', (key) => <KeyStatus apiKey={key} now={now} />],
     ['Actions', (key) => (mayAct(role, 'admin') ? <StopOrResume agent={key} /> : null), 'actions'],
@@ -101,7 +100,7 @@ function AgentsPage({ agents, taken, names, now }: AgentsProps) {
   );
 }
 
-function Permissions({ agent: { scopes, limits } }: { agent: AgentKey }) {
+function Scopes({ agent: { scopes, limits } }: { agent: AgentKey }) {
   const { currency, reasons } = limits;
   return (
     <span class="small">

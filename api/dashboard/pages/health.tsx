@@ -11,7 +11,7 @@ import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { Badge } from '../components/badge.tsx';
-import { ButtonLink } from '../components/button.tsx';
+import { ButtonLink, Link } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
 import { type Column, List } from '../components/list.tsx';
 import { Live } from '../components/live.tsx';
@@ -95,7 +95,7 @@ function WorkersCard({ health: { workers, now, undeliveredSince } }: HealthProps
 }
 
 function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthProps) {
-  const { base, environment } = useMember();
+  const { environment } = useMember();
   const items = accounts.flatMap((account) => {
     const isOfAccount = ({ processor }: { processor: string }) => processor === account.processor;
     const queue = queues.find(isOfAccount);
@@ -107,9 +107,8 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
     ({ queue }) => value(queue),
     'number',
   ];
-  // The others have no list of exactly their refunds.
-  const unknown = (queue: ProcessorQueue) => (
-    <a href={`${base}/refunds?processor=${queue.processor}&outcomeUnknown=true`}>{counted(queue.unknown)}</a>
+  const linked = (refunds: number, { processor }: ProcessorQueue, filter: string) => (
+    <Link to={`/refunds?processor=${processor}&${filter}&sort=oldest`}>{counted(refunds)}</Link>
   );
   const oldest = ({ dueSince }: ProcessorQueue) =>
     dueSince === null ? 'None' : inTime(now.getTime() - dueSince.getTime());
@@ -118,7 +117,7 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
       {items.length === 0 ? (
         <Empty title={`No ${environment} processor accounts`} icon="credit-card">
           <p>
-            Set one up in <a href={`${base}/settings/accounts`}>Settings</a>.
+            Set one up in <Link to="/settings/accounts">Settings</Link>.
           </p>
         </Empty>
       ) : (
@@ -129,10 +128,10 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
           columns={[
             ['Processor', ({ account }) => processorWord(account.processor)],
             ['State', (item) => <AccountState {...item} now={now} />],
-            number('Waiting', ({ waiting }) => counted(waiting)),
+            number('Waiting', (queue) => linked(queue.waiting, queue, 'status=processing')),
             number('Oldest due', oldest),
             number('Retrying', ({ retrying }) => counted(retrying)),
-            number('Outcome unknown', unknown),
+            number('Outcome unknown', (queue) => linked(queue.unknown, queue, 'outcomeUnknown=true')),
             number('Completed per minute', (queue) => inRate(queue.completedPerMinute)),
           ]}
         />

@@ -25,7 +25,7 @@ test('the health page counts what waits in its own environment, and links to ref
   const stripeOf = (text: string) => text.slice(text.indexOf('>Stripe<')).replaceAll(/<[^>]*>/g, ' ');
   const { text } = await operator.visitor.get(`${base}/health`);
   expect(stripeOf(text)).toMatch(/^\S+ +Not answering .* +1 +1 min.* +1 +1 +0 /);
-  expect(text).toContain('?processor=stripe&amp;outcomeUnknown=true">1</a>');
+  expect(text).toContain('?processor=stripe&amp;outcomeUnknown=true&amp;sort=oldest">1</a>');
   const live = await operator.visitor.get(`${base.replace('/test', '/live')}/health`);
   expect(stripeOf(live.text)).toMatch(/^\S+ +Operational +0 +None +0 +0 +0 /);
 });

@@ -140,14 +140,14 @@ interface AccountBadgeProps extends Pick<AccountCardProps, 'test' | 'now'> {
   account: AccountSummary | undefined;
 }
 
-/** Shows Connected only after a test. */
+/** What is known of the account: whether it works only after a test. */
 function AccountBadge({ account, now, test }: AccountBadgeProps) {
   if (account === undefined) return <Badge tone="quiet">Not set up</Badge>;
   const { misconfiguredAt, throttledUntil } = account;
   if (misconfiguredAt !== null) return <Badge tone="bad">Credentials rejected</Badge>;
   if (throttledUntil !== null && throttledUntil > now) return <Badge tone="warn">Rate limited</Badge>;
   if (test?.kind === 'works') return <Badge tone="good">Connected</Badge>;
-  return <Badge tone="quiet">Set up</Badge>;
+  return null;
 }
 
 function AccountDetails({ account, now }: { account: AccountSummary; now: Date }) {

@@ -4,6 +4,7 @@ import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
 import { useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
+import type { Choices } from '../../words/words.ts';
 
 const aNumberOfDays = `Enter a number of days, 1 to ${maxExpiryDays}.`;
 
@@ -44,8 +45,14 @@ const scopeWords: Record<ApiKeyScope, string> = {
   'refunds:approve': 'Approve and reject refunds',
   'policies:read': 'Check policies',
   'webhooks:manage': 'Manage webhook endpoints',
-  'keys:manage': 'Manage API agent keys',
+  'keys:manage': 'Manage agent keys',
 };
+
+/** With the names that errors and lists show. */
+const scopeChoices: Choices = Object.entries(scopeWords).map(([scope, words]) => [
+  scope,
+  `${words} (${scope})`,
+]);
 
 /** The form that creates a key. */
 export function NewKeyForm({ form }: { form: FormState }) {
@@ -58,7 +65,7 @@ export function NewKeyForm({ form }: { form: FormState }) {
       submit={`Create ${environment} key`}
       form={form}
     >
-      <Fields schema={newKeySchema} form={form} choices={{ scopes: Object.entries(scopeWords) }} />
+      <Fields schema={newKeySchema} form={form} choices={{ scopes: scopeChoices }} />
     </Form>
   );
 }

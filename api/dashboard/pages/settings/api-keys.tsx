@@ -176,8 +176,7 @@ function columnsOf(view: KeysView, mayManage: boolean): readonly Column<ApiKeySu
       ),
     ],
     ['Created', ({ createdAt, createdBy }) => <Made at={createdAt} by={names.get(createdBy)} />],
-    ['Last used', ({ lastUsedAt }) => <When at={lastUsedAt} />],
-    ['Expires', ({ expiresAt }) => <When at={expiresAt} />],
+    ['Last used', ({ lastUsedAt }) => <LastUsed at={lastUsedAt} />],
     ['Status', (key) => <KeyStatus apiKey={key} now={now} />],
     [
       'Actions',
@@ -220,8 +219,7 @@ function EndedScopes({ scopes }: { scopes: readonly ApiKeyScope[] }) {
   );
 }
 
-/** A time of a key; null for never. */
-export function When({ at }: { at: Date | null }) {
+export function LastUsed({ at }: { at: Date | null }) {
   return at === null ? <span class="muted">Never</span> : <Moment at={at} />;
 }
 
@@ -232,15 +230,20 @@ const statuses: Record<ApiKeyStatus, { word: string; tone: Tone }> = {
   revoked: { word: 'Revoked', tone: 'quiet' },
 };
 
-/** Whether a key works, and since when not. */
+/** Whether a key works, since when not, and until when. */
 export function KeyStatus({ apiKey, now }: { apiKey: ApiKeySummary; now: Date }) {
   const status = apiKeyStatus(apiKey, now);
   const { word, tone } = statuses[status];
-  const since = apiKey.revokedAt ?? apiKey.stoppedAt;
+  const { revokedAt, stoppedAt, expiresAt } = apiKey;
+  const since = status === 'expired' ? expiresAt : (revokedAt ?? stoppedAt);
   return (
     <span>
-      <Badge tone={tone}>{word}</Badge>{' '}
-      {status === 'expired' || since === null ? null : <Moment at={since} />}
+      <Badge tone={tone}>{word}</Badge> {since && <Moment at={since} />}
+      {since === null && expiresAt !== null ? (
+        <span class="detail small muted">
+          Expires <Moment at={expiresAt} />
+        </span>
+      ) : null}
     </span>
   );
 }

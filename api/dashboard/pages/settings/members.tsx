@@ -154,8 +154,8 @@ function Members({ invited, problems = {}, body, members, keys, endpoints, ...vi
       {invited && <InvitedNotice {...invited} />}
       <MemberList {...{ members, keys, endpoints }} />
       <Invitations invitations={view.invitations} names={view.names} />
-      <SecondFactorRuleCard rule={view.rule} />
       {mayAct(useMember().role, 'admin') ? <InviteForm problems={problems} body={body} /> : null}
+      <SecondFactorRuleCard rule={view.rule} />
     </div>
   );
 }

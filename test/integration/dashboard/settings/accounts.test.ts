@@ -43,7 +43,7 @@ describe('processor accounts', () => {
     const { status, text } = await viewer.visitor.get(accounts);
     expect(status).toBe(200);
     expect(text).toMatch(new RegExp(`https?://[^"<]+/webhooks/stripe/${id}`));
-    expect(text).toContain('>Set up</span>');
+    expect(text).toContain('Credentials updated');
     for (const hidden of ['>Connected<', 'Replace credentials', 'Test connection']) {
       expect(text).not.toContain(hidden);
     }
