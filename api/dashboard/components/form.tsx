@@ -250,7 +250,7 @@ export function CheckboxesField(props: NamedFieldProps & { choices: Choices }) {
   return (
     <fieldset class="field" aria-describedby={`${name}-hint ${name}-problem`}>
       <legend class="label">{label}</legend>
-      <div class="row">
+      <div class="choices">
         {choices.map(([value, words]) => (
           <label key={value}>
             <input type="checkbox" name={name} value={value} checked={selected.includes(value)} />

@@ -3,19 +3,9 @@ import { createRequire } from 'node:module';
 
 /** The icons in use, by their names in `@primer/octicons`. */
 const names = [
-  ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'gear', 'person', 'search'] as const),
-  ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'check-circle', 'x-circle', 'clock'] as const),
-  ...([
-    'webhook',
-    'arrow-switch',
-    'copilot',
-    'history',
-    'mail',
-    'organization',
-    'people',
-    'shield',
-    'rows',
-  ] as const),
+  ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'gear', 'person', 'search', 'book'] as const),
+  ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'webhook', 'copilot', 'history'] as const),
+  ...(['arrow-switch', 'rows', 'copy'] as const),
 ];
 
 export type IconName = (typeof names)[number];

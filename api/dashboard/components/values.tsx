@@ -1,4 +1,5 @@
 import { inMoney } from '../words/numbers.ts';
+import { Icon } from './icon.tsx';
 
 /** An amount of money. @param amount minor units. */
 export function Amount({ amount, currency }: { amount: bigint; currency: string }) {
@@ -69,14 +70,15 @@ interface CopyButtonProps {
 export function CopyButton({ text, label, isLabelShown = false }: CopyButtonProps) {
   return (
     <span class="copy">
-      <button type="button" class="button ghost" data-kind="quiet" data-copy={text}>
-        {isLabelShown ? (
-          `Copy ${label}`
-        ) : (
-          <>
-            Copy<span class="visually-hidden"> {label}</span>
-          </>
-        )}
+      <button
+        type="button"
+        class="button ghost"
+        data-kind="quiet"
+        data-copy={text}
+        title={isLabelShown ? undefined : `Copy ${label}`}
+      >
+        {isLabelShown ? null : <Icon name="copy" />}
+        <span class={isLabelShown ? undefined : 'visually-hidden'}>Copy {label}</span>
       </button>
       <span role="status" class="small muted" />
     </span>

@@ -17,7 +17,7 @@ const messages = {
   noted: 'Note added.',
   'batch-created': 'Batch created. This page updates automatically.',
   'batch-repeated': 'This file was uploaded before. This is its batch; nothing was created again.',
-  'batch-paused': 'The batch begins no further row. Refunds that were created go on.',
+  'batch-paused': 'Batch paused. Refunds that were created go on.',
   'batch-resumed': 'Batch resumed.',
   'policies-saved': 'Policies saved.',
   'approvals-saved': 'Settings saved.',

@@ -13,6 +13,7 @@ import { SearchDialog } from './search-dialog.tsx';
 /** An entry of the navigation. `role` is the least role that sees it, viewer by default; `group` is the title above it. */
 interface Entry {
   label: string;
+  /** Below the environment. */
   path: string;
   icon: IconName;
   role?: Role;
@@ -150,6 +151,13 @@ function Side({ context, section }: { context: Context; section: Section }) {
             {members.map((each) => (
               <NavItem key={each} context={context} section={each} isCurrent={each === section} />
             ))}
+            {title !== 'Developers' ? null : (
+              <li>
+                <a href="/docs">
+                  <Icon name="book" /> API reference
+                </a>
+              </li>
+            )}
           </ul>
         ))}
         <a class="account" href={accountPath} title={`Your account. Role: ${role}`}>

@@ -10,6 +10,7 @@ import { nextWindow } from '#shared/reconciliation/runs.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts as FindingFacts, FindingKind } from '#shared/refunds/model/flags.ts';
 import { Badge } from '../components/badge.tsx';
+import { ButtonLink } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
 import { Post } from '../components/form.tsx';
 import { List } from '../components/list.tsx';
@@ -87,6 +88,7 @@ function RunsPage({ runs, accounts, names }: RunsProps) {
       {runs.length === 0 ? (
         <Empty title="No runs yet" icon="arrow-switch">
           <p>The first one starts within a day of setting up a processor account.</p>
+          {accounts.length > 0 ? null : <ButtonLink to="/settings/accounts">Set up an account</ButtonLink>}
         </Empty>
       ) : (
         <List

@@ -83,7 +83,7 @@ describe('the cards', () => {
   test.each([
     ['of its one currency', ['usd'], '50.00 USD'],
     ['of each of its currencies', ['usd', 'jpy'], '5,000 JPY or 50.00 USD'],
-    ['in minor units without a currency', undefined, '5000 in minor units'],
+    ['in every currency', undefined, '50.00 USD (5000 minor units of other currencies)'],
   ])('show a threshold as an amount %s', async (_, currencies, words) => {
     const match = { currencies, amount: { min: 5_000, max: 5_000 } };
     const day = { amount: 5_000 };

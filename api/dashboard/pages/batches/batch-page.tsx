@@ -110,7 +110,7 @@ function Rejected({ batch, rejected }: BatchProps) {
         items={rejected}
         columns={[
           ['Row', ({ row }) => inWhole(row)],
-          ['Payment', ({ transactionId }) => transactionId ?? 'Invalid'],
+          ['Payment', ({ transactionId }) => transactionId],
           ['Reason', ({ errorMessage }) => errorMessage?.replace(askForException, '')],
         ]}
       />

@@ -93,11 +93,13 @@ export function Breakdowns({ overview }: SummaryProps) {
       />
       <Breakdown
         id="sources"
-        title="Sources and processors"
-        rows={[
-          ...byInitiator.map(({ name, count }) => row(initiatorWords[name], count, { initiatedBy: name })),
-          ...byProcessor.map(({ name, count }) => row(processorWord(name), count, { processor: name })),
-        ]}
+        title="Requested by"
+        rows={byInitiator.map(({ name, count }) => row(initiatorWords[name], count, { initiatedBy: name }))}
+      />
+      <Breakdown
+        id="processors"
+        title="Processors"
+        rows={byProcessor.map(({ name, count }) => row(processorWord(name), count, { processor: name }))}
       />
       <Breakdown
         id="completion"

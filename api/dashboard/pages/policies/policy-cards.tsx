@@ -212,6 +212,7 @@ function joined(parts: readonly (string | undefined)[]): string {
 /** A threshold is a number of minor units, so it is a different amount of money in each currency of its policy. */
 function money(amount: bigint, currencies: readonly string[] | undefined): string {
   if (amount === 0n) return '0';
-  if (currencies === undefined) return `${amount} in minor units`;
+  if (currencies === undefined)
+    return `${inMoney(amount, 'usd')} (${amount} minor units of other currencies)`;
   return currencies.map((currency) => inMoney(amount, currency)).join(' or ');
 }

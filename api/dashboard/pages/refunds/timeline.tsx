@@ -142,7 +142,7 @@ interface EventWords {
 
 const words: Readonly<Record<RefundEventType, EventWords>> = {
   'refund.created': { title: 'Created', tone: 'quiet' },
-  'refund.approval_required': { title: 'Created, awaiting approval', tone: 'warn' },
+  'refund.approval_required': { title: 'Awaiting approval', tone: 'warn' },
   'refund.processing': { title: 'Approved', tone: 'wait' },
   'refund.completed': { title: 'Completed', tone: 'good' },
   'refund.failed': { title: 'Failed', tone: 'bad' },

@@ -181,7 +181,7 @@ function Change({ endpoint, form }: EndpointProps & { form: FormState | undefine
   const { id, url, description, events } = endpoint;
   const shown = form ?? { body: { url, description: description ?? '', events }, problems: {} };
   return (
-    <details class="more" open={form !== undefined}>
+    <details class="card more" open={form !== undefined}>
       <summary>Change the URL or the events</summary>
       <Form to={`/webhooks/${id}`} form={shown} submit="Save">
         <EndpointFields form={shown} />
