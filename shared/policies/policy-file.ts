@@ -134,15 +134,9 @@ export function blocksNothing(policies: readonly Policy[]): boolean {
   return denying.length > 0 && denying.every(({ enforce }) => !enforce.api && !enforce.dashboard);
 }
 
-/** The policies as a file, with the denials of one of them binding; null without a policy of this name. */
-export function fileWithBlocking(
-  policies: readonly Policy[],
-  name: string,
-  initiator: Blockable,
-): object | null {
-  if (!policies.some((policy) => policy.name === name)) return null;
-  const changed = policies.map((policy) =>
+/** The policies, with the denials of one of them binding. */
+export function withBlocking(policies: readonly Policy[], name: string, initiator: Blockable): Policy[] {
+  return policies.map((policy) =>
     policy.name === name ? { ...policy, enforce: { ...policy.enforce, [initiator]: true } } : policy,
   );
-  return { policies: changed.map((policy) => policySchema.encode(policy)) };
 }

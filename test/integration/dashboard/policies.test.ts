@@ -67,8 +67,10 @@ async function opened(name: string | null, values: Record<string, string> = {}):
 const formIn = ({ text }: Pick<Page, 'text'>) => sentForm(text, /action="[^"]*\/policies"/);
 const without = (form: SentField[], names: string[]) => form.filter(([name]) => !names.includes(name));
 
-const send = (path: '' | '/replay' | '/delete' | '/block', form: SentField[]): Promise<Page> =>
-  admin.post(`${base}/policies${path}`, form);
+const send = (
+  path: '' | '/replay' | '/delete' | '/block' | '/block/replay',
+  form: SentField[],
+): Promise<Page> => admin.post(`${base}/policies${path}`, form);
 
 describe('the cards', () => {
   test('show the policies in their order, to viewers without actions', async () => {
@@ -293,6 +295,15 @@ describe('blocking what a policy denies', () => {
     expect(await page()).toContain(
       'Denied refunds are blocked when requested by API, in the dashboard or by agents.<',
     );
+  });
+
+  test('is replayed first on request, as a form that saves it, and changes nothing', async () => {
+    await store(open, empty);
+    const { text } = await send('/block/replay', await blockForm('api'));
+    expect(text).toContain('Replay of the last 90 days');
+    expect(await stored()).toEqual(parsed(open, empty));
+    await send('', formIn({ text }));
+    expect(await stored()).toEqual(parsed({ ...open, enforce: { api: true } }, empty));
   });
 
   test('is refused after a concurrent change, and for another way', async () => {

@@ -4,7 +4,7 @@ import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type Policy, policySchema } from '#shared/policies/policy.ts';
-import { blockable, digestPolicies, fileWithBlocking } from '#shared/policies/policy-file.ts';
+import { blockable, digestPolicies, withBlocking } from '#shared/policies/policy-file.ts';
 import { type Replay, replayPolicies } from '#shared/policies/replay.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
 import { ButtonLink } from '../../components/button.tsx';
@@ -92,6 +92,17 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     return await change(request, reply, fileOf, async () => conflicted);
   });
 
+  /** Shows a policy in its form, beside what the policies would have decided with it. */
+  const showReplay = async (
+    request: FastifyRequest,
+    form: PolicyFormProps,
+    sets: { current: readonly Policy[]; proposed: readonly Policy[] },
+  ) => {
+    const { whileWaiting } = request.deps;
+    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
+    return <Editor {...form} replay={replay} />;
+  };
+
   scope.post('/policies/replay', admin, async (request, reply) => {
     const { form, current, reading, refuse, conflicted } = await readEditor(request, reply);
     if (reading.kind === 'invalid') return refuse(reading.problems);
@@ -99,10 +110,15 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
       reply.code(409);
       return conflicted;
     }
-    const { whileWaiting } = request.deps;
-    const sets = { current, proposed: reading.value };
-    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
-    return <Editor {...form} replay={replay} />;
+    return await showReplay(request, form, { current, proposed: reading.value });
+  });
+
+  scope.post('/policies/block/replay', admin, async (request) => {
+    const current = await policiesFor(request);
+    const { proposed, policy } = blockingIn(current, request.body);
+    if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
+    const form = { basedOn: digestPolicies(current), replaces: policy.name, policy: enteredPolicyOf(policy) };
+    return await showReplay(request, form, { current, proposed });
   });
 
   const buttons = { '/policies/delete': fileWithout, '/policies/block': fileWithBlock };
@@ -121,12 +137,24 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
 /** Null for a policy that was renamed or deleted since the page was opened. */
 function fileWithout(stored: readonly Policy[], body: unknown): object | null {
   const kept = stored.filter(({ name }) => name !== entered(body, 'name'));
-  return kept.length === stored.length ? null : { policies: kept.map((each) => policySchema.encode(each)) };
+  return kept.length === stored.length ? null : fileOf(kept);
 }
 
 function fileWithBlock(stored: readonly Policy[], body: unknown): object | null {
+  const { proposed, policy } = blockingIn(stored, body);
+  return policy === undefined ? null : fileOf(proposed);
+}
+
+/** The policies with the denials of one of them binding, and that one; undefined if there is none of its name. */
+function blockingIn(stored: readonly Policy[], body: unknown) {
+  const name = entered(body, 'name');
   const initiator = blockable.find((each) => each === entered(body, 'initiator'));
-  return initiator === undefined ? null : fileWithBlocking(stored, entered(body, 'name'), initiator);
+  const proposed = initiator === undefined ? [] : withBlocking(stored, name, initiator);
+  return { proposed, policy: proposed.find((each) => each.name === name) };
+}
+
+function fileOf(policies: readonly Policy[]): object {
+  return { policies: policies.map((each) => policySchema.encode(each)) };
 }
 
 interface PoliciesPageProps {

@@ -3,9 +3,10 @@ import type { Policy } from '#shared/policies/policy.ts';
 import { type Blockable, blocksNothing, canDeny } from '#shared/policies/policy-file.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
+import { ButtonLink, Submit } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { useMember } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { processorWord, reasonWords } from '../../words/words.ts';
 import { pathOf } from './policy-form.tsx';
@@ -86,6 +87,7 @@ function Actions({ policies, basedOn, policy: { name }, id }: ActionsProps) {
 /** Makes the denials of a policy binding, for each way in which they are not. */
 function BlockActions({ basedOn, policy, id }: ActionsProps) {
   const { name, enforce } = policy;
+  const { base } = useMember();
   const open = (['api', 'dashboard'] as const satisfies Blockable[]).filter((each) => !enforce[each]);
   if (open.length === 0 || !canDeny(policy)) return null;
   return (
@@ -100,9 +102,12 @@ function BlockActions({ basedOn, policy, id }: ActionsProps) {
           <Target {...{ basedOn, name }} />
           <input type="hidden" name="initiator" value={initiator} />
           <p>
-            New refunds {initiators[initiator]} that this policy denies are refused, in test and live. To see
-            which ones of the last 90 days it would have blocked, edit the policy and choose Replay.
+            New refunds {initiators[initiator]} that this policy denies are refused, in test and live. Replay
+            shows which ones of the last 90 days it would have blocked, before you save.
           </p>
+          <div>
+            <Submit formAction={`${base}/policies/block/replay#replay`}>Replay</Submit>
+          </div>
         </Confirm>
       ))}
     </div>
