@@ -5,11 +5,11 @@ import { deliveryQueueName, openWorker, type QueueWorker, refundQueueName } from
 import { processorNames } from '#shared/processors/registry.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
 import { openRefundWork } from './advance/advance-refund.ts';
+import type { DueWork } from './advance/due-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import { type Notifier, openNotifier } from './notify/notify.ts';
 import { advanceBatches } from './schedule/advance-batches.ts';
-import type { DueWork } from './schedule/due-work.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';

@@ -8,8 +8,8 @@ const compress = promisify(gzip);
 const leastBytes = 4 * 1024;
 
 /**
- * Compresses large responses for clients that accept gzip. Only for the API: a browser sends no API key by itself, so nobody can
- * have it ask for chosen text beside a secret and learn the secret from the size (BREACH). Pages with sessions stay as they are.
+ * Compresses large responses for clients that accept gzip. Only for the API: a browser sends no API key by itself, so no page can
+ * make it request chosen text beside a secret and learn the secret from the size (BREACH). Pages with sessions stay as they are.
  */
 export function compression(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {

@@ -126,8 +126,9 @@ declare module 'fastify' {
 }
 
 /**
- * Handles few requests of this instance at once, by default the large ones, of which each takes much memory. Call it within
+ * Handles few requests of this instance at once, because each takes much memory. Call it within
  * `limitInProgress`.
+ * @param options.isLarge which of them; all by default.
  * @param options.most how many, which owners share.
  */
 export function fewAtOnce(

@@ -58,7 +58,6 @@ function exampleOfType(type: PublicEventType) {
   };
 }
 
-/** An example of each type of event. */
 export const examplesOfEvents = Object.fromEntries(
   publicEventTypes.map((type) => [type, exampleOfType(type)]),
 ) as Record<PublicEventType, ReturnType<typeof exampleOfType>>;

@@ -1,10 +1,8 @@
 import { z } from 'zod';
 import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 
-/** The codes of all errors. */
 export const errorCodes = Object.keys(errorCatalogue) as [ErrorCode, ...ErrorCode[]];
 
-/** What an idempotency key has. */
 export const idempotencyKeyPattern = /^[\x21-\x7e]{1,255}$/;
 
 /** An idempotency key in a body; may be left out. */

@@ -27,7 +27,6 @@ interface Definition<
   id: string;
   /** Method and path. */
   route: `${Route['method']} /v1/${string}`;
-  /** The scope that a key needs. */
   scope: ApiKeyScope;
   /** A second one that it needs, because of what the operation gives access to. */
   alsoNeeds?: ApiKeyScope;

@@ -105,5 +105,4 @@ function gatherMetadata(query: unknown): unknown {
   ]);
 }
 
-/** The query of a list of refunds. */
 export const refundListQuery = z.preprocess(gatherMetadata, listRefundsQuerySchema.strict());

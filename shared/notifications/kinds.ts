@@ -8,7 +8,7 @@ export type NotificationKind = (typeof notificationKinds)[number];
 /** The kind of the test message of a channel. */
 export const channelTest = 'channel_test';
 
-/** Links that are mailed at once to one address, whatever its user has chosen. */
+/** Links that are mailed at once to one address, also if its user declines notifications. */
 export const linkKinds = ['invitation', 'password_reset'] as const;
 
 export type LinkKind = (typeof linkKinds)[number];

@@ -12,9 +12,9 @@ export interface Occasion {
 }
 
 /** An occasion with what its message says. */
-export type KnownOccasion = Occasion & Told;
+export type KnownOccasion = Occasion & Content;
 
-type Told =
+type Content =
   | { about: 'approval'; amount: string; currency: string }
   | { about: 'flag'; reason: string; facts: Record<string, never>; processor: string }
   | { about: 'credentials' | 'processor'; processor: string }
@@ -30,7 +30,7 @@ const unansweredMinutes = 5;
  */
 const occasions = Prisma.sql`
   SELECT 'approvals' AS kind, id AS target, created_at AS since, organization_id, environment, requester,
-    jsonb_build_object('about', 'approval', 'amount', amount::text, 'currency', currency) AS told
+    jsonb_build_object('about', 'approval', 'amount', amount::text, 'currency', currency) AS content
   FROM refund WHERE status = 'pending'
   UNION ALL
   SELECT 'attention', refund_id, flagged_at, organization_id, environment, NULL,
@@ -86,7 +86,7 @@ export async function noteOccasions(
       SELECT c.organization_id, c.environment, c.id, kind.name
       FROM notification_channel AS c
       CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByReader)}::jsonb->'channel') AS kind (name)
-    ), untold AS MATERIALIZED (
+    ), unnoted AS MATERIALIZED (
       SELECT o.* FROM (${occasions}) AS o
       WHERE EXISTS (
           SELECT FROM reader WHERE organization_id = o.organization_id AND kind = o.kind
@@ -100,7 +100,7 @@ export async function noteOccasions(
     INSERT INTO notification (id, kind, target, since, recipient, organization_id, environment, due_at, created_at)
     SELECT new_type_id('ntf', moment), o.kind, o.target, o.since, reader.recipient, o.organization_id, o.environment,
       moment + ${gatheringMs} * interval '1 millisecond', moment
-    FROM clock, untold AS o JOIN reader USING (organization_id, kind)
+    FROM clock, unnoted AS o JOIN reader USING (organization_id, kind)
     WHERE coalesce(reader.environment = o.environment, true) AND 'user:' || reader.recipient IS DISTINCT FROM o.requester
     ON CONFLICT DO NOTHING`;
 }
@@ -112,13 +112,13 @@ export async function readOccasions(
 ): Promise<(KnownOccasion & { organizationId: string; environment: Environment })[]> {
   const items = wanted.map(({ kind, target, since }) => ({ kind, target, since }));
   const rows = await db.$queryRaw<
-    (Occasion & { organizationId: string; environment: Environment; told: Told })[]
+    (Occasion & { organizationId: string; environment: Environment; content: Content })[]
   >`
-    SELECT o.kind, o.target, o.since, o.organization_id AS "organizationId", o.environment, o.told
+    SELECT o.kind, o.target, o.since, o.organization_id AS "organizationId", o.environment, o.content
     FROM (
       SELECT DISTINCT kind, target, since
       FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS i(kind text, target text, since timestamptz)) AS i
     JOIN (${occasions}) AS o USING (kind, target, since)
     ORDER BY o.since, o.target`;
-  return rows.map(({ told, ...row }) => ({ ...row, ...told }));
+  return rows.map(({ content, ...row }) => ({ ...row, ...content }));
 }

@@ -69,7 +69,7 @@ export async function claimNotifications(
         WHEN 'invitation' THEN (
           SELECT email FROM invitation
           WHERE id = n.target AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > service_time())
-        -- A late one would surprise.
+        -- Later, the user no longer expects it.
         WHEN 'password_reset' THEN (
           SELECT email FROM "user"
           WHERE id = n.target AND disabled_at IS NULL AND n.since > service_time() - interval '1 hour')

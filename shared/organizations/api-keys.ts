@@ -145,7 +145,7 @@ export async function createApiKey(
 
 /**
  * Checks that the actor who creates a key may still do so: rights that were checked when the request began may have ended. Call it
- * with the organization locked, as whatever ends these rights does.
+ * with the organization locked, as everything that ends these rights does.
  * @param creator.actor `user:<id>`, `key:<id>`, or an actor of the command line, which is not checked.
  * @returns when the actor itself expires; null for never.
  * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, for a stopped key, and for a key of such a

@@ -1,7 +1,6 @@
 import { writeAudits } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 
-/** An API key and who created it. */
 export type CreatedKey = Pick<
   ApiKey,
   'id' | 'organizationId' | 'environment' | 'name' | 'lastFour' | 'lastUsedAt'

@@ -3,7 +3,7 @@ import { ServiceError } from '../platform/errors.ts';
 
 /**
  * Checks that a key which makes something that outlives it still works: it may have been revoked since the request began. Call it with
- * the organization locked, as whatever revokes the key does.
+ * the organization locked, as everything that revokes the key does.
  * @param actor `key:<id>`; any other actor is not checked.
  * @returns when the actor itself expires; null for never.
  * @throws ServiceError invalid_api_key for a revoked or expired key, insufficient_scope for a stopped one.

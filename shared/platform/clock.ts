@@ -7,7 +7,6 @@ export interface Clock {
 interface TimeSources {
   /** The database's time. */
   readDatabaseTime: () => Promise<Date>;
-  /** Milliseconds of a monotonic clock. */
   monotonicMs?: () => number;
   /** This machine's milliseconds since 1970. */
   systemMs?: () => number;

@@ -126,7 +126,6 @@ const settingsSchema = z.object({
   SHUTDOWN_TIMEOUT_MS: count(25_000),
 });
 
-/** The names of all settings. */
 export const settingNames: readonly string[] = Object.keys(settingsSchema.shape);
 
 export type Settings = z.infer<typeof settingsSchema>;

@@ -5,7 +5,6 @@ import type { Database, Prisma } from './database.ts';
 /** An export as the audit log has it. */
 interface RecordedExport extends Pick<AuditEntry, 'organizationId' | 'actor'> {
   actions: readonly [started: AuditAction, ended: AuditAction];
-  /** What is exported. */
   detail: Prisma.InputJsonObject;
 }
 

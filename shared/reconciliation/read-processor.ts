@@ -28,7 +28,6 @@ export class RunStoppedError extends Error {
   override readonly name = 'RunStoppedError';
 }
 
-/** Attempts of one read. */
 const maxAttempts = 5;
 
 /**

@@ -1,6 +1,5 @@
 import { Client, type Dispatcher } from 'undici';
 
-/** A request of a load. */
 export type LoadRequest = Dispatcher.RequestOptions;
 
 interface LoadOptions {

@@ -98,7 +98,6 @@ const quick = {
   RECONCILIATION_INTERVAL_MS: 0,
 };
 
-/** Starts the service. */
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, serviceUrl = asService(databaseUrl), backend } = options;
   const prefix = `test-${randomBytes(6).toString('hex')}`;

@@ -7,7 +7,7 @@ import { isUnusableCredentials } from '#shared/processors/accounts/connections.t
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim, RefundStep } from '#shared/refunds/lifecycle/statements.ts';
-import { type DueWork, openDueWork } from '../schedule/due-work.ts';
+import { type DueWork, openDueWork } from './due-work.ts';
 import { accountUnusable, cancelledUnsent } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
 import { inStepSpan, recordWait, setOutcome, withCallSpans } from './step-span.ts';

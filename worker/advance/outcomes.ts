@@ -160,13 +160,13 @@ export function flagged(
   more: Partial<StepOutcome> = {},
 ): StepOutcome {
   const isCovered = isSameFlag(flagOf(claim.work), flag) || isFlaggedForExtra(claim.work);
-  const isTold = isCovered && Object.keys(more).length === 0;
+  const isNoted = isCovered && Object.keys(more).length === 0;
   return {
-    moves: isTold ? [] : [{ to: claim.refund.status, type, detail: { flag } }],
+    moves: isNoted ? [] : [{ to: claim.refund.status, type, detail: { flag } }],
     ...more,
     dueInMs: settings.MISCONFIGURED_RETRY_MS,
     consecutiveFailures: claim.work.consecutiveFailures + 1,
-    ...(isTold ? {} : { flag }),
+    ...(isNoted ? {} : { flag }),
   };
 }
 

@@ -20,7 +20,6 @@ import { openTransport, type Reply, type Transport } from './transport.ts';
 /** Leases at most so many deliveries. Those of one list are sent one after the other. */
 type Claim = (most: number) => Promise<readonly (readonly DeliveryClaim[])[]>;
 
-/** Delivers webhooks. */
 export interface WebhookSender {
   /**
    * Claims deliveries and makes their attempts. Those of one list are made one after the other, as long as their endpoint is enabled. As
@@ -67,9 +66,8 @@ export function openWebhookSender(
       if (!isClosing) start(await claim(Math.max(0, mostPlaces - taken - reserved)));
     });
 
-  const record = shareStatement((results: readonly AttemptResult[]) => recordAll(deps, results), {
-    gatherMs,
-  });
+  const recordTogether = (results: readonly AttemptResult[]) => recordAll(deps, results);
+  const record = shareStatement(recordTogether, { gatherMs });
   const dueOf = (deliveryIds: readonly string[] | null) => async (most: number) =>
     most === 0 ? [] : (await claimDue(deps.db, deliveryIds, most)).map((claim) => [claim]);
   const wake = shareStatement(async (deliveryIds: readonly string[]) => {
@@ -81,27 +79,17 @@ export function openWebhookSender(
     const ending = work.catch(warn).finally(() => underWay.delete(ending));
     underWay.add(ending);
   };
-  const attempt = async (claim: DeliveryClaim, waitedMs: number): Promise<boolean> => {
-    const { deliveryId, attemptNumber, endpoint } = claim;
-    const since = performance.now();
-    const reply = await send(deps, transport, claim);
-    const durationMs = Math.round(performance.now() - since);
-    const result = resultOf(reply, attemptNumber, deps.clock.now(), deps.random);
-    recordAttemptSpan(deps, claim, result, durationMs);
-    const { error, responseStatus: status } = result;
-    deps.metrics.deliveries.inc({ result: resultWord(result) });
-    deps.log.debug({ deliveryId, endpointId: endpoint.id, attemptNumber, status, error }, 'webhook attempt');
-    return await record({ deliveryId, attemptNumber, waitedMs, durationMs, ...result });
-  };
   const attemptInOrder = async (claims: readonly DeliveryClaim[]) => {
     const since = performance.now();
     const unsent = [...claims];
     try {
       for (const claim of claims) {
-        if (isClosing && unsent.length < claims.length) return;
-        const waitedMs = unsent.length === claims.length ? 0 : Math.round(performance.now() - since);
+        const isFirst = unsent.length === claims.length;
+        if (isClosing && !isFirst) return;
+        const waitedMs = isFirst ? 0 : Math.round(performance.now() - since);
         unsent.shift();
-        const mayContinue = await attempt(claim, waitedMs).finally(() => {
+        const recorded = attempt(deps, transport, claim, waitedMs).then(record);
+        const mayContinue = await recorded.finally(() => {
           taken -= 1;
         });
         if (!mayContinue) return;
@@ -134,6 +122,25 @@ export function openWebhookSender(
       await transport.close();
     },
   };
+}
+
+/** @param waitedMs how long the request waited for those of earlier events. @returns what to record. */
+async function attempt(
+  deps: Dependencies,
+  transport: Transport,
+  claim: DeliveryClaim,
+  waitedMs: number,
+): Promise<AttemptResult> {
+  const { deliveryId, attemptNumber, endpoint } = claim;
+  const since = performance.now();
+  const reply = await send(deps, transport, claim);
+  const durationMs = Math.round(performance.now() - since);
+  const result = resultOf(reply, attemptNumber, deps.clock.now(), deps.random);
+  recordAttemptSpan(deps, claim, result, durationMs);
+  const { error, responseStatus: status } = result;
+  deps.metrics.deliveries.inc({ result: resultWord(result) });
+  deps.log.debug({ deliveryId, endpointId: endpoint.id, attemptNumber, status, error }, 'webhook attempt');
+  return { deliveryId, attemptNumber, waitedMs, durationMs, ...result };
 }
 
 function resultWord({ error, retryInMs }: ReturnType<typeof resultOf>): string {

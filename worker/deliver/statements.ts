@@ -305,11 +305,11 @@ export async function recordAttempts(
               THEN jsonb_build_object('responseBody', ${erasedText}::text) ELSE '{}' END
             || (attempt - 'error') || jsonb_build_object(
             'startedAt', (attempt->>'startedAt')::timestamptz + known.waited_ms * interval '1 millisecond') END
-          FROM jsonb_array_elements(held.attempts) AS attempt) AS told
+          FROM jsonb_array_elements(held.attempts) AS attempt) AS with_result
       FROM clock, held JOIN known USING (id)
     ), recorded AS (
       UPDATE webhook_delivery AS d SET
-        attempts = to_jsonb(told),
+        attempts = to_jsonb(with_result),
         leased_until = CASE WHEN NOT is_last THEN ended.leased_until END,
         status = CASE
           WHEN NOT is_last THEN ended.status

@@ -32,7 +32,6 @@ const amount = (schema: z.ZodType<bigint | undefined>, about: string) =>
     checked(schema, /^\d+$/.test(text) ? Number(text) : Number.NaN),
   );
 
-/** The limits of an agent key. */
 const limits = {
   agentCurrency: reading('<code>', 'for agents: the currency of their refunds and of all limits', (text) =>
     checked(shape.currency, text),

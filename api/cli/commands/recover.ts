@@ -25,7 +25,6 @@ const overlapMs = 60 * 60 * 1000;
 const busyTries = 30;
 const busyPauseMs = 2_000;
 
-/** After a restore from a backup. */
 export const recoverCommand = command({
   description: 'after a restore from a backup: put back what processors have and the database has not',
   options: {

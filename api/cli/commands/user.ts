@@ -39,7 +39,6 @@ const anyUser = {
   email,
 };
 
-/** The users of the dashboard. */
 export const userCommands = commands('manage users of the dashboard', {
   list: listing({
     description: 'list the members of an organization',
@@ -185,7 +184,7 @@ async function chosenUser(
   return await (organization === undefined ? findUser(db, email) : findMember(db, organization, email));
 }
 
-/** What became of the user's API keys and of the webhook endpoints that they created. */
+/** Which of the user's API keys, and of the webhook endpoints that they created, have ended and which go on. */
 function explainCreated({ ended, remaining }: Pick<Deletion, 'ended' | 'remaining'>): void {
   if (ended.keys.length > 0) explain(`Revoked ${countOf(ended.keys)} that the user created.`);
   explainDisabledEndpoints(ended.endpoints);

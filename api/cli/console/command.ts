@@ -9,7 +9,6 @@ type AddCommand = (parent: Command, name: string) => void;
 /** By their names: `maxPerDay` is given as `--max-per-day`. */
 type Options = Readonly<Record<string, OptionOf<unknown>>>;
 
-/** The values of options. */
 export type ValuesOf<Given extends Options> = {
   [Name in keyof Given]: Given[Name] extends OptionOf<infer Value> ? Value : never;
 };

@@ -99,7 +99,6 @@ export function printReport(report: RunReport): void {
   printData('');
 }
 
-/** A run with its findings as JSON. */
 export function reportToJson({ findings, ...report }: RunReport) {
   return {
     ...runToJson(report),

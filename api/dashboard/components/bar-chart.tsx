@@ -17,7 +17,6 @@ interface BarChartProps {
   bars: readonly Bar[];
   /** From bottom to top, colored by the style sheet. */
   series: readonly { name: string; label: string }[];
-  /** Formats a value. */
   format: (value: number) => string;
   /** Formats a value for the axis; `format` by default. */
   formatShort?: (value: number) => string;

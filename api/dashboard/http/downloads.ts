@@ -37,7 +37,6 @@ interface Download {
   ended: Promise<unknown>;
 }
 
-/** The file that is downloaded. */
 interface CsvFile {
   userId: string;
   name: string;
@@ -84,7 +83,6 @@ export class Downloads {
     return stream;
   }
 
-  /** Aborts all downloads. */
   abort(): void {
     for (const { response } of this.#running) response.destroy();
   }

@@ -9,7 +9,7 @@ import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-p
 import { ButtonLink } from '../components/button.tsx';
 import { Form, HiddenFields } from '../components/form.tsx';
 import { Empty, Notice } from '../components/notice.tsx';
-import { type Context, contextOf, useMember } from '../http/access.ts';
+import { type Context, contextOf, needs, useMember } from '../http/access.ts';
 import { pageNotFound } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
@@ -18,7 +18,7 @@ import { PaymentFacts, PaymentRefunds } from './refunds/facts.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
 export function paymentPage(scope: Api, deps: ApiDependencies): void {
-  scope.get('/payments/:id', { config: { role: 'viewer' } }, async (request, reply) => {
+  scope.get('/payments/:id', needs('viewer'), async (request, reply) => {
     const context = contextOf(request);
     const { data: transactionId } = transactionIdSchema.safeParse((request.params as { id: string }).id);
     if (transactionId === undefined) throw pageNotFound();

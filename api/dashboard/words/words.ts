@@ -59,12 +59,10 @@ export function requesterWords(initiatedBy: InitiatedBy, who: string | null): st
 /** The ways to request a refund, as choices of a filter. */
 export const initiatorChoices = choicesOf(initiatorWords);
 
-/** The display name of a processor. */
 export function processorWord(name: string): string {
   return processorKinds[name]?.displayName ?? name;
 }
 
-/** The processors to choose from. */
 export const processorChoices: Choices = processorNames.map((name) => [name, processorWord(name)]);
 
 /** The currencies to choose from. */

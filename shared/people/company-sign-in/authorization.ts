@@ -112,7 +112,7 @@ async function asking<T>(
     const config = await oidc.discovery(
       new URL(provider.issuer),
       provider.clientId,
-      // Tokens are as old as the service's clock says, whatever that of this machine.
+      // The age of tokens is measured by the service's clock, not by this machine's.
       { client_secret: clientSecret, [oidc.clockSkew]: Math.round((now.getTime() - Date.now()) / 1000) },
       undefined,
       {

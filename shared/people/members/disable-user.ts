@@ -19,7 +19,7 @@ export interface UserChange {
 /**
  * Keeps a user from signing in, in every organization, ends all sessions and revokes the invitations that the user made.
  * @param request.revokesKeys whether to revoke the user's API keys as well, and to disable the webhook endpoints that they created.
- * @returns what the user created and what became of it.
+ * @returns what the user created: what has ended, and what goes on.
  * @throws ServiceError validation_error for the last owner of an organization, or a user who is disabled.
  */
 export async function disableUser(

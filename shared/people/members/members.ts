@@ -225,7 +225,7 @@ export async function applyRole(
  * timelines and the audit log refer to it.
  * @param request.keptKeys the ids of the member's API keys that keep working, all unless given; others that the member created here are
  * revoked, also one that was created just before, and the webhook endpoints that they created disabled.
- * @returns what the member created here and what became of it.
+ * @returns what the member created here: what has ended, and what goes on.
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member;
  * validation_error for the last owner.
  */

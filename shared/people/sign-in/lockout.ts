@@ -66,7 +66,6 @@ export type LockoutSubject =
 /** The result of an attempt. */
 export type Attempt = { kind: 'right' } | { kind: 'wrong' } | Locked;
 
-/** What an attempt is counted for. */
 export interface Attempted {
   /** One or several, the narrowest first, so that what it refuses never counts for the others. The first is logged. */
   subject: LockoutSubject | readonly LockoutSubject[];

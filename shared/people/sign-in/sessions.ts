@@ -43,7 +43,6 @@ export async function currentProof(tx: DatabaseTransaction, userId: string): Pro
   return { userId, passwordHash, secondFactorEnabledAt: secondFactor?.enabledAt };
 }
 
-/** A session to be stored. */
 interface NewSession {
   /** The secret id in the cookie; only its hash is stored. */
   sid: string;

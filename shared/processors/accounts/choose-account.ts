@@ -8,7 +8,7 @@ import type { AccountName } from './connections.ts';
 interface AccountQuestion {
   environment: Environment;
   transactionId: string;
-  processor: string | undefined;
+  processor?: string | undefined;
 }
 
 /**

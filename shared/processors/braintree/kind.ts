@@ -46,7 +46,6 @@ const apiBases: Readonly<Record<Environment, string>> = {
 /** The statuses before a credit goes to the bank. */
 const revocable = new Set(['authorizing', 'authorized', 'submitted_for_settlement', 'settlement_pending']);
 
-/** Braintree. */
 export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
   displayName: 'Braintree',

@@ -230,7 +230,6 @@ export interface RefundWindow {
   to: Date;
 }
 
-/** A page of a list of refunds. */
 export interface RefundPage {
   refunds: readonly ListedRefund[];
   /** Reads the next page, and may be repeated after a failure; null on the last page. */
@@ -330,7 +329,6 @@ export const allCapabilities: ProcessorCapabilities = {
 /** A processor, independent of an account. */
 export interface ProcessorKind<Credentials> {
   name: string;
-  /** The name for display. */
   displayName: string;
   /** The input of `parseCredentials`, in the order of a form. */
   credentialFields: readonly CredentialField[];

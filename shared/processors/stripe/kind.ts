@@ -45,7 +45,6 @@ const apiBases: Readonly<Record<Environment, string>> = {
   live: 'https://api.stripe.com',
 };
 
-/** Stripe. */
 export const stripeKind: ProcessorKind<StripeCredentials> = {
   name: 'stripe',
   displayName: 'Stripe',

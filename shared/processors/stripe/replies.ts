@@ -103,7 +103,6 @@ export function readRefund(reply: unknown): ProcessorRefund {
   };
 }
 
-/** One page of refunds. */
 export function readRefundPage(reply: unknown): { refunds: ProcessorRefund[]; hasMore: boolean } {
   const page = readAnswer(refundListReply, reply);
   return { refunds: page.data.map(readRefund), hasMore: page.has_more };

@@ -124,7 +124,7 @@ export async function dismissFlag(
 }
 
 /**
- * Requests a read of the refund from its processor, whatever its status.
+ * Requests a read of the refund from its processor, in any status.
  * @returns false for a refund that awaits approval: it has never been at the processor.
  */
 export async function recheckRefund(deps: Dependencies, refund: Refund, actor: string): Promise<boolean> {

@@ -89,7 +89,7 @@ const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'inte
 
 /** @returns null when a concurrent change requires another decision. */
 async function decideAndRecord(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund | null> {
-  const decision = await decideRefund(deps, request, false);
+  const decision = await decideRefund(deps, request, 'creation');
   if (decision.refusal !== null) throw decision.refusal;
   return createdBy(request, await record(deps, itemOf(request, decision)));
 }

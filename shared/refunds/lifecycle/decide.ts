@@ -113,7 +113,7 @@ export interface Decision {
 
 /**
  * Decides about a refund without recording it. A creation follows the decision, a dry run reports it.
- * @param isDryRun true to store nothing, not even the payment as it was just read, and to explain the decision.
+ * @param purpose a dry run stores nothing, not even the payment as it was just read, and explains the decision.
  * @throws ServiceError while the payment is not known: validation_error for the processor or the amount; processor_error when no
  * account has the payment, it cannot be refunded, or the processor's answer cannot be read; service_unavailable while a policy
  * cannot be evaluated.
@@ -121,9 +121,10 @@ export interface Decision {
 export async function decideRefund(
   deps: Dependencies,
   request: RefundRequest,
-  isDryRun: boolean,
+  purpose: 'creation' | 'dry run',
 ): Promise<Decision> {
-  const examined = await examine(deps, { ...request, request }, isDryRun ? 'dry run' : 'creation');
+  // A request has the fields of a question, and those of the refund that it is about.
+  const examined = await examine(deps, { ...request, request }, purpose);
   if (examined === null) {
     throw new ServiceError(
       'processor_error',

@@ -29,7 +29,7 @@ export async function dryRunRefund(deps: Dependencies, request: RefundRequest): 
 
 async function decide(deps: Dependencies, request: RefundRequest): Promise<DryRun> {
   try {
-    return asDryRun(await decideRefund(deps, request, true));
+    return asDryRun(await decideRefund(deps, request, 'dry run'));
   } catch (error) {
     return { ...notCreated(error), policy: null, maxAmount: 0 };
   }

@@ -56,7 +56,7 @@ export async function findPayment(
   counted: CountedKey | null = null,
 ): Promise<FoundPayment | null> {
   const { organizationId, environment, transactionId } = question;
-  const account = await chooseAccount(deps, accounts, { ...question, processor: question.processor });
+  const account = await chooseAccount(deps, accounts, question);
   if (account === null) return null;
   const { processor } = account;
   const key = { organizationId, environment, processor, transactionId };

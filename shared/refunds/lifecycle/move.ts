@@ -5,7 +5,6 @@ import type { RefundEventType } from '../model/event-types.ts';
 import { type RowJson, refundFrom, toItems } from '../model/rows.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
 
-/** An entry of the timeline. */
 export interface TimelineEntry {
   type: RefundEventType;
   /** Who did it: `key:<id>`, `user:<id>`, `worker`, `service`, or `cli:<user>`. */

@@ -85,7 +85,7 @@ interface EventDependencies
 }
 
 /**
- * What became of a webhook.
+ * How a webhook was handled.
  * - `agrees`: the event says what is on record, or is about nothing of ours; nothing is stored.
  * - `recorded`: the event differs. It is stored, and its refund or payment is read again.
  * - `duplicate`: the same event was recorded before.

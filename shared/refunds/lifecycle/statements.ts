@@ -111,13 +111,7 @@ export function openRefundStatements(
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
         SELECT * FROM claim_refunds(${toItems(refundIds.map((refundId) => ({ refundId })))}::jsonb, ${claimLeaseMs}::int,
           ${reached()}::jsonb)`;
-      const claims = new Map(rows.map(({ refund_id, claim }) => [refund_id, claimFrom(claim, since)]));
-      return refundIds.map((refundId) => {
-        const claim = claims.get(refundId) ?? null;
-        // Only one of two concurrent callers gets the claim.
-        claims.delete(refundId);
-        return claim;
-      });
+      return claimsOf(refundIds, new Map(rows.map((row) => [row.refund_id, claimFrom(row.claim, since)])));
     }),
     claimDue: async (processor, most) => {
       const since = performance.now();
@@ -152,6 +146,15 @@ interface DueRow {
   rows: (ClaimRow | null)[];
   lastAccount: string[];
   isWaiting: boolean;
+}
+
+/** Of two concurrent callers that claim the same refund, only one gets the claim. */
+function claimsOf(refundIds: readonly string[], claims: Map<string, Claim>): (Claim | null)[] {
+  return refundIds.map((refundId) => {
+    const claim = claims.get(refundId) ?? null;
+    claims.delete(refundId);
+    return claim;
+  });
 }
 
 function claimFrom({ step, now, refund, work, account }: ClaimRow, since: number): Claim {

@@ -107,7 +107,7 @@ export function toFailure({
 }
 
 /**
- * A refund that did not require approval, as it was created: processing, whatever became of it since, with the processor's id
+ * A refund that did not require approval, as it was created: processing, even if it has ended since, with the processor's id
  * if it has one by now.
  */
 export function asCreated(refund: ReadRefund): PublicRefund {

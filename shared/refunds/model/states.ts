@@ -1,4 +1,3 @@
-/** The statuses of a refund. */
 export const refundStatuses = ['pending', 'processing', 'completed', 'failed', 'cancelled'] as const;
 
 export type RefundStatus = (typeof refundStatuses)[number];

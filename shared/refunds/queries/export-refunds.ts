@@ -8,7 +8,6 @@ import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from './refund-filter.ts';
 import { findFrom, fromNewest, loadRefunds } from './search-refunds.ts';
 
-/** A request to export refunds. */
 interface ExportRequest {
   owner: RefundOwner;
   filter: RefundFilter;

@@ -12,7 +12,6 @@ export interface Hit {
   as: (typeof kinds)[number];
 }
 
-/** The longest text that is searched for. */
 export const longestSearch = 200;
 
 /** How many refunds of each kind are looked at, at most. */

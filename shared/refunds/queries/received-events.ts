@@ -11,7 +11,7 @@ export interface ReceivedEventFilter {
   id?: string | undefined;
 }
 
-/** A stored event of a processor, and what became of it. */
+/** A stored event of a processor, and what followed from it. */
 export interface ReceivedEvent {
   id: string;
   processor: string;

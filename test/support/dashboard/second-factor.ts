@@ -24,7 +24,6 @@ export function setUpOf({ text }: Page): { secret: string; field: string } {
   return { secret, field: hiddenField(text, 'secret') };
 }
 
-/** The value of a hidden field. */
 export function hiddenField(page: string, name: string): string {
   return new RegExp(`type="hidden" name="${name}" value="([^"]*)"`).exec(page)?.[1] ?? '';
 }

@@ -218,7 +218,6 @@ export function inWords({ refunds, payments }: Sight): string[] {
   ];
 }
 
-/** Completes a refund. */
 export function complete(refund: ModelRefund): void {
   refund.status = 'completed';
   refund.flagged = false;

@@ -61,7 +61,6 @@ export async function reviewed(service: TestService, id: string): Promise<Refund
   return await rowOf(service, id);
 }
 
-/** A completed refund. */
 export async function completedRefund(service: TestService, processor: string): Promise<RefundRecord> {
   const { id } = await createdRefund(service, processor);
   await advanceRefund(service.deps, id);

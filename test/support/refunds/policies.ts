@@ -63,7 +63,6 @@ export function facts({ transaction, refunds = [], request, ...rest }: Given = {
   };
 }
 
-/** The status of a refund. */
 export type Status = Parameters<typeof summaryOf>[0][number]['status'];
 /** A refund of the payment. */
 export const refund = (amount: bigint, status: Status = 'completed') => ({
@@ -71,7 +70,6 @@ export const refund = (amount: bigint, status: Status = 'completed') => ({
   status,
   createdAt: charged,
 });
-/** `facts` with a requested amount. */
 export const asked = (amount: bigint, given: Given = {}) =>
   facts({ ...given, request: { ...given.request, amount } });
 /** The verdict of one policy. */

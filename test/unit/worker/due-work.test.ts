@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type DueWork, openDueWork } from '#worker/schedule/due-work.ts';
+import { type DueWork, openDueWork } from '#worker/advance/due-work.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 /** Work that lasts until the test ends it, with `places` of 2. */

@@ -15,7 +15,7 @@ import { Link, Switch } from '../../components/button.tsx';
 import { FirstCommand } from '../../components/first-command.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
-import { contextOf, useMember } from '../../http/access.ts';
+import { contextOf, needs, useMember } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
@@ -38,7 +38,7 @@ const dayMs = 86_400_000;
 /** The overview of an organization: what needs attention, and figures of recent refunds. */
 export function overviewPages(scope: Api, deps: ApiDependencies): void {
   const cached = cacheSlowReads<Overview>();
-  scope.get('', { config: { role: 'viewer' } }, async (request) => {
+  scope.get('', needs('viewer'), async (request) => {
     const context = contextOf(request);
     const { days: chosen, currency = null } = querySchema.parse(request.query);
     const { owner } = context;

@@ -109,7 +109,7 @@ function fieldAt(path: readonly PropertyKey[]): string {
 }
 
 function messageFor(issue: PolicyIssue, field: string): string {
-  // The message for JSON speaks of minor units, the form shows decimals.
+  // The message for JSON names minor units, and the form shows decimals.
   if (issue.code === 'too_small' && amountFields.includes(field)) return 'Must be greater than 0.';
   return `${capitalized(messageOf(issue))}.`;
 }

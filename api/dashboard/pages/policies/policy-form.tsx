@@ -30,7 +30,6 @@ export function pathOf(name: string): string {
   return `/policies/${name === '' ? 'new' : `edit?name=${encodeURIComponent(name)}`}`;
 }
 
-/** The form of one policy. */
 export function PolicyForm(props: PolicyFormProps) {
   const { base, environment } = useMember();
   const { basedOn, replaces, policy, problems = {}, isStale = false } = props;

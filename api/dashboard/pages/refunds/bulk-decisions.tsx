@@ -9,7 +9,7 @@ import { ButtonLink, Link } from '../../components/button.tsx';
 import { Form, type FormState } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { contextOf, useMember } from '../../http/access.ts';
+import { contextOf, needs, useMember } from '../../http/access.ts';
 import { capitalized, entered, enteredList, readForm } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { BulkFields, bulkPath, pageQuery } from './bulk-selection.tsx';
@@ -36,37 +36,33 @@ const formSchema = z
 
 /** `POST /refunds/decisions`: one decision about each of several refunds, by the rules of a single one. */
 export function bulkDecisionRoute(scope: Api, deps: ApiDependencies): void {
-  scope.post(
-    '/refunds/decisions',
-    { config: { role: 'operator', confirm: true } },
-    async (request, reply) => {
-      const { body } = request;
-      const context = contextOf(request);
-      const ids = [...new Set(enteredList(body, 'refund'))];
-      const fields = { decision: entered(body, 'decision'), rejectReason: entered(body, 'rejectReason') };
-      const reading = readForm(formSchema, { refund: ids, ...fields });
-      if (reading.kind === 'invalid') {
-        const form = { body, problems: { form: reading.problems.refund, ...reading.problems } };
-        reply.code(400);
-        return <Unfinished ids={ids} form={form} />;
+  scope.post('/refunds/decisions', needs('operator', 'confirmed'), async (request, reply) => {
+    const { body } = request;
+    const context = contextOf(request);
+    const ids = [...new Set(enteredList(body, 'refund'))];
+    const fields = { decision: entered(body, 'decision'), rejectReason: entered(body, 'rejectReason') };
+    const reading = readForm(formSchema, { refund: ids, ...fields });
+    if (reading.kind === 'invalid') {
+      const form = { body, problems: { form: reading.problems.refund, ...reading.problems } };
+      reply.code(400);
+      return <Unfinished ids={ids} form={form} />;
+    }
+    const { decision } = reading.value;
+    const results: Decided[] = [];
+    // One after another: each is a transaction of its own, and one that is refused stops no other.
+    for (const id of ids) {
+      try {
+        const refund = await findOwnRefund(deps.db, context.owner, id);
+        const result = await decide(deps, decision, { refund, actor: context.actor, body });
+        results.push({ id, refusal: refusalOf(result) });
+      } catch (error) {
+        if (!(error instanceof ServiceError))
+          request.log.error({ err: error, refundId: id }, 'decision failed');
+        results.push({ id, refusal: error instanceof ServiceError ? error.message : unexpected });
       }
-      const { decision } = reading.value;
-      const results: Decided[] = [];
-      // One after another: each is a transaction of its own, and one that is refused stops no other.
-      for (const id of ids) {
-        try {
-          const refund = await findOwnRefund(deps.db, context.owner, id);
-          const result = await decide(deps, decision, { refund, actor: context.actor, body });
-          results.push({ id, refusal: refusalOf(result) });
-        } catch (error) {
-          if (!(error instanceof ServiceError))
-            request.log.error({ err: error, refundId: id }, 'decision failed');
-          results.push({ id, refusal: error instanceof ServiceError ? error.message : unexpected });
-        }
-      }
-      return <Results decision={decision} results={results} />;
-    },
-  );
+    }
+    return <Results decision={decision} results={results} />;
+  });
 }
 
 const unexpected = 'Something went wrong. Open the refund to see its state before you try again.';

@@ -96,7 +96,6 @@ export function AmountField(props: AmountFieldProps) {
   return <TextField {...props} name="amount" required inputMode="decimal" maxLength={20} />;
 }
 
-/** The reason of a refund. */
 export function RefundReasonField({ form }: { form: FormState }) {
   const choices = [['', 'Choose'] as const, ...reasonChoices];
   return <SelectField form={form} name="reason" label="Reason" choices={choices} required />;

@@ -133,7 +133,7 @@ function Actions({ detail, result }: DetailProps) {
   const { refund, payment, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
-  const mayRefundMore = left !== null && left > 0n && !isUncertain(detail);
+  const mayRefundMore = left !== null && left > 0n && !hasUncertainEnd(detail);
   const { role } = useMember();
   const again = `/refunds/new?again=${refund.id}`;
   const unfinished = result?.kind === 'unfinished' ? result.decision : null;
@@ -160,7 +160,7 @@ const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
   'reconciliation.flagged',
 ]);
 
-function isUncertain({ refund, events }: Pick<RefundDetail, 'refund' | 'events'>): boolean {
+function hasUncertainEnd({ refund, events }: Pick<RefundDetail, 'refund' | 'events'>): boolean {
   if (refund.work?.flaggedAt != null) return true;
   const agreement: RefundEventType = 'review.agreed';
   const agreedAt = events.findLastIndex(({ type }) => type === agreement);
@@ -171,19 +171,15 @@ function State({ detail }: DetailProps) {
   const { refund, payment, others, events, names, approvalRefusal, now } = detail;
   const [first] = events;
   const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const doubt = isUncertain(detail);
+  const isUncertain = hasUncertainEnd(detail);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts
-          {...{ refund, approvalRefusal, now }}
-          isUncertain={doubt}
-          decision={readDecision(first?.detail)}
-        />
+        <Alerts {...{ refund, isUncertain, approvalRefusal, now }} decision={readDecision(first?.detail)} />
         <div class="columns">
-          <RefundFacts refund={refund} who={who} isUncertain={doubt} />
+          <RefundFacts {...{ refund, who, isUncertain }} />
           <PaymentFacts
             payment={payment}
             transactionId={refund.transactionId}

@@ -2,14 +2,14 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { auditedExport } from '#shared/refunds/queries/export-refunds.ts';
-import { confirmMember, contextOf } from '../../http/access.ts';
+import { confirmMember, contextOf, needs } from '../../http/access.ts';
 import type { Downloads } from '../../http/downloads.ts';
 import { enteredFilter, readFilter } from './filter.ts';
 
 /** `/refunds/export`: the filtered refunds as CSV. */
 export function refundExport(scope: Api, deps: ApiDependencies, downloads: Downloads): void {
   // A HEAD request must not start an export.
-  const options = { config: { role: 'viewer' as const }, exposeHeadRoute: false };
+  const options = { ...needs('viewer'), exposeHeadRoute: false };
   scope.get('/refunds/export', options, async (request, reply) => {
     const { owner, actor, user, environment } = contextOf(request);
     const reading = readFilter(enteredFilter(request.query));

@@ -153,7 +153,6 @@ interface PaymentRefundsProps {
   areOthers?: boolean;
 }
 
-/** The refunds of a payment. */
 export function PaymentRefunds({ refunds, areOthers = false }: PaymentRefundsProps) {
   if (refunds.length === 0) return areOthers ? null : <p class="muted">No refunds created here yet.</p>;
   return (

@@ -15,7 +15,6 @@ import { useRoleChoices } from './invitations.tsx';
 
 const path = '/settings/members';
 
-/** What members created. */
 interface Created {
   keys: readonly CreatedKey[];
   endpoints: readonly CreatedEndpoint[];

@@ -149,7 +149,6 @@ describe('a hostile body is refused and changes nothing', () => {
   });
 });
 
-/** A body as chunks of one byte each. */
 const byteByByte = (text: string) => `${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
 
 describe('a body in very many small chunks', () => {

@@ -34,7 +34,6 @@ function ofQueue(path: string): string {
 
 const registered = noteRegisteredRoutes();
 
-/** The routes of the board. */
 function rows() {
   const found = registered.filter(({ url }) => url.startsWith(prefix));
   const routes = new Set(found.map(({ method, url }) => `${method === 'HEAD' ? 'GET' : method} ${url}`));
