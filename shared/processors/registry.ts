@@ -30,6 +30,11 @@ export function registerProcessor<Credentials>(kind: ProcessorKind<Credentials>)
   };
 }
 
+/** The name of a processor for display; an unknown one's as it is. */
+export function displayNameOf(name: string): string {
+  return processorKinds[name]?.displayName ?? name;
+}
+
 /** @throws RangeError for a name that is not in the registry. */
 export function processorKind(name: string): ProcessorKind<unknown> {
   const kind = Object.hasOwn(processorKinds, name) ? processorKinds[name] : undefined;

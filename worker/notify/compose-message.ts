@@ -3,7 +3,7 @@ import type { LinkKind, NotificationKind } from '#shared/notifications/kinds.ts'
 import type { KnownOccasion } from '#shared/notifications/occasions.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { redact } from '#shared/platform/log.ts';
-import { processorKinds } from '#shared/processors/registry.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { FlagReason } from '#shared/refunds/model/flags.ts';
 
@@ -103,13 +103,13 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       ];
     case 'flag': {
       const { reason, facts, processor } = occasion;
-      const { title } = wordsFor(reason as FlagReason, facts, displayName(processor));
+      const { title } = wordsFor(reason as FlagReason, facts, processor);
       return [`Refund is flagged: ${title}`, `/refunds/${target}`];
     }
     case 'credentials':
-      return [`${displayName(occasion.processor)} rejected the credentials`, '/settings/accounts'];
+      return [`${displayNameOf(occasion.processor)} rejected the credentials`, '/settings/accounts'];
     case 'processor':
-      return [`${displayName(occasion.processor)} does not answer`, '/health'];
+      return [`${displayNameOf(occasion.processor)} does not answer`, '/health'];
     case 'endpoint': {
       const why =
         occasion.reason === 'gone' ? 'it replied 410 Gone' : 'it has not accepted an event for five days';
@@ -120,10 +120,6 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       return [`API key ${name} (...${occasion.lastFour}) was created`, '/settings/api-keys'];
     }
   }
-}
-
-function displayName(processor: string): string {
-  return processorKinds[processor]?.displayName ?? processor;
 }
 
 /** What someone entered, without line breaks, secrets and card numbers. */

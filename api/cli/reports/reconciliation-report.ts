@@ -5,7 +5,6 @@ import type {
   ReconciliationRun,
 } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
-import { processorKind } from '#shared/processors/registry.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, FindingKind } from '#shared/refunds/model/flags.ts';
@@ -114,7 +113,7 @@ function summaryOfFinding(
   { kind, facts }: Pick<ReconciliationFinding, 'kind' | 'facts'>,
   { processor }: Account,
 ): string {
-  return wordsFor(kind as FindingKind, facts as Facts, processorKind(processor).displayName).summary;
+  return wordsFor(kind as FindingKind, facts as Facts, processor).summary;
 }
 
 /** The run in one line. */

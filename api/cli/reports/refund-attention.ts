@@ -3,7 +3,6 @@ import { formatAmount } from '#shared/money/money.ts';
 import type { Database } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import type { AccountSummary } from '#shared/processors/accounts/manage-accounts.ts';
-import { processorKind } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
 import { type RefundWithWork, toPublicRefund } from '#shared/refunds/model/refund.ts';
@@ -44,9 +43,7 @@ export async function readAttention(db: Database, organizationId: string | undef
 function itemOf(refund: RefundWithWork, isRefused: boolean): AttentionItem {
   const flag = flagOf(refund.work);
   const why =
-    flag === null
-      ? 'Awaiting approval.'
-      : wordsFor(flag.reason, flag.facts, processorKind(refund.processor).displayName).summary;
+    flag === null ? 'Awaiting approval.' : wordsFor(flag.reason, flag.facts, refund.processor).summary;
   const since = refund.work?.flaggedAt ?? refund.createdAt;
   return { refund, since, flag, why, next: nextCommand(refund, flag, isRefused) };
 }

@@ -1,6 +1,5 @@
 import { formatAmount } from '#shared/money/money.ts';
 import type { Database, Prisma, RefundEvent } from '#shared/platform/database.ts';
-import { processorKind } from '#shared/processors/registry.ts';
 import { attemptsOf } from '#shared/refunds/model/attempts.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
@@ -69,10 +68,7 @@ function stateOf(refund: RefundInFull): Record<string, Cell> {
     failureCode: refund.failureCode,
     failureMessage: refund.failureMessage,
     flaggedAt: refund.work?.flaggedAt ?? null,
-    flag:
-      flag === null
-        ? null
-        : wordsFor(flag.reason, flag.facts, processorKind(refund.processor).displayName).summary,
+    flag: flag === null ? null : wordsFor(flag.reason, flag.facts, refund.processor).summary,
     flagReason: flag?.reason ?? null,
   };
 }

@@ -10,6 +10,7 @@ import {
 import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { Badge } from '../components/badge.tsx';
 import { ButtonLink, Link } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
@@ -22,7 +23,6 @@ import { queueBoardPath, receivedEventsPath } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../words/trouble.ts';
-import { processorWord } from '../words/words.ts';
 
 const refreshSeconds = 10;
 
@@ -126,7 +126,7 @@ function ProcessorsCard({ health: { now }, troubles, accounts, queues }: HealthP
           isInCard
           items={items}
           columns={[
-            ['Processor', ({ account }) => processorWord(account.processor)],
+            ['Processor', ({ account }) => displayNameOf(account.processor)],
             ['State', (item) => <AccountState {...item} now={now} />],
             number('Waiting', (queue) => linked(queue.waiting, queue, 'status=processing')),
             number('Oldest due', oldest),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { processorNames } from '#shared/processors/registry.ts';
+import { displayNameOf, processorNames } from '#shared/processors/registry.ts';
 import {
   listReceivedEvents,
   type ReceivedEvent,
@@ -17,7 +17,7 @@ import { Moment } from '../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
 import { receivedEventsPath as path } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
-import { processorChoices, processorWord } from '../words/words.ts';
+import { processorChoices } from '../words/words.ts';
 import { eventWords } from './refunds/timeline.tsx';
 
 const pageLength = 50;
@@ -115,7 +115,7 @@ function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
             </>
           ),
         ],
-        ['Processor', ({ processor }) => processorWord(processor)],
+        ['Processor', ({ processor }) => displayNameOf(processor)],
         ['Received', ({ receivedAt }) => <Moment at={receivedAt} />],
         ['Refund', (event) => <RefundOf {...event} />],
         ['Reported status', ({ processorStatus }) => processorStatus],

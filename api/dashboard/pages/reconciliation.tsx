@@ -3,6 +3,7 @@ import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import type { ReconciliationFinding } from '#shared/platform/database.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { findRun, type ListedRun, listRuns, mostFindings } from '#shared/reconciliation/list-runs.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
@@ -22,7 +23,6 @@ import { idInPath, pageNotFound } from '../http/paths.ts';
 import { leadTo } from '../layout/done.tsx';
 import { Frame } from '../layout/frame.tsx';
 import { inWhole } from '../words/numbers.ts';
-import { processorWord } from '../words/words.ts';
 
 const path = '/reconciliation';
 
@@ -77,7 +77,7 @@ function RunsPage({ runs, accounts, names }: RunsProps) {
       section="reconciliation"
       actions={accounts.map(({ id, processor }) => (
         <Post key={id} to={path} values={{ processor }}>
-          Reconcile {processorWord(processor)}
+          Reconcile {displayNameOf(processor)}
         </Post>
       ))}
     >
@@ -103,7 +103,7 @@ function RunsPage({ runs, accounts, names }: RunsProps) {
                 </a>
               ),
             ],
-            ['Processor', ({ account }) => processorWord(account.processor)],
+            ['Processor', ({ account }) => displayNameOf(account.processor)],
             ['Result', (run) => <Result run={run} />],
             ['Compared', ({ comparedCount }) => inWhole(comparedCount), 'number'],
             ['Started by', ({ actor }) => names.get(actor)],
@@ -130,9 +130,9 @@ interface RunProps extends Pick<RunsProps, 'names'> {
 
 function RunPage({ run, findings, names }: RunProps) {
   const { account, actor, comparedCount, failure, finishedAt, startedAt, windowEnd, windowStart } = run;
-  const processor = processorWord(account.processor);
+  const { processor } = account;
   return (
-    <Frame title={`${processor} run`} section="reconciliation" beside={<Result run={run} />}>
+    <Frame title={`${displayNameOf(processor)} run`} section="reconciliation" beside={<Result run={run} />}>
       <Card id="run" title="Run">
         <Facts
           facts={[

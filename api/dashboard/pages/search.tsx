@@ -1,6 +1,6 @@
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { processorKind, processorNames } from '#shared/processors/registry.ts';
+import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
 import { findByText, type Hit, longestSearch } from '#shared/refunds/queries/find-by-text.ts';
 import { StatusBadge } from '../components/badge.tsx';
 import { Link } from '../components/button.tsx';
@@ -11,7 +11,7 @@ import { isForPart } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { SearchForm } from '../layout/search-dialog.tsx';
 import { inMoney } from '../words/numbers.ts';
-import { processorWord } from '../words/words.ts';
+
 import { metadataText } from './refunds/metadata-columns.tsx';
 
 const hitsShown = { inDialog: 8, onPage: 50 };
@@ -99,7 +99,7 @@ function reasonOf(refund: Hit['refund'], as: Hit['as'], text: string): string {
     case 'metadata':
       return same === undefined ? id : `${same[0]}: ${same[1]}`;
     case 'processor refund':
-      return `${externalRefundId} at ${processorWord(processor)}`;
+      return `${externalRefundId} at ${displayNameOf(processor)}`;
     case 'payment':
     case 'amount':
       return `Payment ${transactionId}`;

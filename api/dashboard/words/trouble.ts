@@ -1,7 +1,7 @@
 import type { Workers } from '#shared/health/heartbeat.ts';
 import { type AccountInTrouble, mostCounted } from '#shared/health/trouble.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { inLargestUnit, inTime, inWhole } from './numbers.ts';
-import { processorWord } from './words.ts';
 
 /** "No worker for 2 minutes"; null while one is alive and may send. */
 export function workersTrouble({ alive, seenAt, heldSince }: Workers, now: Date): string | null {
@@ -15,7 +15,7 @@ export function workersTrouble({ alive, seenAt, heldSince }: Workers, now: Date)
 export function accountTrouble(account: AccountInTrouble, now: Date): string {
   const { processor, environment, since } = account;
   const forLong = inLargestUnit(now.getTime() - since.getTime());
-  return `${processorWord(processor)} ${environment} has not answered for ${forLong}, ${waitingOf(account, now)}`;
+  return `${displayNameOf(processor)} ${environment} has not answered for ${forLong}, ${waitingOf(account, now)}`;
 }
 
 /** "30 refunds wait, next attempt in 12 s". */

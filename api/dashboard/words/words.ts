@@ -1,6 +1,6 @@
 import { parse } from 'bowser';
 import { currencies } from '#shared/money/money.ts';
-import { processorKinds, processorNames } from '#shared/processors/registry.ts';
+import { displayNameOf, processorNames } from '#shared/processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '#shared/refunds/model/reasons.ts';
 import { capitalized } from '../http/forms.ts';
 
@@ -59,11 +59,7 @@ export function requesterWords(initiatedBy: InitiatedBy, who: string | null): st
 /** The ways to request a refund, as choices of a filter. */
 export const initiatorChoices = choicesOf(initiatorWords);
 
-export function processorWord(name: string): string {
-  return processorKinds[name]?.displayName ?? name;
-}
-
-export const processorChoices: Choices = processorNames.map((name) => [name, processorWord(name)]);
+export const processorChoices: Choices = processorNames.map((name) => [name, displayNameOf(name)]);
 
 /** The currencies to choose from. */
 export const currencyChoices: Choices = currencies.map((code) => [code, code.toUpperCase()]);

@@ -1,4 +1,5 @@
 import { formatAmount, isCurrency } from '../../money/money.ts';
+import { displayNameOf } from '../../processors/registry.ts';
 import type { Facts, FindingKind, FlagReason } from './flags.ts';
 
 /** A flag or a finding for people. */
@@ -13,7 +14,7 @@ interface Words {
 
 /**
  * Renders a flag or a finding.
- * @param processor its display name, such as `Stripe`.
+ * @param processor its name, such as `stripe`.
  */
 export function wordsFor(code: FlagReason | FindingKind, facts: Facts, processor: string): Words {
   const { processorStatus } = facts;
@@ -21,7 +22,7 @@ export function wordsFor(code: FlagReason | FindingKind, facts: Facts, processor
     processorStatus === undefined
       ? facts
       : { ...facts, processorStatus: processorStatusWords(processorStatus) };
-  return words[code]?.(worded, processor) ?? { title: code, summary: code, advice: null };
+  return words[code]?.(worded, displayNameOf(processor)) ?? { title: code, summary: code, advice: null };
 }
 
 /** The status of a refund at its processor, in words. */

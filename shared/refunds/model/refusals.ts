@@ -1,7 +1,7 @@
 import { formatAmount } from '../../money/money.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
-import { processorKind } from '../../processors/registry.ts';
+import { displayNameOf } from '../../processors/registry.ts';
 
 /** 409: the payment has been refunded in full. */
 export function nothingLeft(): ServiceError {
@@ -28,7 +28,7 @@ export function currencyMismatch(currency: string): ServiceError {
 export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
     'processor_error',
-    `${processorKind(processor).displayName} rejected the account's credentials. Replace them. Its error: ${message}`,
+    `${displayNameOf(processor)} rejected the account's credentials. Replace them. Its error: ${message}`,
   );
 }
 
@@ -36,7 +36,7 @@ export function refusedCredentials(processor: string, { message }: ProcessorFail
 export function unreadableAnswer(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
     'processor_error',
-    `The answer of ${processorKind(processor).displayName} about this payment cannot be read, so it is not refunded. ` +
+    `The answer of ${displayNameOf(processor)} about this payment cannot be read, so it is not refunded. ` +
       `Refund it at the processor, and report this: ${message}`,
   );
 }

@@ -21,28 +21,28 @@ const codes: (FlagReason | FindingKind)[] = [
 ];
 
 test.each(codes)('renders %s from its facts, without commands', (code) => {
-  const { title, summary, advice } = wordsFor(code, facts, 'Stripe');
+  const { title, summary, advice } = wordsFor(code, facts, 'stripe');
   expect(summary).toMatch(/Stripe.* (re_1|No answer\.)/);
   expect(`${title} ${summary} ${advice}`).not.toMatch(/npm|--|undefined/);
 });
 
 test('renders amounts in their currencies', () => {
-  expect(wordsFor('amount_differs', facts, 'Stripe').summary).toBe(
+  expect(wordsFor('amount_differs', facts, 'stripe').summary).toBe(
     'Stripe shows re_1 with 2501 JPY, but 15.00 USD was requested.',
   );
-  expect(wordsFor('made_elsewhere', facts, 'Stripe').summary).toContain('900 JPY can still be refunded.');
+  expect(wordsFor('made_elsewhere', facts, 'stripe').summary).toContain('900 JPY can still be refunded.');
 });
 
 test('renders what it can when facts are missing or the code is unknown', () => {
-  expect(wordsFor('amount_differs', { externalRefundId: 're_1' }, 'Stripe').summary).toContain(
+  expect(wordsFor('amount_differs', { externalRefundId: 're_1' }, 'stripe').summary).toContain(
     'an unknown amount',
   );
-  expect(wordsFor('from_the_future' as FlagReason, {}, 'Stripe').summary).toBe('from_the_future');
+  expect(wordsFor('from_the_future' as FlagReason, {}, 'stripe').summary).toBe('from_the_future');
 });
 
 test('a status of the processor is shown in words', () => {
   const facts = { externalRefundId: 're_1', processorStatus: 'requires_action' };
-  expect(wordsFor('found_there', facts, 'Stripe').summary).toContain(
+  expect(wordsFor('found_there', facts, 'stripe').summary).toContain(
     "re_1 as waiting for the customer's bank details.",
   );
 });

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
 import { mayAct } from '#shared/people/roles.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Icon, type IconName } from '../../components/icon.tsx';
@@ -8,7 +9,6 @@ import { Moment } from '../../components/values.tsx';
 import { type Context, useMember } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { accountTrouble, workersTrouble } from '../../words/trouble.ts';
-import { processorWord } from '../../words/words.ts';
 
 interface NeedsAttentionProps {
   needsAttention: NeedsAttention;
@@ -83,17 +83,17 @@ function accountItems({ refusedAccounts, failedReconciliations, discrepancies }:
   return [
     ...refusedAccounts.map(({ processor, misconfiguredAt }) => ({
       ...{ tone: 'bad' as const, icon: 'key' as const, detail: null, since: misconfiguredAt },
-      title: `${processorWord(processor)} rejected the credentials`,
+      title: `${displayNameOf(processor)} rejected the credentials`,
       action: [accounts, 'Set credentials'] as const,
     })),
     ...failedReconciliations.map(({ processor, failure, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, detail: failure, since },
-      title: `${processorWord(processor)} reconciliation failed`,
+      title: `${displayNameOf(processor)} reconciliation failed`,
       action: [accounts, 'Check account'] as const,
     })),
     ...discrepancies.map(({ processor, count, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, since },
-      title: `${count} ${count === 1 ? 'discrepancy' : 'discrepancies'} with ${processorWord(processor)}`,
+      title: `${count} ${count === 1 ? 'discrepancy' : 'discrepancies'} with ${displayNameOf(processor)}`,
       detail: 'found by the last reconciliation',
       action: ['/refunds?needsAttention=true', 'View refunds'] as const,
     })),

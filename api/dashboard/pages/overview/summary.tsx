@@ -1,9 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import type { Overview } from '#shared/insights/overview.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { Link } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
 import { inMoney, inPercent, inTime, inWhole } from '../../words/numbers.ts';
-import { failureWord, initiatorWords, processorWord } from '../../words/words.ts';
+import { failureWord, initiatorWords } from '../../words/words.ts';
 
 interface SummaryProps {
   overview: Overview;
@@ -99,7 +100,7 @@ export function Breakdowns({ overview }: SummaryProps) {
       <Breakdown
         id="processors"
         title="Processors"
-        rows={byProcessor.map(({ name, count }) => row(processorWord(name), count, { processor: name }))}
+        rows={byProcessor.map(({ name, count }) => row(displayNameOf(name), count, { processor: name }))}
       />
       <Breakdown
         id="completion"

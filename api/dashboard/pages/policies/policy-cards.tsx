@@ -1,6 +1,7 @@
 import { countOf, holdInWords } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
 import { type Blockable, blocksNothing, canDeny } from '#shared/policies/policy-file.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink, Submit } from '../../components/button.tsx';
@@ -8,7 +9,7 @@ import { Confirm } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { useMember } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
-import { processorWord, reasonWords } from '../../words/words.ts';
+import { reasonWords } from '../../words/words.ts';
 import { pathOf } from './policy-form.tsx';
 
 interface PolicyCardsProps {
@@ -165,7 +166,7 @@ function amountsOf(thresholds: Policy['approvalAbovePerRequesterDay'] = {}): [In
 function matchInWords({ match }: Policy): string {
   const { processors, currencies, reasons, amount, metadata } = match;
   const conditions = [
-    processors?.map(processorWord).join(' or '),
+    processors?.map(displayNameOf).join(' or '),
     currencies?.map((code) => code.toUpperCase()).join(' or '),
     reasons?.map((reason) => reasonWords[reason].toLowerCase()).join(' or '),
     amount?.min === undefined ? undefined : `from ${money(amount.min, currencies)}`,

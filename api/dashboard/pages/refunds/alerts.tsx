@@ -3,7 +3,7 @@ import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf, isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Notice } from '../../components/notice.tsx';
-import { processorWord } from '../../words/words.ts';
+
 import { nextStep } from './next-step.ts';
 
 interface AlertsProps {
@@ -22,7 +22,7 @@ export function Alerts({ refund, isUncertain, decision, approvalRefusal, now }: 
   const { status, failureCode, failureMessage, work } = refund;
   const flag = flagOf(work);
   const denial = denialReason(decision);
-  const words = flag === null ? null : wordsFor(flag.reason, flag.facts, processorWord(refund.processor));
+  const words = flag === null ? null : wordsFor(flag.reason, flag.facts, refund.processor);
   const next = nextStep(refund, isUncertain, now);
   return (
     <>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { holdInWords } from '#shared/policies/explain.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { maxNoteLength } from '#shared/refunds/decisions/annotate.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
@@ -11,7 +12,7 @@ import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';
 import { type FormState, Post, TextAreaField, TextField } from '../../components/form.tsx';
 import { Amount } from '../../components/values.tsx';
 import { entered } from '../../http/forms.ts';
-import { type Choices, processorWord } from '../../words/words.ts';
+import type { Choices } from '../../words/words.ts';
 
 /** A decision that could not be carried out as it was entered; its dialog is shown again. */
 export interface UnfinishedDecision extends FormState {
@@ -55,7 +56,7 @@ export function Decisions({ refund, unfinished, approvalRefusal, now }: Decision
       {isCancellable && !isHeld && <Cancel {...{ refund, ...posted('cancel') }} />}
       {isFlagged && !isPending && (
         <Confirm {...posted('recheck')} action="Recheck" title="Recheck this refund?" kind="primary">
-          <p>Its current status is read from {processorWord(refund.processor)}.</p>
+          <p>Its current status is read from {displayNameOf(refund.processor)}.</p>
         </Confirm>
       )}
       {isFlagged && <Resolve {...{ refund, ...unfinishedIn('resolve') }} />}
@@ -78,7 +79,7 @@ function Approve({ refund, ...posted }: DialogProps) {
   return (
     <Confirm {...posted} action="Approve" title="Approve this refund?" kind="primary">
       <p>
-        <Amount amount={amount} currency={currency} /> is sent to {processorWord(processor)}{' '}
+        <Amount amount={amount} currency={currency} /> is sent to {displayNameOf(processor)}{' '}
         {hold === null ? "now. This can't be undone." : `after ${hold}. Until then it can be undone.`}
       </p>
     </Confirm>
@@ -103,7 +104,7 @@ function Cancel({ refund, ...posted }: DialogProps) {
         Once cancelled, the customer won't get the money.{' '}
         {refund.externalRefundId === null
           ? 'If the refund has not been sent, it is cancelled immediately.'
-          : `${processorWord(refund.processor)} has already received the refund and may refuse to cancel it.`}
+          : `${displayNameOf(refund.processor)} has already received the refund and may refuse to cancel it.`}
       </p>
     </Confirm>
   );

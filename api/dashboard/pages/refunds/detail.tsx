@@ -21,7 +21,7 @@ import { idInPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
-import { processorWord } from '../../words/words.ts';
+
 import { Alerts } from './alerts.tsx';
 import { Decisions } from './decision-dialogs.tsx';
 import type { NotDone } from './decisions.tsx';
@@ -193,7 +193,7 @@ function State({ detail }: DetailProps) {
           events={events}
           open={openAttempt(refund.work)}
           names={names}
-          processor={processorWord(refund.processor)}
+          processor={refund.processor}
         />
       </div>
     </Live>

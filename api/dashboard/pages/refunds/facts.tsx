@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { asKnown, remainingOf } from '#shared/payments/payment.ts';
 import type { Payment, Refund } from '#shared/platform/database.ts';
-import { processorKinds } from '#shared/processors/registry.ts';
+import { displayNameOf, processorKinds } from '#shared/processors/registry.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
@@ -11,7 +11,7 @@ import { Card, type Fact, Facts } from '../../components/card.tsx';
 import { List } from '../../components/list.tsx';
 import { Amount, Copyable, Moment } from '../../components/values.tsx';
 import { inDay } from '../../words/numbers.ts';
-import { processorWord, reasonWords, requesterWords } from '../../words/words.ts';
+import { reasonWords, requesterWords } from '../../words/words.ts';
 
 interface RefundFactsProps {
   refund: RefundWithWork;
@@ -32,7 +32,7 @@ export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
           ['Reason', reasonWords[reason]],
           ['ID', <Copyable key="id" text={id} label="the refund ID" />],
           [
-            `At ${processorWord(refund.processor)}`,
+            `At ${displayNameOf(refund.processor)}`,
             externalRefundId === null ? (
               absenceOf(refund, isUncertain)
             ) : (
@@ -105,10 +105,10 @@ export function PaymentFacts({ payment, transactionId, page, children }: Payment
 function ProcessorPage({ payment, transactionId }: PaymentFactsProps) {
   const { processor, environment } = payment;
   const page = processorKinds[processor]?.paymentPage?.(transactionId, environment);
-  if (page === undefined) return <>{processorWord(processor)}</>;
+  if (page === undefined) return <>{displayNameOf(processor)}</>;
   return (
     <a href={page} rel="noreferrer" target="_blank">
-      Open in {processorWord(processor)}
+      Open in {displayNameOf(processor)}
     </a>
   );
 }

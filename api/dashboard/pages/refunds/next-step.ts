@@ -1,15 +1,15 @@
 import type { RefundWork } from '#shared/platform/database.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { inDay, inTime } from '../../words/numbers.ts';
-import { processorWord } from '../../words/words.ts';
 
 /**
  * What happens next to a refund, and when, in words; null where a notice says it.
  * @param isUncertain true when it may have moved money although it ended otherwise.
  */
 export function nextStep(refund: RefundWithWork, isUncertain: boolean, now: Date): string | null {
-  const name = processorWord(refund.processor);
+  const name = displayNameOf(refund.processor);
   const expectedBy = arrivalOf(refund)?.expectedBy;
   if (refund.status === 'processing') return whileProcessing(refund, name, expectedBy, now);
   if (isUncertain) return null;

@@ -1,10 +1,11 @@
+import { displayNameOf } from '#shared/processors/registry.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
 import { type Column, List } from '../../components/list.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
-import { processorWord, reasonWords, requesterWords } from '../../words/words.ts';
+import { reasonWords, requesterWords } from '../../words/words.ts';
 import { SelectBox } from './bulk-selection.tsx';
 import { metadataColumns } from './metadata-columns.tsx';
 
@@ -47,7 +48,7 @@ function columnsOf(boxes: RefundTableProps['boxes']): readonly Column<ListedRefu
             </code>
           </Link>
           <span class="clipped small muted" title={transactionId}>
-            {processorWord(processor)} {transactionId}
+            {displayNameOf(processor)} {transactionId}
           </span>
         </>
       ),

@@ -15,7 +15,6 @@ interface TimelineProps {
   open: Attempt | null;
   /** Actors in words. */
   names: ReadonlyMap<string, string>;
-  /** The processor's display name. */
   processor: string;
 }
 
