@@ -18,6 +18,7 @@ import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
 import type { SandboxProcessor } from '../sandbox/processor.ts';
 import { sandboxProcessors } from '../sandbox/processors.ts';
 import { startSandbox } from '../sandbox/server.ts';
+import { expectDeclared, operationAt, readDocument, type ServedDocument } from './http/openapi-document.ts';
 import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
 import { asService } from './stores/service-role.ts';
@@ -46,7 +47,10 @@ export interface TestService {
   sandbox: SandboxControl;
   sandboxUrl: string;
   organization: TestOrganization;
-  /** Sends a request with the organization's test key, unless the headers say otherwise. */
+  /**
+   * Sends a request with the organization's test key, unless the headers say otherwise.
+   * @throws AssertionError for an answer of an operation that is not as the OpenAPI document has it.
+   */
   call(method: Method, url: string, options?: CallOptions): Promise<ApiAnswer>;
   /** Creates an API key, of the organization's test environment unless given otherwise. */
   newKey(more?: Partial<NewApiKey>): ReturnType<typeof createApiKey>;
@@ -184,15 +188,24 @@ async function callApi(
   app: Api,
   method: Method,
   url: string,
-  { body, key, headers = {} }: CallOptions,
+  { body: sent, key, headers = {} }: CallOptions,
 ): Promise<ApiAnswer> {
   const request: InjectOptions = {
     method,
     url,
     headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
-    ...(body === undefined ? {} : { payload: body as InjectOptions['payload'] & object }),
+    ...(sent === undefined ? {} : { payload: sent as InjectOptions['payload'] & object }),
   };
   const response = await app.inject(request);
-  const answered = response.body === '' ? null : response.json();
-  return { status: response.statusCode, body: answered, headers: response.headers };
+  const body = response.body === '' ? null : response.json();
+  const answer = { status: response.statusCode, body, headers: response.headers };
+  if (url.startsWith('/v1/')) {
+    served ??= readDocument({ app });
+    const document = await served;
+    if (operationAt(document, { method, path: url })) expectDeclared(document, { method, path: url }, answer);
+  }
+  return answer;
 }
+
+/** That of the first service of this process; others serve the same. */
+let served: Promise<ServedDocument> | undefined;
