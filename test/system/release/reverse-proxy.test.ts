@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import net from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { openLog } from '#shared/platform/log.ts';
 import '../../support/processes/run-servers.ts';
 import { useExposedService } from '../../support/http/exposed-service.ts';
@@ -78,6 +79,19 @@ describe.runIf(inject('nginx'))('an API behind the nginx of docs/operations', ()
     await slow.closed;
     expect(slow.status(), slow.received()).toBe(200);
     expect(requests).toBe(before + 2);
+  });
+
+  test('gets a refund batch of the largest size', async () => {
+    const row = { transactionId: await newPayment(exposed.service), amount: 1_000, reason: 'other' };
+    const response = await fetch(`http://127.0.0.1:${port}/v1/refund-batches`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${exposed.service.organization.keys.test.plaintext}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ rows: [row] }).padEnd(batchLimitBytes),
+    });
+    expect(response.status, await response.text()).toBe(200);
   });
 
   test('gets nothing of a header or a body that never ends, and nginx ends the connection', async () => {
