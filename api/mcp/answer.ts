@@ -4,7 +4,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import type { Logger } from '#shared/platform/log.ts';
 import { version } from '#shared/platform/version.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
-import type { Outcome } from '#shared/refunds/requests/key-requests.ts';
+import type { RequestOutcome } from '#shared/refunds/requests/key-requests.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScope, scopesOf } from '../http/operation-routes.ts';
@@ -34,7 +34,7 @@ const instructions =
 interface Caller {
   key: ApiKey;
   /** Takes the refund that a call created. */
-  onCreated: (created: NonNullable<Outcome<unknown>['created']>) => void;
+  onCreated: (created: NonNullable<RequestOutcome<unknown>['created']>) => void;
   log: Pick<Logger, 'error' | 'info'>;
 }
 

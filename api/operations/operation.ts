@@ -6,7 +6,7 @@ import type { ApiKey } from '#shared/platform/database.ts';
 import type { ErrorCode } from '#shared/platform/errors.ts';
 import type { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
-import type { GivenKey, Outcome } from '#shared/refunds/requests/key-requests.ts';
+import type { GivenKey, RequestOutcome } from '#shared/refunds/requests/key-requests.ts';
 
 /** What operations need, beside what every process has. */
 export interface OperationDependencies extends Dependencies {
@@ -85,7 +85,7 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   /** How long the caller waits: as it prefers, or as long as is given. */
   waitMs(defaultMs: number): number;
   /** Passes on what an outcome has besides its answer, such as the id of the refund on record. @returns the answer. @throws the refusal. */
-  report<Answer>(outcome: Outcome<Answer>): Answer;
+  report<Answer>(outcome: RequestOutcome<Answer>): Answer;
 }
 
 /** Makes an operation, and checks its types, which a list of operations does not keep. */

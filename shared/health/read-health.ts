@@ -36,10 +36,10 @@ export interface ServiceHealth {
 }
 
 /** Refunds per processor and state that are counted. */
-const mostCounted = 10_000;
+const mostPerState = 10_000;
 
 /** Reads the state of the service in one statement. @param most where counting ends, per processor and state. */
-export async function readHealth(db: Database, most = mostCounted): Promise<ServiceHealth> {
+export async function readHealth(db: Database, most = mostPerState): Promise<ServiceHealth> {
   const [row] = await db.$queryRaw<{ health: string }[]>`
     SELECT service_health(${[...processorNames]}, ${workerAliveMs}::int, ${most}::int)::text AS health`;
   if (row === undefined) throw new Error('service_health() returned no row');

@@ -171,7 +171,7 @@ export function availableOf(payment: KnownPayment, { enforced, maxAmount }: Poli
 }
 
 /** What has to hold when the refund is recorded; null when concurrent refunds cannot change the decision. */
-export function limitsOf(
+export function recordedLimitsOf(
   { limits }: PolicyVerdict,
   agent: AgentVerdict | null,
   counted: CountedKey | null,

@@ -25,7 +25,8 @@ class BlockedAddressError extends Error {
  */
 export function guardedConnector(options: ConnectorOptions): buildConnector.connector {
   const { isPublicOnly } = options;
-  const { resolve = isPublicOnly ? resolveWithDns : resolveWithSystem } = options;
+  const { resolve = isPublicOnly ? resolveWithDns : (host: string) => dns.lookup(host, { all: true }) } =
+    options;
   const { isAllowed = isPublicOnly ? isPublicAddress : () => true } = options;
   const connect = buildConnector({
     timeout: connectTimeoutMs,
@@ -59,10 +60,6 @@ export function guardedConnector(options: ConnectorOptions): buildConnector.conn
 
 class DnsError extends Error {
   override readonly name = 'DnsError';
-}
-
-async function resolveWithSystem(host: string): Promise<LookupAddress[]> {
-  return await dns.lookup(host, { all: true });
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
-import { exponentOf, fromDecimal } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 
 /** Error messages by field; `form` has those that concern no single field. */
@@ -105,32 +104,5 @@ export async function answerForm<T>(
     return await run(form.value);
   } catch (error) {
     return await refuse(problemsIn(error, Object.keys(schema.shape)));
-  }
-}
-
-/** A submitted amount in minor units, or what is wrong with it. */
-export type EnteredAmount = { kind: 'amount'; amount: bigint } | { kind: 'problem'; problem: string };
-
-const problem = (text: string): EnteredAmount => ({ kind: 'problem', problem: text });
-
-/** With thousands separators or a decimal comma: `1.234,56`, `1,234.56`, `42,10`. One separator before three digits is ambiguous. */
-const asWritten = /^(\d{1,3}(?:([.,' ])\d{3})(?:\2\d{3})*(?!\2)|\d+)([.,])(\d{1,2})$/;
-
-/** Reads a decimal amount as people write it, `10.50` for usd. @param currency lowercase ISO 4217. */
-export function readAmount(text: string, currency: string): EnteredAmount {
-  const unreadable = problem('Enter a number in decimals of the currency, such as 10.50, or 1050 for JPY.');
-  if (text.length > 20) return unreadable;
-  try {
-    const [, whole, , , decimals] = asWritten.exec(text) ?? [];
-    const decimal = whole === undefined ? text : `${whole.replace(/\D/g, '')}.${decimals}`;
-    // Three decimals in other currencies may be meant as thousands: `1.000`.
-    if (/\.\d{3}$/.test(decimal) && exponentOf(currency) !== 3) return unreadable;
-    const amount = fromDecimal(decimal, currency);
-    if (amount < 0n) return problem('Must not be negative.');
-    return amount > BigInt(Number.MAX_SAFE_INTEGER)
-      ? problem('Is more than any payment.')
-      : { kind: 'amount', amount };
-  } catch {
-    return unreadable;
   }
 }

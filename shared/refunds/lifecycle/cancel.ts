@@ -42,14 +42,14 @@ interface Cancellation {
 }
 
 /** What `cancel_refund` takes. */
-export type CancelItem = Pick<Cancellation, 'organizationId' | 'environment' | 'actor'> & {
+export type CancellationItem = Pick<Cancellation, 'organizationId' | 'environment' | 'actor'> & {
   refundId: string | null;
   key: string | null;
   eventId: string;
   auditId: string | null;
 };
 
-export type CancelResult =
+export type CancellationResult =
   | { outcome: 'cancelled' | 'requested' | 'refused' | 'replayed'; refund: Refund }
   | { outcome: 'missing' }
   | { outcome: 'reused' };

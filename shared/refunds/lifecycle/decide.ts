@@ -11,9 +11,9 @@ import {
   type CountedKey,
   countedKey,
   evaluateAgentLimits,
-  limitsOf,
   type RecordedLimits,
   readAgentLimits,
+  recordedLimitsOf,
 } from '../../policies/agent-limits.ts';
 import {
   bindsRequester,
@@ -154,7 +154,7 @@ export async function decideRefund(
     agent,
     trace,
     maxAmount: agent?.left ?? availableOf(payment, verdict),
-    limits: limitsOf(verdict, agent, counted),
+    limits: recordedLimitsOf(verdict, agent, counted),
     unstored,
   };
 }

@@ -7,7 +7,7 @@ import { type SharedStatement, shareStatement } from '../../platform/shared-stat
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/attempts.ts';
 import { fromRow, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
-import type { CancelItem, CancelResult } from './cancel.ts';
+import type { CancellationItem, CancellationResult } from './cancel.ts';
 import type { CreationItem, CreationResult } from './create.ts';
 import type { ReceivedItem, ReceivedResult } from './processor-events.ts';
 import type { RecordItem, RecordResult } from './record.ts';
@@ -71,7 +71,7 @@ export interface RefundStatements {
    */
   claimDue: (processor: string, most: number) => Promise<DueClaims>;
   record: SharedStatement<RecordItem, { outcome: RecordResult }>;
-  cancel: (asked: CancelItem) => Promise<CancelResult>;
+  cancel: (asked: CancellationItem) => Promise<CancellationResult>;
   receive: SharedStatement<ReceivedItem, ReceivedResult>;
 }
 

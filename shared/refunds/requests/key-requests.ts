@@ -30,7 +30,7 @@ import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
 type WaitingDependencies = Dependencies & { watcher: RefundWatcher; refundReads: RefundReads };
 
 /** What came of a request that can be repeated with the same idempotency key. */
-export interface Outcome<Answer> {
+export interface RequestOutcome<Answer> {
   answer: Answer | ServiceError;
   /** True when an earlier request with the same key had it. */
   isReplayed: boolean;
@@ -111,7 +111,7 @@ export async function createAndWait(
   deps: WaitingDependencies,
   request: RefundRequest,
   waitMs: () => number,
-): Promise<Outcome<PublicRefund>> {
+): Promise<RequestOutcome<PublicRefund>> {
   const { refund, isReplayed } = await createRefund(deps, request);
   const created = { id: refund.id, isNew: !isReplayed };
   const longestMs = waitMs();
@@ -175,7 +175,7 @@ export async function cancelByKey(
   deps: WaitingDependencies,
   apiKey: ApiKey,
   { refundId, given, waitMs }: { refundId: string; given: GivenKey | null; waitMs: number },
-): Promise<Outcome<PublicRefund>> {
+): Promise<RequestOutcome<PublicRefund>> {
   const { id, organizationId, environment, agentLimits } = apiKey;
   if (agentLimits !== null && !isOwn(apiKey, await readRefund(deps.refundReads, apiKey, refundId))) {
     throw new ServiceError(

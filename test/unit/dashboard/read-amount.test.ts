@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readAmount } from '#api/dashboard/http/forms.ts';
+import { readAmount } from '#api/dashboard/words/numbers.ts';
 
 test.each([
   ['42.1', 'usd', 4_210n],

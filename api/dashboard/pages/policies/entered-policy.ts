@@ -7,14 +7,8 @@ import {
   messageOf,
   type PolicyIssue,
 } from '#shared/policies/policy-file.ts';
-import {
-  capitalized,
-  type EnteredAmount,
-  entered,
-  enteredList,
-  type FormReading,
-  readAmount,
-} from '../../http/forms.ts';
+import { capitalized, entered, enteredList, type FormReading } from '../../http/forms.ts';
+import { type EnteredAmount, readAmount } from '../../words/numbers.ts';
 import { type PolicyField, policyFields } from './policy-fields.ts';
 
 const amountFields = policyFields.filter(({ kind }) => kind === 'amount').map(({ name }) => name);

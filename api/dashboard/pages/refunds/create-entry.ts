@@ -8,7 +8,8 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { checkMetadata } from '#shared/refunds/model/metadata.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
 import { chosen } from '../../http/day-range.ts';
-import { capitalized, readAmount } from '../../http/forms.ts';
+import { capitalized } from '../../http/forms.ts';
+import { readAmount } from '../../words/numbers.ts';
 
 const metadataSchema = z
   .string()

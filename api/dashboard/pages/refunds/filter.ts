@@ -11,9 +11,9 @@ import {
   entered as enteredText,
   type FormProblems,
   type FormReading,
-  readAmount,
   readForm,
 } from '../../http/forms.ts';
+import { readAmount } from '../../words/numbers.ts';
 
 const filterSchema = z.object({
   // No id is longer, and the audit log of an export stores the search text.
