@@ -9,6 +9,7 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
+import { toItems } from '#shared/refunds/model/rows.ts';
 import { comparedOwnerSql } from '#shared/refunds/queries/refund-filter.ts';
 
 /**
@@ -45,7 +46,7 @@ export async function advanceBatches(deps: Dependencies, closing: AbortSignal): 
  * @returns false when no batch is due.
  */
 export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
-  const batchId = await leaseBatch(deps.db);
+  const batchId = await leaseBatch(deps);
   if (batchId === undefined) return false;
   const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
   const requester = await findRequester(deps.db, batch);
@@ -65,11 +66,17 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   return true;
 }
 
-/** @returns the id of a batch that is due and now leased. */
-async function leaseBatch(db: Database): Promise<string | undefined> {
+/**
+ * None while a recovery is required: refunds of rows may have been made before the restore, and only the recovery puts them back.
+ * @returns the id of a batch that is due and now leased.
+ */
+async function leaseBatch({
+  db,
+  positionMarks,
+}: Pick<Dependencies, 'db' | 'positionMarks'>): Promise<string | undefined> {
   const [leased] = await db.$queryRaw<{ id: string }[]>`
     UPDATE refund_batch SET due_at = service_time() + ${leaseMs} * interval '1 millisecond'
-    WHERE id = (
+    WHERE (SELECT may_advance(${toItems(positionMarks.reached)}::jsonb, service_time())) AND id = (
       SELECT id FROM refund_batch AS batch
       WHERE due_at <= service_time() AND (pause_reason IS NOT NULL OR ${slice.rows} > (
         SELECT count(*) FROM unnest(${processorNames}::text[]) AS named(processor) CROSS JOIN LATERAL (

@@ -3,6 +3,7 @@ import { readRows } from '#api/operations/refund-batches.ts';
 import { readCsvRows } from '#shared/batches/csv.ts';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -299,6 +300,20 @@ test('a paused batch is settled with one look-up, however many of its rows wait'
   expect(queries.mock.calls.length).toBeLessThan(10);
   queries.mockRestore();
   expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1_000 } });
+});
+
+test('a batch of a restored database begins no row, and is not paused, until the recovery has ended', async () => {
+  const ids = [await created(await rowsOf(1)), await created(await rowsOf(1))];
+  await service.call('POST', `/v1/refund-batches/${ids[1]}/pause`);
+  await requireRecovery(service.deps.db);
+  await workOff();
+  for (const id of ids) expect(await read(id)).toMatchObject({ status: 'processing', rows: { waiting: 1 } });
+  await endRecovery(service.deps.db);
+  await workOff();
+  expect([await read(ids[0] ?? ''), await read(ids[1] ?? '')]).toMatchObject([
+    { status: 'completed' },
+    { status: 'paused' },
+  ]);
 });
 
 test('a revoked key stops the rest of its batches, which no other key resumes', async () => {

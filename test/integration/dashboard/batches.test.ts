@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test, vi } from 'vitest';
 import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
@@ -85,4 +85,31 @@ test('an operator who resumes the batch of a former operator requests the rest, 
   const requested = [await requestedBy(userId), await requestedBy(operatorId)] as const;
   expect(Math.min(...requested)).toBeGreaterThan(0);
   expect(requested[0] + requested[1]).toBe(52);
+});
+
+test('a worker that stops the batch of a former operator leaves it to one who takes it over meanwhile', async () => {
+  await workOff();
+  const { visitor: leaving, userId } = await signInMember(service, 'operator');
+  const transactionId = await newPayment(service);
+  await leaving.get(base);
+  const file = `transactionId,amount,reason\n${transactionId},1,other`;
+  const uploaded = await leaving.post(base, { mode: 'strict', file });
+  const [path = ''] = String(uploaded.headers.location).split('?');
+  await leaving.post(`${path}/pause`);
+  await service.deps.db.membership.updateMany({ where: { userId }, data: { role: 'viewer' } });
+  await operator.get(base);
+  // The worker has found that the requester ended, and has recorded what it found.
+  const { db } = service.deps;
+  const execute = db.$executeRaw.bind(db);
+  const recording = vi.spyOn(db, '$executeRaw').mockImplementationOnce((async (
+    ...statement: Parameters<typeof execute>
+  ) => {
+    const count = await execute(...statement);
+    expect((await operator.post(`${path}/resume`)).status).toBe(303);
+    return count;
+  }) as typeof execute);
+  await advanceOneBatch(service.deps);
+  recording.mockRestore();
+  const batch = () => db.refundBatch.findUniqueOrThrow({ where: { id: path.split('/').at(-1) ?? '' } });
+  expect(await batch()).toMatchObject({ status: 'processing', actor: `user:${operatorId}` });
 });

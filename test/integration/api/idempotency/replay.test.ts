@@ -4,12 +4,16 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
+import { holdDecisions } from '#test/support/refunds/refund-requests.ts';
 import type { ApiAnswer, CallOptions } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
-afterEach(() => expectInvariants(service));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await expectInvariants(service);
+});
 
 const payment = async (options = {}) => await newPayment(service, options);
 const bodyFor = (transactionId: string, more: object = {}) => ({
@@ -151,6 +155,16 @@ describe('a different request with the same key', () => {
     const first = await create(key, bodyFor(transactionId));
     expectCode(await create(key, bodyFor(transactionId, change)), 422, 'idempotency_key_reused');
     await expectRefundReplay(await create(key, bodyFor(transactionId)), first);
+    expect(await refundsOf(transactionId)).toHaveLength(1);
+  });
+
+  test('is refused when the other one is recorded while it is decided', async () => {
+    const [key, transactionId] = [randomUUID(), await payment()];
+    holdDecisions([service.deps], 2);
+    const answers = await Promise.all(
+      [1_000, 1_001].map((amount) => create(key, bodyFor(transactionId, { amount }))),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422]);
     expect(await refundsOf(transactionId)).toHaveLength(1);
   });
 
