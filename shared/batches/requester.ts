@@ -35,9 +35,7 @@ export async function mayRequest(
   return (expiresAt === null || expiresAt > clock.now()) && scopes.includes('refunds:write');
 }
 
-/**
- * The request of a row, the same each time. Keys that are derived contain a line break, so no client can name them.
- */
+/** The request of a row, the same each time. Keys that are derived contain a line break, so no client can name them. */
 export function requestOfRow(
   { id, idempotencyKey: batchKey, actor, organizationId, environment }: RefundBatch,
   requester: Requester,

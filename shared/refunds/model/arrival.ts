@@ -11,9 +11,7 @@ interface Arrival {
   referenceType: string | null;
 }
 
-/**
- * Banks usually post a refund to a card 5 to 10 business days after it was sent to them. The later end is used.
- */
+/** Banks usually post a refund to a card 5 to 10 business days after it was sent to them. The later end is used. */
 const businessDays = 10;
 
 /**

@@ -235,9 +235,7 @@ async function timeUntilDueMs(db: Database, refundId: string): Promise<number> {
   return marginMs + (found?.ms ?? 0);
 }
 
-/**
- * Lets time pass for one refund and its account, by moving all their times into the past.
- */
+/** Lets time pass for one refund and its account, by moving all their times into the past. */
 async function letTimePass(db: Database, refundId: string, passedMs: number): Promise<void> {
   await db.$executeRaw`
     WITH passed AS (
