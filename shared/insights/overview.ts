@@ -252,7 +252,6 @@ export const timedRefunds = 100_000;
 interface CompletionTimes {
   medianMs: number;
   p90Ms: number;
-  p99Ms: number;
 }
 
 /** @returns null when none has completed. */
@@ -262,8 +261,8 @@ async function readCompletionTimes(
   window: OverviewWindow,
 ): Promise<CompletionTimes | null> {
   const [row] = await tx.$queryRaw<CompletionTimes[]>`
-    SELECT ms[1] AS "medianMs", ms[2] AS "p90Ms", ms[3] AS "p99Ms" FROM (
-      SELECT percentile_disc(ARRAY[0.5, 0.9, 0.99]) WITHIN GROUP (ORDER BY took) AS ms
+    SELECT ms[1] AS "medianMs", ms[2] AS "p90Ms" FROM (
+      SELECT percentile_disc(ARRAY[0.5, 0.9]) WITHIN GROUP (ORDER BY took) AS ms
       FROM (
         SELECT (extract(epoch FROM completed_at - created_at) * 1000)::float8 AS took
         FROM refund WHERE ${windowSql(owner, window)} AND completed_at IS NOT NULL

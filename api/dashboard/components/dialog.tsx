@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useAddress } from '../http/access.ts';
 import { classOf, Key, Submit } from './button.tsx';
-import { CsrfField, FormNotice, type FormState } from './form.tsx';
+import { CsrfField, FormNotice, type FormState, HiddenFields } from './form.tsx';
 
 export interface ConfirmProps {
   id: string;
@@ -13,6 +13,8 @@ export interface ConfirmProps {
   shortcut?: string | undefined;
   /** Where the form is posted, below the environment. */
   to: string;
+  /** Sent as they are. */
+  values?: Readonly<Record<string, string>>;
   /** A submitted form with problems; the dialog opens with it. */
   form?: FormState | undefined;
   /** The id of its form, for inputs outside of it. */
@@ -23,7 +25,7 @@ export interface ConfirmProps {
 
 /** A button with a confirmation dialog, which works without scripts. */
 export function Confirm(props: ConfirmProps) {
-  const { id, action, title, kind, shortcut, to, form, formId, children } = props;
+  const { id, action, title, kind, shortcut, to, values = {}, form, formId, children } = props;
   return (
     <>
       <button
@@ -41,6 +43,7 @@ export function Confirm(props: ConfirmProps) {
           <h2 id={`${id}-title`}>{title}</h2>
           <FormNotice problems={form?.problems ?? {}} />
           {children}
+          <HiddenFields values={values} />
           <CsrfField />
           <div class="row">
             <Submit kind={kind ?? 'primary'}>{action}</Submit>

@@ -60,25 +60,18 @@ export function Copyable({ text, label }: { text: string; label: string }) {
 interface CopyButtonProps {
   text: string;
   label: string;
-  isLabelShown?: boolean;
 }
 
 /**
  * Place it right after the element that it copies: where copying is not allowed, it selects that instead.
- * @param label what is copied, for screen readers unless it is shown.
+ * @param label what is copied, for screen readers and on hover.
  */
-export function CopyButton({ text, label, isLabelShown = false }: CopyButtonProps) {
+export function CopyButton({ text, label }: CopyButtonProps) {
   return (
     <span class="copy">
-      <button
-        type="button"
-        class="button ghost"
-        data-kind="quiet"
-        data-copy={text}
-        title={isLabelShown ? undefined : `Copy ${label}`}
-      >
-        {isLabelShown ? null : <Icon name="copy" />}
-        <span class={isLabelShown ? undefined : 'visually-hidden'}>Copy {label}</span>
+      <button type="button" class="button ghost" data-kind="quiet" data-copy={text} title={`Copy ${label}`}>
+        <Icon name="copy" />
+        <span class="visually-hidden">Copy {label}</span>
       </button>
       <span role="status" class="small muted" />
     </span>

@@ -161,9 +161,9 @@ function StopOrResume({ agent: { id, name, lastFour, stoppedAt } }: { agent: Age
       title={`Stop agent ${name === '' ? '' : `${name} `}...${lastFour}?`}
       kind="danger"
       to={to}
+      values={{ status: 'stopped' }}
     >
       <p>Its requests are refused until an admin resumes it. Refunds that it has requested go on.</p>
-      <input type="hidden" name="status" value="stopped" />
     </Confirm>
   );
 }

@@ -12,9 +12,8 @@ import {
 } from '#shared/insights/overview.ts';
 import { isCurrency } from '#shared/money/money.ts';
 import { Link, Switch } from '../../components/button.tsx';
-import { FirstCommand } from '../../components/first-command.tsx';
 import { Empty } from '../../components/notice.tsx';
-import { Moment } from '../../components/values.tsx';
+import { CopyButton, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
 import { originOf } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
@@ -124,6 +123,13 @@ function QuietDays({ days }: { days: OverviewDays }) {
 /** The first steps of a new organization. */
 function FirstRefund({ origin }: { origin: string }) {
   const { environment } = useMember();
+  const command = [
+    `curl ${origin}/v1/refunds \\`,
+    `  -H "Authorization: Bearer svc_${environment}_..." \\`,
+    '  -H "Idempotency-Key: $(uuidgen)" \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d '{"transactionId": "ch_...", "amount": 1500, "currency": "usd", "reason": "other"}'`,
+  ].join('\n');
   return (
     <section class="card">
       <Empty title={`No ${environment} refunds yet`} icon="undo">
@@ -131,7 +137,12 @@ function FirstRefund({ origin }: { origin: string }) {
           Set up a <Link to="/settings/accounts">processor account</Link>, create an{' '}
           <Link to="/settings/api-keys">API key</Link>, and create the first refund:
         </p>
-        <FirstCommand environment={environment} origin={origin} />
+        <div class="example">
+          <pre>
+            <code>{command}</code>
+          </pre>
+          <CopyButton text={command} label="the command" />
+        </div>
       </Empty>
     </section>
   );

@@ -22,7 +22,11 @@ export function Tiles({ overview }: SummaryProps) {
       ? 'none awaits approval'
       : `${inWhole(counts.pending)} ${counts.pending === 1 ? 'awaits' : 'await'} approval`;
   const median = completion === null ? '-' : inTime(completion.medianMs);
-  const medianBefore = before.medianMs === null ? '' : `, ${inTime(before.medianMs)} before`;
+  const times = [
+    'median',
+    before.medianMs === null ? [] : `${inTime(before.medianMs)} before`,
+    completion === null ? [] : `90% within ${inTime(completion.p90Ms)}`,
+  ].flat();
   const list = listOf(overview);
   const inCurrency = money.find((each) => each.currency === currency)?.amounts.completed;
   const period = window.length === 1 ? 'the 24 hours before' : `the ${window.length} days before`;
@@ -50,7 +54,7 @@ export function Tiles({ overview }: SummaryProps) {
       {tileOf('Completed', share, shareBefore, { status: 'completed' })}
       {tileOf('Failed', inWhole(counts.failed), changeOf(counts.failed, before.failed), { status: 'failed' })}
       {tileOf('In progress', inWhole(counts.pending + counts.processing), awaiting, { status: 'processing' })}
-      {tileOf('Median time', median, `to completion${medianBefore}`, { status: 'completed' })}
+      {tileOf('Completion time', median, times.join(', '), { status: 'completed' })}
     </section>
   );
 }
@@ -74,9 +78,9 @@ function listOf({ window }: Overview) {
     `/refunds?${new URLSearchParams({ ...filter, from: window.from.toISOString().slice(0, 10) })}`;
 }
 
-/** Why refunds failed, how long they took, and where they came from. */
+/** Why refunds failed, and where they came from. */
 export function Breakdowns({ overview }: SummaryProps) {
-  const { failureCodes, completion, byInitiator, byProcessor } = overview;
+  const { failureCodes, byInitiator, byProcessor } = overview;
   const list = listOf(overview);
   const row = (words: string, count: number, filter: Record<string, string>): Row => [
     <Link to={list(filter)}>{words}</Link>,
@@ -94,27 +98,11 @@ export function Breakdowns({ overview }: SummaryProps) {
       />
       <Breakdown
         id="sources"
-        title="Requested by"
-        rows={byInitiator.map(({ name, count }) => row(initiatorWords[name], count, { initiatedBy: name }))}
-      />
-      <Breakdown
-        id="processors"
-        title="Processors"
-        rows={byProcessor.map(({ name, count }) => row(displayNameOf(name), count, { processor: name }))}
-      />
-      <Breakdown
-        id="completion"
-        title="Time to completion"
-        empty="No completed refunds."
-        rows={
-          completion === null
-            ? []
-            : [
-                ['50% within', inTime(completion.medianMs)],
-                ['90% within', inTime(completion.p90Ms)],
-                ['99% within', inTime(completion.p99Ms)],
-              ]
-        }
+        title="Sources and processors"
+        rows={[
+          ...byInitiator.map(({ name, count }) => row(initiatorWords[name], count, { initiatedBy: name })),
+          ...byProcessor.map(({ name, count }) => row(displayNameOf(name), count, { processor: name })),
+        ]}
       />
     </div>
   );

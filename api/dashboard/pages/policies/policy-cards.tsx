@@ -76,8 +76,11 @@ function Actions({ policies, basedOn, policy: { name }, id }: ActionsProps) {
       </ButtonLink>
       {/* The last policy cannot be deleted. */}
       {policies.length === 1 ? null : (
-        <Confirm id={id} action="Delete" title={`Delete “${name}”?`} kind="danger" to="/policies/delete">
-          <Target {...{ basedOn, name }} />
+        <Confirm
+          {...{ id, action: 'Delete', title: `Delete “${name}”?`, kind: 'danger' }}
+          to="/policies/delete"
+          values={{ basedOn, name }}
+        >
           <p>The other policies decide new refunds in test and live. Existing refunds don't change.</p>
         </Confirm>
       )}
@@ -99,9 +102,8 @@ function BlockActions({ basedOn, policy, id }: ActionsProps) {
           {...{ id: `${id}-${initiator}`, action: `Block ${initiators[initiator]}` }}
           title={`Block what “${name}” denies ${initiators[initiator]}?`}
           to="/policies/block"
+          values={{ basedOn, name, initiator }}
         >
-          <Target {...{ basedOn, name }} />
-          <input type="hidden" name="initiator" value={initiator} />
           <p>
             New refunds {initiators[initiator]} that this policy denies are refused, in test and live. Replay
             shows which ones of the last 90 days it would have blocked, before you save.
@@ -112,15 +114,6 @@ function BlockActions({ basedOn, policy, id }: ActionsProps) {
         </Confirm>
       ))}
     </div>
-  );
-}
-
-function Target({ basedOn, name }: { basedOn: string; name: string }) {
-  return (
-    <>
-      <input type="hidden" name="basedOn" value={basedOn} />
-      <input type="hidden" name="name" value={name} />
-    </>
   );
 }
 

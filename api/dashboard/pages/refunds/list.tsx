@@ -14,13 +14,11 @@ import {
   searchRefunds,
 } from '#shared/refunds/queries/search-refunds.ts';
 import { ButtonLink, Switch } from '../../components/button.tsx';
-import { FirstCommand } from '../../components/first-command.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { type Context, contextOf, needs, useMember } from '../../http/access.ts';
 import { entered, type FormProblems, type FormState } from '../../http/forms.ts';
-import { originOf } from '../../http/paths.ts';
 import { isForPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
@@ -73,7 +71,7 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     return reply.send(
       <Page filter={filter} chips={{ counts, saved }} form={form} problems={{}}>
         {count.count === 0 ? (
-          <NoRefunds filter={filter} origin={originOf(request)} />
+          <NoRefunds filter={filter} />
         ) : (
           <>
             <CountAndExport filter={filter} count={count} currency={results.refunds[0]?.refund.currency} />
@@ -216,8 +214,8 @@ function CountAndExport({ filter, count, currency = filter.currency }: CountProp
   );
 }
 
-function NoRefunds({ filter, origin }: PageProps & { origin: string }) {
-  const { environment, role } = useMember();
+function NoRefunds({ filter }: PageProps) {
+  const { environment } = useMember();
   if (isRestricting(filter)) {
     return (
       <Empty title={filter.needsAttention === '' ? 'No matching refunds' : 'No refund needs attention'}>
@@ -232,12 +230,8 @@ function NoRefunds({ filter, origin }: PageProps & { origin: string }) {
   }
   return (
     <Empty title={`No ${environment} refunds yet`}>
-      {mayAct(role, 'operator') ? (
-        <p>Create the first refund here or through the API:</p>
-      ) : (
-        <p>Refunds appear here once they are created in the dashboard or through the API:</p>
-      )}
-      <FirstCommand environment={environment} origin={origin} />
+      <p>Refunds appear here once they are created in the dashboard or through the API.</p>
+      <ButtonLink to="">See the first steps</ButtonLink>
     </Empty>
   );
 }

@@ -11,11 +11,8 @@ import {
 } from '#shared/people/members/saved-views.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Fields } from '../../components/fields.tsx';
-import { CopyButton } from '../../components/values.tsx';
-import { contextOf, needs, useAddress } from '../../http/access.ts';
+import { contextOf, needs } from '../../http/access.ts';
 import { answerForm, type FormState, readChoices } from '../../http/forms.ts';
-import { originOf } from '../../http/paths.ts';
-import { useRequest } from '../../http/render.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { type EnteredFilter, enteredFilter, filterQuery, readFilter } from './filter.ts';
 import { queryOf, viewOf, views } from './views.tsx';
@@ -74,9 +71,8 @@ interface ViewActionsProps {
   form: FormState | undefined;
 }
 
-/** What can be done with a filter that is none of the views: save it, or delete it once it is saved, and copy its link. */
+/** What can be done with a filter that is none of the views: save it, or delete it once it is saved. */
 export function ViewActions({ filter, saved, form }: ViewActionsProps) {
-  const link = `${originOf(useRequest())}${useAddress(`/refunds${filterQuery(filter)}`)}`;
   if (isForEveryone(filter)) return null;
   const query = queryOf(filter);
   const own = viewOf(filter, saved);
@@ -93,13 +89,11 @@ export function ViewActions({ filter, saved, form }: ViewActionsProps) {
           title={`Delete view “${own.name}”?`}
           kind="danger"
           to={`${path}/delete${query}`}
+          values={{ name: own.name }}
         >
           <p>The refunds in it stay as they are.</p>
-          <input type="hidden" name="name" value={own.name} />
         </Confirm>
       )}
-      <span class="visually-hidden">{link}</span>
-      <CopyButton text={link} label="link" isLabelShown />
     </div>
   );
 }

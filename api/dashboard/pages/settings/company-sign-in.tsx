@@ -170,9 +170,9 @@ function CurrentProvider({ provider, origin }: { provider: IdentityProvider; ori
           title="Disable company sign-in?"
           kind="danger"
           to={`${path}/rule`}
+          values={{ rule: 'disabled' }}
         >
           <p>Members then need a password. An operator of this service can set one.</p>
-          <input type="hidden" name="rule" value="disabled" />
         </Confirm>
       </div>
       {ownerSignedInAt === null ? (
@@ -190,13 +190,13 @@ function RuleButton({ isEnforced }: { isEnforced: boolean }) {
       title={isEnforced ? 'Stop requiring company sign-in?' : 'Require company sign-in?'}
       kind="primary"
       to={`${path}/rule`}
+      values={{ rule: isEnforced ? 'optional' : 'required' }}
     >
       <p>
         {isEnforced
           ? 'Members can then use their passwords again.'
           : 'Members other than owners can then open this organization only after signing in with the provider.'}
       </p>
-      <input type="hidden" name="rule" value={isEnforced ? 'optional' : 'required'} />
     </Confirm>
   );
 }

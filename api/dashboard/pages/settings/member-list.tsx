@@ -54,7 +54,7 @@ export function MemberList({ members, ...created }: Created & { members: readonl
 
 function RoleForm({ userId, email, role }: Member) {
   return (
-    <form method="post" action={useAddress(`${path}/${userId}/role`)} class="role-form">
+    <form method="post" action={useAddress(`${path}/${userId}/role`)} class="row">
       <CsrfField />
       <select name="role" aria-label={`Role of ${email}`}>
         <Options choices={useRoleChoices()} selected={role} />

@@ -180,13 +180,13 @@ function SecondFactorRuleCard({ rule }: { rule: SecondFactorRule }) {
             title={isRequired ? 'Stop requiring a second factor?' : 'Require a second factor?'}
             kind={isRequired ? 'danger' : 'primary'}
             to="/settings/members/second-factor"
+            values={{ required: isRequired ? 'no' : 'yes' }}
           >
             <p>
               {isRequired
                 ? 'Members can then open all pages with their password alone.'
                 : 'Members without one must set it up before they can open any page of this organization.'}
             </p>
-            <input type="hidden" name="required" value={isRequired ? 'no' : 'yes'} />
           </Confirm>
         </div>
       ) : null}

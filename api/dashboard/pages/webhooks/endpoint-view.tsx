@@ -113,9 +113,12 @@ function Actions({ endpoint: { id, url, status } }: EndpointProps) {
         </Post>
       ) : null}
       {isAdmin && isEnabled ? (
-        <Confirm id="disable" action="Disable" title={`Disable ${url}?`} kind="danger" to={`${to}/status`}>
+        <Confirm
+          {...{ id: 'disable', action: 'Disable', title: `Disable ${url}?`, kind: 'danger' }}
+          to={`${to}/status`}
+          values={{ status: 'disabled' }}
+        >
           <p>Nothing more is sent. After you enable it again, you can send the events that it missed.</p>
-          <input type="hidden" name="status" value="disabled" />
         </Confirm>
       ) : null}
       {isAdmin ? (

@@ -45,12 +45,12 @@ test.each([
   ['operator', true],
   ['viewer', false],
 ] as const)(
-  'shows a %s of an empty list the first command, and the form if allowed',
+  'leads a %s of an empty list to the first steps, and to the form if allowed',
   async (role, mayCreate) => {
     const { visitor } = await signInMember(service, role);
     const { text } = await visitor.get(`/dashboard/${service.organization.id}/live/refunds`);
     expect(text).toContain('No live refunds yet');
-    expect(text).toContain('Bearer svc_live_...');
+    expect(text).toContain('See the first steps');
     expect(text.includes('/live/refunds/new"')).toBe(mayCreate);
   },
 );

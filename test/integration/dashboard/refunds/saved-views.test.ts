@@ -22,9 +22,6 @@ test('a member saves the filter of the list, opens it with one click, and delete
   const member = await signInMember(service, 'viewer');
   const shown = (await member.visitor.get(`${home()}${filter}`)).text;
   expect(shown).toContain('Save view');
-  expect(shown).toMatch(
-    /data-copy="http[^"]+\/test\/refunds\?currency=usd&amp;amountFrom=500&amp;status=failed/,
-  );
   const saved = await save(member, ' Large & lost ', `${filter}&sort=oldest`);
   expect(saved.headers.location).toBe(`${home()}${filter}&done=view-saved`);
   await save(member, 'A first', '?q=ref_1');
