@@ -4,7 +4,7 @@ import type { Database, DatabaseTransaction, NotificationChannel } from '../plat
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { lockOrganization } from '../platform/organization.ts';
+import { changeOrganization } from '../platform/organization.ts';
 import type { SecretBox } from '../platform/secrets.ts';
 import { checkOutgoingUrl } from '../webhooks/outgoing-url.ts';
 import { channelTest } from './kinds.ts';
@@ -40,8 +40,7 @@ export async function setChannel(
   const { organizationId, environment } = change;
   const { host } = new URL(url);
   const now = clock.now();
-  await db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(db, organizationId, async (tx) => {
     const id = (await findChannel(tx, change))?.id ?? newId('chn');
     const { bytes: encryptedUrl, keyId: encryptionKeyId } = secrets.seal(url, channelContext(id));
     const columns = { encryptedUrl, encryptionKeyId, host, updatedAt: now };
@@ -89,8 +88,7 @@ async function changeChannel(
   action: AuditAction,
   carryOut: (tx: DatabaseTransaction, channel: NotificationChannel) => Promise<void>,
 ): Promise<void> {
-  await db.$transaction(async (tx) => {
-    await lockOrganization(tx, change.organizationId);
+  await changeOrganization(db, change.organizationId, async (tx) => {
     const channel = await findChannel(tx, change);
     if (channel === null) throw new ServiceError('not_found', 'No notification channel is set up.');
     await carryOut(tx, channel);

@@ -8,7 +8,7 @@ import type { ApiKey, DatabaseTransaction, Prisma } from '../platform/database.t
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { lockOrganization } from '../platform/organization.ts';
+import { changeOrganization, lockOrganization } from '../platform/organization.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type CreatedEndpoint, createdEndpoints, disableEndpoints } from '../webhooks/created-endpoints.ts';
 import { endPendingDeliveries } from '../webhooks/deliveries.ts';
@@ -115,8 +115,7 @@ export async function createApiKey(
   const id = newId('key');
   const lastFour = plaintext.slice(-4);
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
-  const key = await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  const key = await changeOrganization(deps.db, organizationId, async (tx) => {
     const creator = await checkKeyCreator(tx, request, now);
     const expiresAt = expiryWithin(creator.expiresAt, request.expiresAt ?? null);
     await checkKeyCount(tx, request, now);

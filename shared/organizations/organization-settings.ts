@@ -3,7 +3,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import type { Organization } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { findOrganization, lockOrganization } from '../platform/organization.ts';
+import { changeOrganization, findOrganization } from '../platform/organization.ts';
 
 /** Accepted invitations are kept this long after they expire. */
 export const maxFourEyesDays = 90;
@@ -59,8 +59,7 @@ async function changeSetting<Name extends 'fourEyesDays' | 'refundColumns'>(
   name: Name,
   to: Organization[Name],
 ): Promise<void> {
-  await db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(db, organizationId, async (tx) => {
     const { [name]: from } = await findOrganization(tx, organizationId);
     if (isDeepStrictEqual(from, to)) return;
     await tx.organization.update({ where: { id: organizationId }, data: { [name]: to } });

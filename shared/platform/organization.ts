@@ -1,4 +1,4 @@
-import type { DatabaseTransaction, Organization } from './database.ts';
+import type { Database, DatabaseTransaction, Organization } from './database.ts';
 import { ServiceError } from './errors.ts';
 
 /** @throws ServiceError not_found for an unknown id. */
@@ -6,6 +6,21 @@ export async function findOrganization(db: DatabaseTransaction, id: string): Pro
   const organization = await db.organization.findUnique({ where: { id } });
   if (organization === null) throw new ServiceError('not_found', `Organization not found: ${id}`);
   return organization;
+}
+
+/**
+ * Changes the setup of an organization in a database transaction of its own, with the organization locked.
+ * @throws ServiceError not_found for an unknown id; what `change` throws.
+ */
+export async function changeOrganization<Result>(
+  db: Database,
+  id: string,
+  change: (tx: DatabaseTransaction) => Promise<Result>,
+): Promise<Result> {
+  return await db.$transaction(async (tx) => {
+    await lockOrganization(tx, id);
+    return await change(tx);
+  });
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Prisma } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
-import { findOrganization, lockOrganization } from '../platform/organization.ts';
+import { changeOrganization, findOrganization } from '../platform/organization.ts';
 import { inOrder, type Policy, policyFromRow, policyToRow } from './policy.ts';
 import { checkPolicyFile, digestPolicies, policyFileSchema, readPolicyFile } from './policy-file.ts';
 
@@ -35,8 +35,7 @@ export async function setPolicies(
   { file, ...author }: Author & { file: unknown },
 ): Promise<Policy[]> {
   const policies = readPolicyFile(file);
-  await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, author.organizationId);
+  await changeOrganization(deps.db, author.organizationId, async (tx) => {
     await replacePolicies(tx, author, policies, deps.clock.now());
   });
   return policies;
@@ -59,8 +58,7 @@ export async function changePolicies(
   deps: Pick<Dependencies, 'db' | 'clock'>,
   { basedOn, change, ...author }: PolicyChange,
 ): Promise<'saved' | 'conflict'> {
-  return await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, author.organizationId);
+  return await changeOrganization(deps.db, author.organizationId, async (tx) => {
     const stored = await loadPolicies(tx, author.organizationId);
     const digest = digestPolicies(stored);
     const file = change(stored);

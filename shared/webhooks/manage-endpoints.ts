@@ -3,7 +3,7 @@ import { requireWorkingKey } from '../people/working-key.ts';
 import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { lockOrganization } from '../platform/organization.ts';
+import { changeOrganization, lockOrganization } from '../platform/organization.ts';
 import { SecretUnreadableError } from '../platform/secrets.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { endPendingDeliveries } from './deliveries.ts';
@@ -57,8 +57,7 @@ export async function createEndpoint(
   const id = newId('we');
   const secret = newEndpointSecret();
   const now = deps.clock.now();
-  const endpoint = await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  const endpoint = await changeOrganization(deps.db, organizationId, async (tx) => {
     await requireWorkingKey(tx, request, now);
     const count = await tx.webhookEndpoint.count({ where: { organizationId, environment, deletedAt: null } });
     if (count >= maxEndpoints) {

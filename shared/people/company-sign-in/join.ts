@@ -4,7 +4,7 @@ import { writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
 import { takeOver } from '../members/accept-invitation.ts';
@@ -34,8 +34,7 @@ export async function joinByCompany(
   const isKnown = (await deps.db.companyAccount.findUnique(key)) !== null;
   const newUser = isKnown ? null : { ...(await prepareUser(deps, claims)), companyOf: organizationId };
   const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  return await changeOrganization(deps.db, organizationId, async (tx) => {
     const provider = await findProvider(tx, organizationId);
     if (provider?.issuer !== issuer) throw refused('The settings were just changed. Start again.');
     const role = roleOf(provider, claims);

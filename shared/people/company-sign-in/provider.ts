@@ -3,7 +3,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization } from '../../platform/organization.ts';
 import type { SecretBox } from '../../platform/secrets.ts';
 import { checkOutgoingUrl } from '../../webhooks/outgoing-url.ts';
 import { roles } from '../roles.ts';
@@ -48,8 +48,7 @@ export async function setProvider(
     ...{ encryptedClientSecret: sealed.bytes, encryptionKeyId: sealed.keyId },
     ...{ disabledAt: null, isEnforced: false, ownerSignedInAt: null },
   };
-  await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(deps.db, organizationId, async (tx) => {
     const where = { organizationId };
     await tx.identityProvider.upsert({ where, create: { ...where, ...columns }, update: columns });
     const detail = { issuer, clientId, roleClaim, roles: checked.roles };
@@ -93,8 +92,7 @@ async function changeProvider(
   data: { isEnforced: boolean; disabledAt?: Date },
 ): Promise<void> {
   const { organizationId } = change;
-  await db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(db, organizationId, async (tx) => {
     const provider = await findProvider(tx, organizationId);
     if (provider === null) throw new ServiceError('not_found', 'No company sign-in is set up.');
     if (data.isEnforced && provider.ownerSignedInAt === null) {

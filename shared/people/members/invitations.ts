@@ -5,7 +5,7 @@ import { writeAudit, writeAudits } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization } from '../../platform/organization.ts';
 import { sha256 } from '../../platform/secrets.ts';
 import { type Acting, actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
@@ -46,8 +46,7 @@ export async function invite(
   const id = newId('inv');
   const now = deps.clock.now();
   const expiresAt = new Date(now.getTime() + lifeMs);
-  await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(deps.db, organizationId, async (tx) => {
     const earlier = await tx.invitation.findFirst({
       where: { organizationId, email, ...neitherAcceptedNorRevoked },
     });
@@ -105,8 +104,7 @@ export async function revokeInvitation(
   const { organizationId, acting, invitationId: id } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(deps.db, organizationId, async (tx) => {
     const invitation = await tx.invitation.findFirst({ where: { id, organizationId } });
     if (invitation === null) throw new ServiceError('not_found', 'Invitation not found.');
     const { email, role, acceptedAt, revokedAt } = invitation;

@@ -2,7 +2,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import { type Database, type DatabaseTransaction, Prisma, type Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization } from '../../platform/organization.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
 import { type Acting, actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
@@ -190,8 +190,7 @@ export async function changeRole(
   const { organizationId, acting, userId, role } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
-  await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(deps.db, organizationId, async (tx) => {
     const previous = await readMember(tx, organizationId, userId);
     await requireManaging(tx, organizationId, acting, [previous.role, role]);
     if (userId === acting.userId) {
@@ -241,8 +240,7 @@ export async function removeMember(
   const { organizationId, userId, acting, keptKeys = 'all' } = request;
   const actor = actorOf(acting);
   const now = deps.clock.now();
-  const created = await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  const created = await changeOrganization(deps.db, organizationId, async (tx) => {
     const { email, role } = await readMember(tx, organizationId, userId);
     const leaves = 'userId' in acting && acting.userId === userId;
     if (!leaves) await requireManaging(tx, organizationId, acting, [role]);

@@ -2,7 +2,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
 
 /** Whether an organization requires a second factor, and how many members have none. */
@@ -31,8 +31,7 @@ export async function setSecondFactorRule(
   const { organizationId, acting, isRequired } = request;
   const { userId } = acting;
   const now = clock.now();
-  await db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  await changeOrganization(db, organizationId, async (tx) => {
     if (isRequired && (await tx.secondFactor.count({ where: { userId } })) === 0) {
       const message = 'Set up your own second factor first, under Your account.';
       throw new ServiceError('validation_error', message);

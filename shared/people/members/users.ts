@@ -8,7 +8,7 @@ import {
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { findOrganization, lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization, findOrganization } from '../../platform/organization.ts';
 import { byAddress, checkedEmail, normalizeEmail } from '../email.ts';
 import { checkNewPassword, hashPassword } from '../sign-in/passwords.ts';
 import { refuseMember, revokeOpenInvitations } from './invitations.ts';
@@ -50,8 +50,7 @@ export async function createUser(
   const user = await prepareUser(deps, { ...request, organizationName: organization.name });
   const now = deps.clock.now();
   await refusingTakenEmail(() =>
-    deps.db.$transaction(async (tx) => {
-      await lockOrganization(tx, organizationId);
+    changeOrganization(deps.db, organizationId, async (tx) => {
       await insertUser(tx, user, { organizationId, role, actor }, now);
       await revokeOpenInvitations(tx, { organizationId, email: user.email }, actor, now);
     }),

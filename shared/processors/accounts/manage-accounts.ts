@@ -4,7 +4,7 @@ import type { Database, DatabaseTransaction, ProcessorAccount } from '../../plat
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { findOrganization, lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization, findOrganization } from '../../platform/organization.ts';
 import { processorKind, processorNames } from '../registry.ts';
 import { type AccountKey, credentialContext, withoutCredentials } from './connections.ts';
 
@@ -44,8 +44,7 @@ export async function setProcessorAccount(
   const key: AccountKey = { organizationId, environment, processor };
   const sealed = deps.secrets.seal(JSON.stringify(credentials), credentialContext(key));
   const now = deps.clock.now();
-  return await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  return await changeOrganization(deps.db, organizationId, async (tx) => {
     const columns = { encryptedCredentials: sealed.bytes, encryptionKeyId: sealed.keyId };
     const { id, replaced } = await storeCredentials(tx, key, columns, now);
     const resume = () =>

@@ -3,7 +3,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, ProcessorAccount } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { lockOrganization } from '../../platform/organization.ts';
+import { changeOrganization } from '../../platform/organization.ts';
 import { nameKeys } from '../contract/processor.ts';
 import { processorKind, processorNames } from '../registry.ts';
 import type { AccountKey } from './connections.ts';
@@ -30,8 +30,7 @@ export async function setSentMetadata(
   const keys = [...new Set(request.keys)];
   const problem = problemOf(processor, keys);
   if (problem !== null) throw new ServiceError('validation_error', problem);
-  return await deps.db.$transaction(async (tx) => {
-    await lockOrganization(tx, organizationId);
+  return await changeOrganization(deps.db, organizationId, async (tx) => {
     const { id, sentMetadataKeys: from } = await findSentMetadata(tx, {
       organizationId,
       environment,
