@@ -30,6 +30,7 @@ const initiators: Readonly<Record<InitiatedBy, string>> = {
 export function PolicyCards(props: PolicyCardsProps) {
   const { policies, isEditable } = props;
   const catchAll = policies.findIndex(({ match }) => Object.keys(match).length === 0);
+  const isNeverApplied = (index: number) => catchAll !== -1 && index > catchAll;
   return (
     <>
       {blocksNothing(policies) ? (
@@ -44,15 +45,15 @@ export function PolicyCards(props: PolicyCardsProps) {
             <div class="spread">
               <div class="row">
                 <h2>{policy.name}</h2>
-                {catchAll !== -1 && index > catchAll ? <Badge tone="warn">Never applied</Badge> : null}
+                {isNeverApplied(index) && <Badge tone="warn">Never applied</Badge>}
               </div>
               {isEditable ? <Actions {...props} policy={policy} id={`delete-${index}`} /> : null}
             </div>
-            {catchAll !== -1 && index > catchAll ? (
+            {isNeverApplied(index) && (
               <p class="small muted">
                 “{policies[catchAll]?.name}” applies to every refund and is checked first.
               </p>
-            ) : null}
+            )}
             <ul>
               {sentencesOf(policy).map((sentence) => (
                 <li key={sentence}>{sentence}</li>

@@ -148,9 +148,13 @@ interface WholePageProps extends PageProps {
 }
 
 function Page({ filter, chips, form, problems, children }: WholePageProps) {
-  const create = mayAct(useMember().role, 'operator') ? <CreateLink /> : undefined;
+  const create = mayAct(useMember().role, 'operator') && (
+    <ButtonLink kind="primary" to="/refunds/new">
+      Create refund
+    </ButtonLink>
+  );
   return (
-    <Frame {...sectionOf(filter)} actions={create}>
+    <Frame {...sectionOf(filter)} actions={create || undefined}>
       {chips === undefined ? null : <Views filter={filter} {...chips} />}
       <FilterForm filter={filter} problems={problems} />
       {chips === undefined ? null : <ViewActions filter={filter} saved={chips.saved} form={form} />}
@@ -163,14 +167,6 @@ function Page({ filter, chips, form, problems, children }: WholePageProps) {
 function sectionOf({ needsAttention }: EnteredFilter) {
   if (needsAttention !== '') return { title: 'Needs attention', section: 'attention' } as const;
   return { title: 'Refunds', section: 'refunds' } as const;
-}
-
-function CreateLink() {
-  return (
-    <ButtonLink kind="primary" to="/refunds/new">
-      Create refund
-    </ButtonLink>
-  );
 }
 
 interface CountProps extends PageProps {

@@ -40,25 +40,14 @@ interface ViewsProps {
 
 /** Links to the views, with the number of refunds in each, and to those that the member saved. */
 export function Views({ filter, counts, saved }: ViewsProps) {
-  const current = viewOf(filter, [...views, ...saved]);
+  const all = [...views, ...saved];
+  const current = viewOf(filter, all);
   return (
     <nav class="chips" aria-label="Views">
-      {views.map((view, index) => (
-        <Link
-          key={view.title}
-          to={`/refunds${view.query}`}
-          aria-current={view === current ? 'true' : undefined}
-        >
-          {view.title} <span class="number muted">{capped(counts[index])}</span>
-        </Link>
-      ))}
-      {saved.map((view) => (
-        <Link
-          key={view.name}
-          to={`/refunds${view.query}`}
-          aria-current={view === current ? 'true' : undefined}
-        >
-          {view.name}
+      {all.map((view, index) => (
+        <Link to={`/refunds${view.query}`} aria-current={view === current ? 'true' : undefined}>
+          {'title' in view ? `${view.title} ` : view.name}
+          {'title' in view && <span class="number muted">{capped(counts[index])}</span>}
         </Link>
       ))}
     </nav>
