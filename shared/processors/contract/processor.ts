@@ -354,7 +354,7 @@ export interface ProcessorKind<Credentials> {
   mayCancel(refund: AcceptedRefund): boolean;
   /**
    * The settle delay: from this long after an attempt has ended, a lookup that finds nothing proves that nothing was
-   * applied. After an error reply it is longer, see refunds/model/attempts.ts.
+   * applied.
    */
   settleDelayMs: number;
   /**

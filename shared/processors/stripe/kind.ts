@@ -73,9 +73,9 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     `https://dashboard.stripe.com/${environment === 'test' ? 'test/' : ''}payments/${encodeURIComponent(transactionId)}`,
   // A refund on its way to the bank cannot be cancelled.
   mayCancel: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
-  // Stripe lists a refund as soon as it exists. The delay covers a request that timed out and that Stripe is still working on;
-  // even then, the idempotency key keeps the next attempt from moving money twice.
-  settleDelayMs: 10_000,
+  // Stripe lists a refund as soon as it exists, but may still be working on a request whose client has gone: its own clients wait
+  // 80 s. The idempotency key would protect another attempt, but neither a cancellation nor a refund that is given up.
+  settleDelayMs: 60_000,
   webhooks: {
     mediaType: 'application/json',
     challengeParameter: null,

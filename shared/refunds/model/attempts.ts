@@ -40,26 +40,20 @@ export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIME
   return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
-/** The least settle delay after a reply with an error, because the processor may still apply the request. */
-const repliedSettleDelayMs = 60_000;
-
 /**
  * When a lookup that finds nothing begins to prove that the last attempt was not applied, in the database's time: the processor's
- * settle delay after the outcome became unknown. The delay is longer after an error reply. A worker that died recorded no outcome:
- * then the attempt ended with its lease, which began with the attempt.
+ * settle delay after the outcome became unknown. A worker that died recorded no outcome: then the attempt ended with its lease,
+ * which began with the attempt.
  */
 export function lookupConclusiveAt(
   settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
   { processor }: Pick<Refund, 'processor'>,
-  work: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt' | 'isKeySpent'>,
+  work: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt'>,
 ): Date {
-  const { unknownSince, attemptStartedAt, isKeySpent } = work;
-  const { settleDelayMs } = processorKind(processor);
-  // A reply has spent the key.
-  const proofMs = isKeySpent ? Math.max(settleDelayMs, repliedSettleDelayMs) : settleDelayMs;
+  const { unknownSince, attemptStartedAt } = work;
   const endMs = Math.max(
     unknownSince?.getTime() ?? 0,
     attemptStartedAt === null ? 0 : attemptStartedAt.getTime() + leaseMs(settings),
   );
-  return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? proofMs));
+  return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? processorKind(processor).settleDelayMs));
 }
