@@ -23,7 +23,10 @@ const day = 86_400_000;
 describe('a run', () => {
   const service = useService({
     workers: 0,
-    settings: { RETRY_BASE_MS: 20, RETRY_CAP_MS: 50, PROCESSOR_TIMEOUT_MS: 30_000 },
+    settings: {
+      ...{ RETRY_BASE_MS: 20, RETRY_CAP_MS: 50 },
+      ...{ PROCESSOR_TIMEOUT_MS: 30_000, TRANSACTION_READ_TIMEOUT_MS: 30_000 },
+    },
   });
   beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
   afterEach(async () => {
