@@ -4,11 +4,12 @@ const ofLifecycle = process.env.MUTANTS === 'lifecycle';
 /** @type {import('@stryker-mutator/core').PartialStrykerOptions} */
 export default {
   mutate: ofLifecycle
-    ? ['shared/refunds/lifecycle/*.ts', 'worker/advance/*.ts']
+    ? ['shared/refunds/lifecycle/*.ts', 'worker/advance/{advance-refund,due-work,review,steps}.ts']
     : [
         'shared/money/*.ts',
         'shared/refunds/model/*.ts',
         'shared/policies/{balance,evaluate,explain,policy,policy-facts,decision,past-totals}.ts',
+        'worker/advance/{outcomes,unanswered}.ts',
         'worker/deliver/attempt-result.ts',
       ],
   testRunner: 'vitest',

@@ -1,0 +1,415 @@
+import { describe, expect, test } from 'vitest';
+import type { Settings } from '#shared/platform/config.ts';
+import type { ProcessorRefund } from '#shared/processors/contract/processor.ts';
+import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
+import {
+  accepted,
+  accountUnusable,
+  cancelledUnsent,
+  credentialsRefused,
+  failed,
+  type OutcomeContext,
+  paymentStored,
+  settled,
+  stateRead,
+} from '#worker/advance/outcomes.ts';
+import {
+  absent,
+  cancelUnconfirmed,
+  stateUnread,
+  stepFailed,
+  unanswered,
+  unavailable,
+  unknown,
+} from '#worker/advance/unanswered.ts';
+
+const minutes = 60_000;
+const days = 24 * 60 * minutes;
+const now = new Date('2026-11-24T12:00:00Z');
+const ago = (ms: number) => new Date(now.getTime() - ms);
+
+/** The middle of the random pauses: 550 ms after the first failure, 10 s until settlement is checked first. */
+const settings = {
+  PROCESSOR_TIMEOUT_MS: 20_000,
+  RETRY_BASE_MS: 1_000,
+  RETRY_CAP_MS: 60_000,
+  RETRY_DEADLINE_MS: 3 * days,
+  FLAG_UNKNOWN_AFTER_MS: days,
+  SETTLEMENT_BASE_MS: 10_000,
+  SETTLEMENT_CAP_MS: 60 * minutes,
+  MISCONFIGURED_RETRY_MS: 15 * minutes,
+} as Settings;
+
+interface Given {
+  step?: Claim['step'];
+  refund?: Partial<Claim['refund']>;
+  work?: Partial<Claim['work']>;
+}
+
+const asked = {
+  status: 'processing',
+  processor: 'stripe',
+  amount: 500n,
+  currency: 'usd',
+  externalRefundId: null,
+  processorStatus: null,
+  arrival: null,
+};
+
+const untroubled = {
+  consecutiveFailures: 0,
+  retryingSince: null,
+  unknownSince: null,
+  attemptStartedAt: null,
+  flagReason: null,
+  flagFacts: null,
+  flaggedAt: null,
+};
+
+function given({ step = 'send', refund = {}, work = {} }: Given = {}): OutcomeContext {
+  const claim = { step, now, refund: { ...asked, ...refund }, work: { ...untroubled, ...work } } as Claim;
+  return { claim, settings, random: () => 0.5 };
+}
+
+const there: ProcessorRefund = {
+  id: 're_1',
+  refundId: 'ref_1',
+  requestDigest: null,
+  amount: 500n,
+  currency: 'usd',
+  state: 'open',
+  processorStatus: 'pending',
+  failure: null,
+};
+
+const completedThere = { ...there, state: 'completed', processorStatus: 'succeeded' } as const;
+const failedThere = { ...there, state: 'failed' } as const;
+const no = { code: 'credentials_unusable', message: 'No.' };
+const outage = { code: 'timeout', message: 'No.' };
+const unreadable = { code: 'unexpected_answer', message: 'No.' };
+
+const again = { consecutiveFailures: 1, dueInMs: 550 };
+const afterEnd = { dueInMs: null, isKnown: true, endsCancel: true, flag: null };
+const seen = { externalRefundId: 're_1', processorStatus: 'pending' };
+const succeeded = { externalRefundId: 're_1', processorStatus: 'succeeded' };
+const move = (type: string, detail: object, to = 'processing') => ({ to, type, detail });
+const unansweredFor = (failure = outage, retryAfterMs: number | null = null) =>
+  ({ kind: 'unavailable', failure, retryAfterMs, rateLimited: false }) as const;
+
+/** Tried again. */
+const retried = (type: string, failure: object, more = {}) => ({
+  ...again,
+  moves: [move(type, failure)],
+  retrying: true,
+  ...more,
+});
+const notSent = (failure: object, more = {}) =>
+  retried('attempt.unavailable', failure, { isKnown: true, ...more });
+
+const failedWith = (code: string, message: string, more = {}) => ({
+  ...afterEnd,
+  moves: [move('refund.failed', { code, message }, 'failed')],
+  change: { failureCode: code, failureMessage: message },
+  ...more,
+});
+const givenUp = (what: string, more = {}) =>
+  failedWith('processor_unavailable', `${what} before the retry deadline. Last error: No.`, more);
+
+const acceptedAs = (type: string, flag: object | null) => ({
+  ...{ moves: [move(type, seen)], change: seen, attempt: { outcome: 'accepted' } },
+  ...{ dueInMs: 10_000, consecutiveFailures: 0, retrying: false, isKnown: true, flag },
+});
+const completed = move('refund.completed', succeeded, 'completed');
+const progressed = (change: object, more = {}) => ({
+  ...{ moves: [move('settlement.progress', { processorStatus: 'pending' })], change },
+  ...{ dueInMs: 10_000, consecutiveFailures: 1, retrying: false, flag: null },
+  ...more,
+});
+const refusedCancel = {
+  ...{ moves: [move('cancel.refused', no)], dueInMs: 10_000 },
+  ...{ endsCancel: true, consecutiveFailures: 0, retrying: false },
+};
+
+/** Flagged, and tried again slowly. */
+const flaggedAs = (type: string, flag: object, more = {}) => ({
+  ...{ moves: [move(type, { flag })], dueInMs: 15 * minutes, consecutiveFailures: 1, flag },
+  ...more,
+});
+const flagFor = (reason: string) => ({ reason, facts: { message: 'No.' } });
+const unusable = flagFor('account_unusable');
+const expectedFacts = { status: 'processing', expectedAmount: 500, expectedCurrency: 'usd' };
+const differs = {
+  reason: 'amount_differs',
+  facts: { ...seen, ...expectedFacts, amount: 499, currency: 'usd' },
+};
+
+type Row = [answer: string, outcome: StepOutcome, expected: object];
+
+describe('an answer', () => {
+  const pending = { refund: { processorStatus: 'pending' } };
+  const flagged = { flagReason: 'no_answer', flagFacts: {} };
+  const bankReference = { reference: '42', referenceType: null };
+
+  test.each<Row>([
+    ['open', accepted(given(), 'attempt.accepted', there), acceptedAs('attempt.accepted', null)],
+    [
+      'completed with another amount',
+      accepted(given(), 'lookup.found', { ...there, state: 'completed', amount: 499n }),
+      acceptedAs('lookup.found', differs),
+    ],
+    [
+      'completed at once',
+      accepted(given(), 'attempt.accepted', completedThere),
+      { ...afterEnd, moves: [completed], change: succeeded, attempt: { outcome: 'accepted' } },
+    ],
+    [
+      'completed, looked up',
+      accepted(given(), 'lookup.found', completedThere),
+      {
+        ...{ ...afterEnd, moves: [move('lookup.found', succeeded), completed] },
+        ...{ change: succeeded, attempt: { outcome: 'accepted' } },
+      },
+    ],
+    [
+      'failed with a reason',
+      settled({ ...failedThere, failure: no }),
+      {
+        ...{ ...afterEnd, moves: [move('refund.failed', { ...seen, ...no }, 'failed')] },
+        change: { processorStatus: 'pending', failureCode: no.code, failureMessage: 'No.' },
+      },
+    ],
+    [
+      'failed without one',
+      settled(failedThere),
+      {
+        ...{ ...afterEnd, moves: [move('refund.failed', seen, 'failed')] },
+        change: {
+          processorStatus: 'pending',
+          failureCode: 'processor_failed',
+          failureMessage: 'The processor reports the refund as pending.',
+        },
+      },
+    ],
+    [
+      'refused',
+      failed(no, 'rejected'),
+      failedWith('credentials_unusable', 'No.', { attempt: { outcome: 'rejected' } }),
+    ],
+    [
+      'not asked for, because it is cancelled',
+      cancelledUnsent(),
+      { ...afterEnd, moves: [move('refund.cancelled', { sent: false }, 'cancelled')], unlessResync: true },
+    ],
+    [
+      'the status as before',
+      stateRead(given(pending), there),
+      { moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
+    ],
+    [
+      'the status as before, of a flagged refund',
+      stateRead(given({ ...pending, work: { ...flagged, consecutiveFailures: 1 } }), there),
+      progressed({ processorStatus: 'pending' }, { dueInMs: 20_000, consecutiveFailures: 2 }),
+    ],
+    [
+      "the bank's reference",
+      stateRead(given(pending), { ...there, bankReference }),
+      progressed({ processorStatus: 'pending', arrival: bankReference }),
+    ],
+    [
+      'an amount that differs',
+      stateRead(given(), { ...there, amount: 499n }),
+      flaggedAs('settlement.flagged', differs),
+    ],
+    [
+      'an amount that differs, once more',
+      stateRead(given({ work: { flagReason: 'amount_differs', flagFacts: differs.facts } }), {
+        ...there,
+        amount: 499n,
+      }),
+      { moves: [], dueInMs: 15 * minutes, consecutiveFailures: 1 },
+    ],
+    [
+      'failed with another amount',
+      stateRead(given(), { ...failedThere, amount: 499n }),
+      settled(failedThere),
+    ],
+    ['completed', stateRead(given(), completedThere), settled(completedThere)],
+    [
+      'refused credentials',
+      credentialsRefused(given(), no),
+      flaggedAs('attempt.misconfigured', unusable, { attempt: { outcome: 'misconfigured' }, isKnown: true }),
+    ],
+    [
+      'none to a send, because the credentials cannot be used',
+      accountUnusable(given(), 'No.'),
+      credentialsRefused(given(), no),
+    ],
+    [
+      'none to a lookup, because the credentials cannot be used',
+      accountUnusable(given({ step: 'look_up' }), 'No.'),
+      flaggedAs('attempt.misconfigured', unusable),
+    ],
+    [
+      'none to a review, because the credentials cannot be used',
+      accountUnusable(given({ step: 'review' }), 'No.'),
+      { moves: [], dueInMs: 15 * minutes },
+    ],
+    [
+      'the payment',
+      paymentStored(given(), { amount: 500n }),
+      { moves: [], dueInMs: 0, consecutiveFailures: 0 },
+    ],
+    ['a payment too large to store', paymentStored(given(), { amount: null }), { moves: [], ...again }],
+  ])('decides what is recorded: %s', (_answer, outcome, expected) => {
+    expect(outcome).toEqual(expected);
+  });
+});
+
+describe('without an answer', () => {
+  const failedTimes = (failures: number) => given({ work: { consecutiveFailures: failures } });
+  const troubledFor = (ms: number, more: Given['work'] = {}) =>
+    given({ step: 'settle', work: { retryingSince: ago(ms), ...more } });
+  const unknownFor = (ms: number, more: Given['work'] = {}) =>
+    troubledFor(ms, { unknownSince: ago(ms), ...more });
+  const ended = { attempt: { outcome: 'unavailable' as const } };
+  const stepFailure = {
+    code: 'step_failed',
+    message: "The processor's answer could not be recorded. See the worker log.",
+  };
+  const ofAttempt = (keySpent: boolean) => ({ attempt: { outcome: 'unknown', keySpent } });
+
+  test.each<Row>([
+    ['not sent', unavailable(given(), unansweredFor(), ended.attempt), notSent(outage, ended)],
+    [
+      'not sent, a moment before the retry deadline',
+      unavailable(troubledFor(3 * days - 1), unansweredFor()),
+      notSent(outage),
+    ],
+    [
+      'not sent until the retry deadline',
+      unavailable(troubledFor(3 * days), unansweredFor(), ended.attempt),
+      givenUp('The processor could not be reached', ended),
+    ],
+    [
+      'not as documented until the retry deadline',
+      unavailable(troubledFor(3 * days), unansweredFor(unreadable)),
+      givenUp("The processor's answers could not be read"),
+    ],
+    [
+      'not as documented, twice',
+      unavailable(failedTimes(1), unansweredFor(unreadable)),
+      notSent(unreadable, { consecutiveFailures: 2, dueInMs: 1_100 }),
+    ],
+    [
+      'not as documented, three times',
+      unavailable(failedTimes(2), unansweredFor(unreadable)),
+      notSent(unreadable, { consecutiveFailures: 3, dueInMs: 2_200, flag: flagFor('answer_unreadable') }),
+    ],
+    [
+      'not sent, three times',
+      unavailable(failedTimes(2), unansweredFor()),
+      notSent(outage, { consecutiveFailures: 3, dueInMs: 2_200 }),
+    ],
+    [
+      'perhaps applied',
+      unknown(given(), outage, false),
+      retried('attempt.unknown', outage, ofAttempt(false)),
+    ],
+    [
+      'perhaps applied, with an error as reply',
+      unknown(given(), outage, true),
+      retried('attempt.unknown', outage, ofAttempt(true)),
+    ],
+    [
+      'unknown for almost a day',
+      unanswered(unknownFor(days - 1), 'lookup.unanswered', outage, null),
+      retried('lookup.unanswered', outage),
+    ],
+    [
+      'unknown for a day, and asked to wait',
+      unanswered(unknownFor(days), 'lookup.unanswered', outage, 5_000),
+      retried('lookup.unanswered', outage, { dueInMs: 5_250, flag: flagFor('outcome_unknown') }),
+    ],
+    [
+      'unknown for a day, already flagged',
+      unanswered(unknownFor(days, { flaggedAt: now }), 'lookup.unanswered', outage, null),
+      retried('lookup.unanswered', outage),
+    ],
+    [
+      'unread for a day',
+      stateUnread(troubledFor(days), unansweredFor()),
+      retried('settlement.flagged', { flag: flagFor('no_answer') }, { flag: flagFor('no_answer') }),
+    ],
+    [
+      'unread for a day after the end',
+      stateUnread(
+        given({ refund: { status: 'failed' }, work: { retryingSince: ago(days) } }),
+        unansweredFor(),
+      ),
+      {
+        ...retried('', {}, { flag: flagFor('no_answer') }),
+        moves: [move('review.flagged', { flag: flagFor('no_answer') }, 'failed')],
+      },
+    ],
+    [
+      'a cancellation',
+      cancelUnconfirmed(given(), unansweredFor(outage, 5_000)),
+      retried('cancel.unanswered', outage, { dueInMs: 5_250 }),
+    ],
+    [
+      'a cancellation that may have been applied',
+      cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }),
+      retried('cancel.unanswered', outage),
+    ],
+    ['a refused cancellation', cancelUnconfirmed(given(), { kind: 'refused', failure: no }), refusedCancel],
+    [
+      'a cancellation that the key may not ask for',
+      cancelUnconfirmed(given(), { kind: 'misconfigured', failure: no }),
+      refusedCancel,
+    ],
+    [
+      'not found, a moment before that is proof',
+      absent(unknownFor(minutes - 1)),
+      {
+        moves: [move('lookup.inconclusive', { conclusiveAt: '2026-11-24T12:00:00.001Z' })],
+        dueInMs: 1,
+      },
+    ],
+    [
+      'not found, once that is proof',
+      absent(unknownFor(minutes)),
+      {
+        moves: [{ to: 'processing', type: 'lookup.absent' }],
+        ...{ ...ended, dueInMs: 0, isKnown: true, flag: null },
+      },
+    ],
+    [
+      'not found after the retry deadline',
+      absent(unknownFor(3 * days)),
+      failedWith(
+        'processor_unavailable',
+        'The processor could not be reached before the retry deadline. Last error: refund not found',
+        ended,
+      ),
+    ],
+    ['a send that failed here', stepFailed(given()), unknown(given(), stepFailure, false)],
+    [
+      'a lookup that failed here',
+      stepFailed(given({ step: 'look_up' })),
+      retried('lookup.unanswered', stepFailure),
+    ],
+    [
+      'a cancellation that failed here',
+      stepFailed(given({ step: 'cancel_at_processor' })),
+      retried('cancel.unanswered', stepFailure),
+    ],
+    [
+      'a reading that failed here',
+      stepFailed(given({ step: 'settle' })),
+      { ...again, moves: [], retrying: true },
+    ],
+  ])('decides what is recorded: %s', (_what, outcome, expected) => {
+    expect(outcome).toEqual(expected);
+  });
+});
