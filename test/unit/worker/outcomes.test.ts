@@ -144,7 +144,7 @@ const differs = {
   facts: { ...seen, ...expectedFacts, amount: 499, currency: 'usd' },
 };
 
-type Row = [answer: string, outcome: StepOutcome, expected: object];
+type Row = [answer: string, outcomeOf: () => StepOutcome, expected: object];
 
 describe('an answer', () => {
   const pending = { refund: { processorStatus: 'pending' } };
@@ -152,20 +152,20 @@ describe('an answer', () => {
   const bankReference = { reference: '42', referenceType: null };
 
   test.each<Row>([
-    ['open', accepted(given(), 'attempt.accepted', there), acceptedAs('attempt.accepted', null)],
+    ['open', () => accepted(given(), 'attempt.accepted', there), acceptedAs('attempt.accepted', null)],
     [
       'completed with another amount',
-      accepted(given(), 'lookup.found', { ...there, state: 'completed', amount: 499n }),
+      () => accepted(given(), 'lookup.found', { ...there, state: 'completed', amount: 499n }),
       acceptedAs('lookup.found', differs),
     ],
     [
       'completed at once',
-      accepted(given(), 'attempt.accepted', completedThere),
+      () => accepted(given(), 'attempt.accepted', completedThere),
       { ...afterEnd, moves: [completed], change: succeeded, attempt: { outcome: 'accepted' } },
     ],
     [
       'completed, looked up',
-      accepted(given(), 'lookup.found', completedThere),
+      () => accepted(given(), 'lookup.found', completedThere),
       {
         ...{ ...afterEnd, moves: [move('lookup.found', succeeded), completed] },
         ...{ change: succeeded, attempt: { outcome: 'accepted' } },
@@ -173,7 +173,7 @@ describe('an answer', () => {
     ],
     [
       'failed with a reason',
-      settled({ ...failedThere, failure: no }),
+      () => settled({ ...failedThere, failure: no }),
       {
         ...{ ...afterEnd, moves: [move('refund.failed', { ...seen, ...no }, 'failed')] },
         change: { processorStatus: 'pending', failureCode: no.code, failureMessage: 'No.' },
@@ -181,7 +181,7 @@ describe('an answer', () => {
     ],
     [
       'failed without one',
-      settled(failedThere),
+      () => settled(failedThere),
       {
         ...{ ...afterEnd, moves: [move('refund.failed', seen, 'failed')] },
         change: {
@@ -193,76 +193,77 @@ describe('an answer', () => {
     ],
     [
       'refused',
-      failed(no, 'rejected'),
+      () => failed(no, 'rejected'),
       failedWith('credentials_unusable', 'No.', { attempt: { outcome: 'rejected' } }),
     ],
     [
       'not asked for, because it is cancelled',
-      cancelledUnsent(),
+      () => cancelledUnsent(),
       { ...afterEnd, moves: [move('refund.cancelled', { sent: false }, 'cancelled')], unlessResync: true },
     ],
     [
       'the status as before',
-      stateRead(given(pending), there),
+      () => stateRead(given(pending), there),
       { moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
     ],
     [
       'the status as before, of a flagged refund',
-      stateRead(given({ ...pending, work: { ...flagged, consecutiveFailures: 1 } }), there),
+      () => stateRead(given({ ...pending, work: { ...flagged, consecutiveFailures: 1 } }), there),
       progressed({ processorStatus: 'pending' }, { dueInMs: 20_000, consecutiveFailures: 2 }),
     ],
     [
       "the bank's reference",
-      stateRead(given(pending), { ...there, bankReference }),
+      () => stateRead(given(pending), { ...there, bankReference }),
       progressed({ processorStatus: 'pending', arrival: bankReference }),
     ],
     [
       'an amount that differs',
-      stateRead(given(), { ...there, amount: 499n }),
+      () => stateRead(given(), { ...there, amount: 499n }),
       flaggedAs('settlement.flagged', differs),
     ],
     [
       'an amount that differs, once more',
-      stateRead(given({ work: { flagReason: 'amount_differs', flagFacts: differs.facts } }), {
-        ...there,
-        amount: 499n,
-      }),
+      () =>
+        stateRead(given({ work: { flagReason: 'amount_differs', flagFacts: differs.facts } }), {
+          ...there,
+          amount: 499n,
+        }),
       { moves: [], dueInMs: 15 * minutes, consecutiveFailures: 1 },
     ],
     [
       'failed with another amount',
-      stateRead(given(), { ...failedThere, amount: 499n }),
+      () => stateRead(given(), { ...failedThere, amount: 499n }),
       settled(failedThere),
     ],
-    ['completed', stateRead(given(), completedThere), settled(completedThere)],
+    ['completed', () => stateRead(given(), completedThere), settled(completedThere)],
     [
       'refused credentials',
-      credentialsRefused(given(), no),
+      () => credentialsRefused(given(), no),
       flaggedAs('attempt.misconfigured', unusable, { attempt: { outcome: 'misconfigured' }, isKnown: true }),
     ],
     [
       'none to a send, because the credentials cannot be used',
-      accountUnusable(given(), 'No.'),
+      () => accountUnusable(given(), 'No.'),
       credentialsRefused(given(), no),
     ],
     [
       'none to a lookup, because the credentials cannot be used',
-      accountUnusable(given({ step: 'look_up' }), 'No.'),
+      () => accountUnusable(given({ step: 'look_up' }), 'No.'),
       flaggedAs('attempt.misconfigured', unusable),
     ],
     [
       'none to a review, because the credentials cannot be used',
-      accountUnusable(given({ step: 'review' }), 'No.'),
+      () => accountUnusable(given({ step: 'review' }), 'No.'),
       { moves: [], dueInMs: 15 * minutes },
     ],
     [
       'the payment',
-      paymentStored(given(), { amount: 500n }),
+      () => paymentStored(given(), { amount: 500n }),
       { moves: [], dueInMs: 0, consecutiveFailures: 0 },
     ],
-    ['a payment too large to store', paymentStored(given(), { amount: null }), { moves: [], ...again }],
-  ])('decides what is recorded: %s', (_answer, outcome, expected) => {
-    expect(outcome).toEqual(expected);
+    ['a payment too large to store', () => paymentStored(given(), { amount: null }), { moves: [], ...again }],
+  ])('decides what is recorded: %s', (_answer, outcomeOf, expected) => {
+    expect(outcomeOf()).toEqual(expected);
   });
 });
 
@@ -280,73 +281,74 @@ describe('without an answer', () => {
   const ofAttempt = (keySpent: boolean) => ({ attempt: { outcome: 'unknown', keySpent } });
 
   test.each<Row>([
-    ['not sent', unavailable(given(), unansweredFor(), ended.attempt), notSent(outage, ended)],
+    ['not sent', () => unavailable(given(), unansweredFor(), ended.attempt), notSent(outage, ended)],
     [
       'not sent, a moment before the retry deadline',
-      unavailable(troubledFor(3 * days - 1), unansweredFor()),
+      () => unavailable(troubledFor(3 * days - 1), unansweredFor()),
       notSent(outage),
     ],
     [
       'not sent until the retry deadline',
-      unavailable(troubledFor(3 * days), unansweredFor(), ended.attempt),
+      () => unavailable(troubledFor(3 * days), unansweredFor(), ended.attempt),
       givenUp('The processor could not be reached', ended),
     ],
     [
       'not as documented until the retry deadline',
-      unavailable(troubledFor(3 * days), unansweredFor(unreadable)),
+      () => unavailable(troubledFor(3 * days), unansweredFor(unreadable)),
       givenUp("The processor's answers could not be read"),
     ],
     [
       'not as documented, twice',
-      unavailable(failedTimes(1), unansweredFor(unreadable)),
+      () => unavailable(failedTimes(1), unansweredFor(unreadable)),
       notSent(unreadable, { consecutiveFailures: 2, dueInMs: 1_100 }),
     ],
     [
       'not as documented, three times',
-      unavailable(failedTimes(2), unansweredFor(unreadable)),
+      () => unavailable(failedTimes(2), unansweredFor(unreadable)),
       notSent(unreadable, { consecutiveFailures: 3, dueInMs: 2_200, flag: flagFor('answer_unreadable') }),
     ],
     [
       'not sent, three times',
-      unavailable(failedTimes(2), unansweredFor()),
+      () => unavailable(failedTimes(2), unansweredFor()),
       notSent(outage, { consecutiveFailures: 3, dueInMs: 2_200 }),
     ],
     [
       'perhaps applied',
-      unknown(given(), outage, false),
+      () => unknown(given(), outage, false),
       retried('attempt.unknown', outage, ofAttempt(false)),
     ],
     [
       'perhaps applied, with an error as reply',
-      unknown(given(), outage, true),
+      () => unknown(given(), outage, true),
       retried('attempt.unknown', outage, ofAttempt(true)),
     ],
     [
       'unknown for almost a day',
-      unanswered(unknownFor(days - 1), 'lookup.unanswered', outage, null),
+      () => unanswered(unknownFor(days - 1), 'lookup.unanswered', outage, null),
       retried('lookup.unanswered', outage),
     ],
     [
       'unknown for a day, and asked to wait',
-      unanswered(unknownFor(days), 'lookup.unanswered', outage, 5_000),
+      () => unanswered(unknownFor(days), 'lookup.unanswered', outage, 5_000),
       retried('lookup.unanswered', outage, { dueInMs: 5_250, flag: flagFor('outcome_unknown') }),
     ],
     [
       'unknown for a day, already flagged',
-      unanswered(unknownFor(days, { flaggedAt: now }), 'lookup.unanswered', outage, null),
+      () => unanswered(unknownFor(days, { flaggedAt: now }), 'lookup.unanswered', outage, null),
       retried('lookup.unanswered', outage),
     ],
     [
       'unread for a day',
-      stateUnread(troubledFor(days), unansweredFor()),
+      () => stateUnread(troubledFor(days), unansweredFor()),
       retried('settlement.flagged', { flag: flagFor('no_answer') }, { flag: flagFor('no_answer') }),
     ],
     [
       'unread for a day after the end',
-      stateUnread(
-        given({ refund: { status: 'failed' }, work: { retryingSince: ago(days) } }),
-        unansweredFor(),
-      ),
+      () =>
+        stateUnread(
+          given({ refund: { status: 'failed' }, work: { retryingSince: ago(days) } }),
+          unansweredFor(),
+        ),
       {
         ...retried('', {}, { flag: flagFor('no_answer') }),
         moves: [move('review.flagged', { flag: flagFor('no_answer') }, 'failed')],
@@ -354,23 +356,27 @@ describe('without an answer', () => {
     ],
     [
       'a cancellation',
-      cancelUnconfirmed(given(), unansweredFor(outage, 5_000)),
+      () => cancelUnconfirmed(given(), unansweredFor(outage, 5_000)),
       retried('cancel.unanswered', outage, { dueInMs: 5_250 }),
     ],
     [
       'a cancellation that may have been applied',
-      cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }),
+      () => cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }),
       retried('cancel.unanswered', outage),
     ],
-    ['a refused cancellation', cancelUnconfirmed(given(), { kind: 'refused', failure: no }), refusedCancel],
+    [
+      'a refused cancellation',
+      () => cancelUnconfirmed(given(), { kind: 'refused', failure: no }),
+      refusedCancel,
+    ],
     [
       'a cancellation that the key may not ask for',
-      cancelUnconfirmed(given(), { kind: 'misconfigured', failure: no }),
+      () => cancelUnconfirmed(given(), { kind: 'misconfigured', failure: no }),
       refusedCancel,
     ],
     [
       'not found, a moment before that is proof',
-      absent(unknownFor(minutes - 1)),
+      () => absent(unknownFor(minutes - 1)),
       {
         moves: [move('lookup.inconclusive', { conclusiveAt: '2026-11-24T12:00:00.001Z' })],
         dueInMs: 1,
@@ -378,7 +384,7 @@ describe('without an answer', () => {
     ],
     [
       'not found, once that is proof',
-      absent(unknownFor(minutes)),
+      () => absent(unknownFor(minutes)),
       {
         moves: [{ to: 'processing', type: 'lookup.absent' }],
         ...{ ...ended, dueInMs: 0, isKnown: true, flag: null },
@@ -386,30 +392,30 @@ describe('without an answer', () => {
     ],
     [
       'not found after the retry deadline',
-      absent(unknownFor(3 * days)),
+      () => absent(unknownFor(3 * days)),
       failedWith(
         'processor_unavailable',
         'The processor could not be reached before the retry deadline. Last error: refund not found',
         ended,
       ),
     ],
-    ['a send that failed here', stepFailed(given()), unknown(given(), stepFailure, false)],
+    ['a send that failed here', () => stepFailed(given()), unknown(given(), stepFailure, false)],
     [
       'a lookup that failed here',
-      stepFailed(given({ step: 'look_up' })),
+      () => stepFailed(given({ step: 'look_up' })),
       retried('lookup.unanswered', stepFailure),
     ],
     [
       'a cancellation that failed here',
-      stepFailed(given({ step: 'cancel_at_processor' })),
+      () => stepFailed(given({ step: 'cancel_at_processor' })),
       retried('cancel.unanswered', stepFailure),
     ],
     [
       'a reading that failed here',
-      stepFailed(given({ step: 'settle' })),
+      () => stepFailed(given({ step: 'settle' })),
       { ...again, moves: [], retrying: true },
     ],
-  ])('decides what is recorded: %s', (_what, outcome, expected) => {
-    expect(outcome).toEqual(expected);
+  ])('decides what is recorded: %s', (_what, outcomeOf, expected) => {
+    expect(outcomeOf()).toEqual(expected);
   });
 });
