@@ -33,8 +33,9 @@ const mostAttempts = 14;
 export type Recipients = 'people' | 'channels';
 
 /**
- * Leases messages that are due, one for each recipient, so that what one holds up delays no other. What waits for one recipient in one environment is one message from its first attempt on, so that it has
- * the same id in every attempt. Several workers may do so at the same time.
+ * Leases messages that are due, one for each recipient, so that a recipient with many does not delay others. What waits for one
+ * recipient in one environment is one message from its first attempt on, so that it has the same id in every attempt. Several workers
+ * may do so at the same time.
  * @param request.most how many messages.
  */
 export async function claimNotifications(

@@ -192,7 +192,10 @@ export async function findByKey(
   return { refund, isReplayed: true };
 }
 
-/** A refund that was put back after a restore has no fingerprint, and its request may have been for all that was left; see create_refunds.sql. */
+/**
+ * A refund that was put back after a restore has no fingerprint, and its request may have been for all that was left; see
+ * create_refunds.sql.
+ */
 function isSameRequest(
   { fingerprint, amount, currency }: Refund,
   request: RefundRequest,

@@ -159,6 +159,20 @@ describe('an answer', () => {
       acceptedAs('lookup.found', differs),
     ],
     [
+      'completed in another currency',
+      () => accepted(given(), 'lookup.found', { ...there, state: 'completed', currency: 'eur' }),
+      acceptedAs('lookup.found', { ...differs, facts: { ...differs.facts, amount: 500, currency: 'eur' } }),
+    ],
+    [
+      'failed at once, with another amount',
+      () => accepted(given(), 'attempt.accepted', { ...failedThere, amount: 499n }),
+      {
+        ...settled(failedThere),
+        change: { ...seen, ...settled(failedThere).change },
+        attempt: { outcome: 'accepted' },
+      },
+    ],
+    [
       'completed at once',
       () => accepted(given(), 'attempt.accepted', completedThere),
       { ...afterEnd, moves: [completed], change: succeeded, attempt: { outcome: 'accepted' } },
