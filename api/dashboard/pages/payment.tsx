@@ -14,7 +14,7 @@ import { pageNotFound } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
 import { AmountField, RefundReasonField } from './refunds/create-form.tsx';
-import { PaymentFacts, PaymentRefunds } from './refunds/facts.tsx';
+import { PaymentCard, PaymentRefunds } from './refunds/facts.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
 export function paymentPage(scope: Api, deps: ApiDependencies): void {
@@ -101,7 +101,7 @@ function PaymentPage({ payment }: PaymentPageProps) {
         </Notice>
       )}
       <div class="columns">
-        <PaymentFacts payment={facts} transactionId={transactionId} />
+        <PaymentCard payment={facts} transactionId={transactionId} />
         {remaining > 0 && mayAct(role, 'operator') ? <RefundForm payment={payment} /> : null}
       </div>
       <PaymentRefunds refunds={refunds} />

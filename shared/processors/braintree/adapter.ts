@@ -14,15 +14,15 @@ import {
   type CancelResult,
   isLive,
   isNamed,
+  type ListingPage,
+  type ListingPeriod,
   type LookupResult,
   type Processor,
   type ProcessorPayment,
   type ProcessorRefund,
   type ReadResult,
-  type RefundPage,
   type RefundReference,
   type RefundSubmission,
-  type RefundWindow,
   type SubmissionResult,
   type WebhookRequest,
   type WebhookVerdict,
@@ -142,7 +142,7 @@ export class BraintreeProcessor implements Processor {
   }
 
   /** Credits by creation time, and voided sales by the time of the void, with the sale's id. */
-  async listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>> {
+  async listRefunds(window: ListingPeriod, options: CallOptions): Promise<ReadResult<ListingPage>> {
     return await listRefunds((callOptions) => this.#client(callOptions), window, options);
   }
 

@@ -2,9 +2,9 @@ import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
 import type {
   CallOptions,
   ListedRefund,
+  ListingPage,
+  ListingPeriod,
   ReadResult,
-  RefundPage,
-  RefundWindow,
 } from '../contract/processor.ts';
 import type { BraintreeClient, TransactionSearch } from './client.ts';
 import { outcomeOf } from './map-error.ts';
@@ -42,9 +42,9 @@ interface Progress {
 /** Lists the refunds of a window: credits and voided sales. */
 export async function listRefunds(
   connect: (options: CallOptions) => SearchingClient,
-  { from, to }: RefundWindow,
+  { from, to }: ListingPeriod,
   options: CallOptions,
-): Promise<ReadResult<RefundPage>> {
+): Promise<ReadResult<ListingPage>> {
   const span = {
     fromSecond: Math.floor(from.getTime() / 1000),
     toSecond: Math.ceil(to.getTime() / 1000) - 1,
@@ -61,7 +61,7 @@ async function goOn(
   connect: (options: CallOptions) => SearchingClient,
   progress: Progress,
   options: CallOptions,
-): Promise<ReadResult<RefundPage>> {
+): Promise<ReadResult<ListingPage>> {
   try {
     const client = connect(options);
     const refunds =
@@ -71,7 +71,7 @@ async function goOn(
         ? await search(client, progress.searches)
         : { ...progress, ids: progress.ids.slice(pageSize) };
     const isComplete = left.ids.length === 0 && left.searches.length === 0;
-    const next: RefundPage['next'] = isComplete ? null : (callOptions) => goOn(connect, left, callOptions);
+    const next: ListingPage['next'] = isComplete ? null : (callOptions) => goOn(connect, left, callOptions);
     return { kind: 'found', value: { refunds, next } };
   } catch (error) {
     return asListProblem(outcomeOf(error));

@@ -1,4 +1,4 @@
-import type { CallAnswer, CallOptions, Processor, ReadResult, RefundPage } from './processor.ts';
+import type { CallAnswer, CallOptions, ListingPage, Processor, ReadResult } from './processor.ts';
 
 /** The time limit of one call to an adapter, over all of its requests. */
 export class Deadline {
@@ -63,13 +63,14 @@ type Around = <Answer extends CallAnswer>(
 
 /** The same processor with `around` applied to every call over the network. */
 export function aroundCalls(processor: Processor, around: Around): Processor {
-  const page = (read: () => Promise<ReadResult<RefundPage>>) => async (): Promise<ReadResult<RefundPage>> => {
-    const answer = await around(read, 'listRefunds');
-    // A page reads the next one, which has to be wrapped as well.
-    if (answer.kind !== 'found' || answer.value.next === null) return answer;
-    const { next } = answer.value;
-    return { kind: 'found', value: { ...answer.value, next: (options) => page(() => next(options))() } };
-  };
+  const page =
+    (read: () => Promise<ReadResult<ListingPage>>) => async (): Promise<ReadResult<ListingPage>> => {
+      const answer = await around(read, 'listRefunds');
+      // A page reads the next one, which has to be wrapped as well.
+      if (answer.kind !== 'found' || answer.value.next === null) return answer;
+      const { next } = answer.value;
+      return { kind: 'found', value: { ...answer.value, next: (options) => page(() => next(options))() } };
+    };
   return {
     getPayment: (...call) => around(() => processor.getPayment(...call), 'getPayment'),
     createRefund: (...call) => around(() => processor.createRefund(...call), 'createRefund'),

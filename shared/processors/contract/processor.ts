@@ -225,15 +225,15 @@ export interface ListedRefund extends ProcessorRefund {
 }
 
 /** The time in which refunds were created: from `from` (inclusive) to `to` (exclusive), to the second. */
-export interface RefundWindow {
+export interface ListingPeriod {
   from: Date;
   to: Date;
 }
 
-export interface RefundPage {
+export interface ListingPage {
   refunds: readonly ListedRefund[];
   /** Reads the next page, and may be repeated after a failure; null on the last page. */
-  next: ((options: CallOptions) => Promise<ReadResult<RefundPage>>) | null;
+  next: ((options: CallOptions) => Promise<ReadResult<ListingPage>>) | null;
 }
 
 /** Limits one call. */
@@ -265,7 +265,7 @@ export interface Processor {
     options: CallOptions,
   ): Promise<ReadResult<ProcessorRefund>>;
   /** Lists all refunds created in a window, in any state. Pages may be empty, and a very recent refund may be missing. */
-  listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>>;
+  listRefunds(window: ListingPeriod, options: CallOptions): Promise<ReadResult<ListingPage>>;
   /** Cancels an accepted refund. */
   cancelRefund(
     externalRefundId: string,

@@ -13,15 +13,15 @@ import {
   type CancelResult,
   isLive,
   isNamed,
+  type ListingPage,
+  type ListingPeriod,
   type LookupResult,
   type Processor,
   type ProcessorPayment,
   type ProcessorRefund,
   type ReadResult,
-  type RefundPage,
   type RefundReference,
   type RefundSubmission,
-  type RefundWindow,
   type SubmissionResult,
   type WebhookRequest,
   type WebhookVerdict,
@@ -131,7 +131,7 @@ export class StripeProcessor implements Processor {
     }
   }
 
-  async listRefunds(window: RefundWindow, options: CallOptions): Promise<ReadResult<RefundPage>> {
+  async listRefunds(window: ListingPeriod, options: CallOptions): Promise<ReadResult<ListingPage>> {
     return await listRefunds(this.#stripe, window, null, options);
   }
 

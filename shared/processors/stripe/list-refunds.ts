@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { Deadline } from '../contract/calls.ts';
 import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
-import type { CallOptions, ReadResult, RefundPage, RefundWindow } from '../contract/processor.ts';
+import type { CallOptions, ListingPage, ListingPeriod, ReadResult } from '../contract/processor.ts';
 import { outcomeOf } from './map-error.ts';
 import { readListedPage } from './replies.ts';
 
@@ -14,10 +14,10 @@ const pageSize = 100;
  */
 export async function listRefunds(
   stripe: Stripe,
-  window: RefundWindow,
+  window: ListingPeriod,
   after: string | null,
   options: CallOptions,
-): Promise<ReadResult<RefundPage>> {
+): Promise<ReadResult<ListingPage>> {
   try {
     const reply = await stripe.refunds.list(
       {
@@ -36,10 +36,10 @@ export async function listRefunds(
 
 function nextPage(
   stripe: Stripe,
-  window: RefundWindow,
+  window: ListingPeriod,
   last: string | undefined,
   hasMore: boolean,
-): RefundPage['next'] {
+): ListingPage['next'] {
   if (!hasMore) return null;
   if (last === undefined)
     throw new UnexpectedAnswerError('The list of refunds continues after an empty page.');

@@ -21,7 +21,7 @@ import { reasonWords, requesterWords } from '../../words/words.ts';
 import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
 import { decisionRoutes } from './decisions.tsx';
 import { NothingChanged, readDetail } from './detail.tsx';
-import { metadataFacts, PaymentFacts, PaymentRefunds } from './facts.tsx';
+import { metadataFacts, PaymentCard, PaymentRefunds } from './facts.tsx';
 
 const path = '/approvals';
 
@@ -160,9 +160,9 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
             ]}
           />
         </Card>
-        <PaymentFacts payment={payment} transactionId={refund.transactionId}>
+        <PaymentCard payment={payment} transactionId={refund.transactionId}>
           <PaymentRefunds refunds={others} areOthers />
-        </PaymentFacts>
+        </PaymentCard>
       </div>
       <Decide waiting={waiting} unfinished={unfinished} />
     </>

@@ -21,7 +21,7 @@ import { entered } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { currencyChoices, processorChoices, reasonChoices, reasonWords } from '../../words/words.ts';
 import { entrySchema, type RefundEntry } from './create-entry.ts';
-import { Metadata, PaymentFacts } from './facts.tsx';
+import { Metadata, PaymentCard } from './facts.tsx';
 
 /** The first step: the refund's fields. */
 export function CreateForm({ form: { body, problems } }: { form: FormState }) {
@@ -126,7 +126,7 @@ export function CreateReview({ body, entry, payment, verdict }: CreateReviewProp
             ]}
           />
         </Card>
-        <PaymentFacts payment={payment} transactionId={entry.transactionId} />
+        <PaymentCard payment={payment} transactionId={entry.transactionId} />
       </div>
       <Metadata metadata={entry.metadata} />
       <form {...postedTo(useAddress('/refunds/new'))} class="row">

@@ -25,7 +25,7 @@ import { inMoney } from '../../words/numbers.ts';
 import { Alerts } from './alerts.tsx';
 import { Decisions } from './decision-dialogs.tsx';
 import type { NotDone } from './decisions.tsx';
-import { Metadata, PaymentFacts, PaymentRefunds, RefundFacts } from './facts.tsx';
+import { Metadata, PaymentCard, PaymentRefunds, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
@@ -180,13 +180,13 @@ function State({ detail }: DetailProps) {
         <Alerts {...{ refund, isUncertain, approvalRefusal, now }} decision={readDecision(first?.detail)} />
         <div class="columns">
           <RefundFacts {...{ refund, who, isUncertain }} />
-          <PaymentFacts
+          <PaymentCard
             payment={payment}
             transactionId={refund.transactionId}
             page={`/payments/${encodeURIComponent(refund.transactionId)}`}
           >
             <PaymentRefunds refunds={others} areOthers />
-          </PaymentFacts>
+          </PaymentCard>
         </div>
         <Metadata metadata={refund.metadata} />
         <Timeline

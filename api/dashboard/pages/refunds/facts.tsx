@@ -61,7 +61,7 @@ function absenceOf({ status, work }: RefundWithWork, isUncertain: boolean): stri
   return isTerminal(status) ? 'None' : 'Not sent yet';
 }
 
-interface PaymentFactsProps {
+interface PaymentCardProps {
   payment: ShownPayment;
   /** The one of its ids that the request names. */
   transactionId: string;
@@ -83,7 +83,7 @@ type ShownPayment = Pick<
 >;
 
 /** The payment as last read, the refunded amounts and the remaining amount. */
-export function PaymentFacts({ payment, transactionId, page, children }: PaymentFactsProps) {
+export function PaymentCard({ payment, transactionId, page, children }: PaymentCardProps) {
   const known = asKnown(payment);
   return (
     <Card id="payment" title={page === undefined ? 'Payment' : <Link to={page}>Payment</Link>}>
@@ -102,7 +102,7 @@ export function PaymentFacts({ payment, transactionId, page, children }: Payment
   );
 }
 
-function ProcessorPage({ payment, transactionId }: PaymentFactsProps) {
+function ProcessorPage({ payment, transactionId }: PaymentCardProps) {
   const { processor, environment } = payment;
   const page = processorKinds[processor]?.paymentPage?.(transactionId, environment);
   if (page === undefined) return <>{displayNameOf(processor)}</>;
