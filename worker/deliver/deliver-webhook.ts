@@ -131,7 +131,7 @@ async function attempt(
   claim: DeliveryClaim,
   waitedMs: number,
 ): Promise<AttemptResult> {
-  const { deliveryId, attemptNumber, endpoint } = claim;
+  const { deliveryId, attemptNumber, url, endpoint } = claim;
   const since = performance.now();
   const reply = await send(deps, transport, claim);
   const durationMs = Math.round(performance.now() - since);
@@ -140,7 +140,7 @@ async function attempt(
   const { error, responseStatus: status } = result;
   deps.metrics.deliveries.inc({ result: resultWord(result) });
   deps.log.debug({ deliveryId, endpointId: endpoint.id, attemptNumber, status, error }, 'webhook attempt');
-  return { deliveryId, attemptNumber, waitedMs, durationMs, ...result };
+  return { deliveryId, attemptNumber, url, waitedMs, durationMs, ...result };
 }
 
 function resultWord({ error, retryInMs }: ReturnType<typeof resultOf>): string {

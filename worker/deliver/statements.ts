@@ -30,6 +30,8 @@ export interface AttemptResult
   extends Pick<StoredAttempt, 'durationMs' | 'responseStatus' | 'responseBody' | 'error'> {
   deliveryId: string;
   attemptNumber: number;
+  /** Where the request was sent. */
+  url: string;
   /** How long the request waited for those of earlier events after the attempt was written. */
   waitedMs: number;
   /** Null when no further attempt is scheduled. */
@@ -42,6 +44,7 @@ export interface AttemptResult
 export interface RecordedDelivery {
   deliveryId: string;
   endpointId: string;
+  /** Whether it is enabled and has the URL of the attempt. */
   isEnabled: boolean;
   /** Set when this record disabled the endpoint. */
   disabledReason: 'gone' | 'failing' | null;
@@ -240,7 +243,8 @@ const isDisabled = Prisma.sql`(is_gone OR NOT succeeds AND w.failing_since <= cl
  * response stays, and a response to what an erasure has erased meanwhile is not stored.
  *
  * A delivery that succeeded ends, also if its endpoint was disabled meanwhile. One that failed is due again after `retryInMs`,
- * or at once if another attempt was requested meanwhile. An endpoint that answers that it is gone, or that fails five days or
+ * or at once if another attempt was requested meanwhile. An answer from an earlier URL says nothing of the endpoint, and one that
+ * failed there is due at once. An endpoint that answers that it is gone, or that fails five days or
  * more after the first of its consecutive failures, is disabled. The caller ends its pending deliveries, of which there may be
  * many.
  */
@@ -257,15 +261,15 @@ export async function recordAttempts(
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     item AS MATERIALIZED (
       -- The last one of a delivery.
-      SELECT DISTINCT ON ("deliveryId") "deliveryId" AS id, "attemptNumber" AS number, "waitedMs" AS waited_ms,
+      SELECT DISTINCT ON ("deliveryId") "deliveryId" AS id, "attemptNumber" AS number, url, "waitedMs" AS waited_ms,
         "retryInMs" AS retry_in_ms, "isGone" AS is_gone, "isSuccess" AS is_success, jsonb_strip_nulls(result) AS result
-      FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS i("deliveryId" text, "attemptNumber" int, "waitedMs" int,
+      FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS i("deliveryId" text, "attemptNumber" int, url text, "waitedMs" int,
         "retryInMs" bigint, "isGone" boolean, "isSuccess" boolean, result jsonb)
       ORDER BY "deliveryId", "attemptNumber" DESC
     ), known AS MATERIALIZED (
-      SELECT item.*, d.endpoint_id, erased.until AS erased_until FROM item
+      SELECT item.*, d.endpoint_id, w.url = item.url AS is_current, erased.until AS erased_until FROM item
       CROSS JOIN LATERAL (SELECT endpoint_id, refund_id FROM webhook_delivery WHERE id = item.id OFFSET 0) AS d
-      CROSS JOIN LATERAL (SELECT organization_id FROM webhook_endpoint WHERE id = d.endpoint_id OFFSET 0) AS w
+      CROSS JOIN LATERAL (SELECT organization_id, url FROM webhook_endpoint WHERE id = d.endpoint_id OFFSET 0) AS w
       -- An attempt that began until then may have sent what was erased: an erasure is dated at its start and lasts less than a minute.
       CROSS JOIN LATERAL (
         SELECT max(created_at) + interval '1 minute' AS until FROM (
@@ -273,7 +277,8 @@ export async function recordAttempts(
           WHERE organization_id = w.organization_id AND target = d.refund_id AND item.result ? 'responseBody' OFFSET 0) AS entry
         WHERE action = 'refund.erased') AS erased
     ), answer AS (
-      SELECT endpoint_id AS id, bool_or(is_success) AS succeeds, bool_or(is_gone) AS is_gone FROM known GROUP BY endpoint_id
+      SELECT endpoint_id AS id, bool_or(is_success) AS succeeds, bool_or(is_gone) AS is_gone FROM known
+      WHERE is_current GROUP BY endpoint_id
     ), changed AS (
       UPDATE webhook_endpoint AS w SET
         failing_since = CASE WHEN NOT succeeds AND NOT ${isDisabled} THEN clock.moment END,
@@ -298,6 +303,7 @@ export async function recordAttempts(
     ), ended AS (
       SELECT held.*, known.is_success, (held.attempts->-1->>'number')::int = known.number AS is_last,
         CASE WHEN held.next_attempt_at IS DISTINCT FROM held.leased_until THEN held.next_attempt_at
+          WHEN NOT known.is_current THEN clock.moment
           ELSE clock.moment + known.retry_in_ms * interval '1 millisecond' END AS due_at,
         ARRAY(SELECT CASE WHEN (attempt->>'number')::int <> known.number THEN attempt
           ELSE known.result
@@ -322,7 +328,7 @@ export async function recordAttempts(
       FROM ended WHERE d.id = ended.id
     )
     SELECT known.id AS "deliveryId", known.endpoint_id AS "endpointId", changed.disabled_reason AS "disabledReason",
-      w.status = 'enabled' AND changed.disabled_reason IS NULL AS "isEnabled"
+      w.status = 'enabled' AND changed.disabled_reason IS NULL AND known.is_current AS "isEnabled"
     FROM known JOIN webhook_endpoint AS w ON w.id = ANY (ARRAY[known.endpoint_id]) LEFT JOIN changed ON changed.id = known.endpoint_id`;
 }
 

@@ -172,6 +172,25 @@ describe('a receiver that', () => {
   });
 });
 
+test('an answer from an earlier URL of the endpoint neither disables it nor leads to a further request there', async () => {
+  const { receiver, endpoint, deliveries, now } = await register();
+  const { receiver: next } = await register();
+  const path = `/v1/webhook-endpoints/${endpoint.id}`;
+  receiver.respond = (response) => {
+    void service.call('PATCH', path, { body: { url: next.url } }).then(() => responses.gone(response));
+  };
+  const [id = ''] = await recordRefunds(service, 1);
+  await recordCancellation(service, id);
+  await stage.create();
+  await stage.work();
+  expect(receiver.received).toHaveLength(1);
+  expect(await now()).toMatchObject({ status: 'enabled', failingSince: null, url: next.url });
+  await stage.advance(10_000);
+  await stage.sweep();
+  await stage.work();
+  expect((await deliveries()).map(({ status }) => status)).toEqual(['succeeded', 'succeeded']);
+});
+
 test('a delivery that is left pending at a disabled endpoint ends without an attempt', async () => {
   const { receiver, endpoint, deliveries } = await register();
   await recordRefunds(service, 1);

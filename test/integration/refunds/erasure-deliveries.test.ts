@@ -23,9 +23,9 @@ async function beginAttempts(): Promise<DeliveryClaim[]> {
 
 /** Records that each attempt got back what it sent. */
 async function endAttempts(claims: readonly DeliveryClaim[]): Promise<void> {
-  const results = claims.map(({ deliveryId, attemptNumber, event }) => ({
-    ...{ deliveryId, attemptNumber, waitedMs: 0, durationMs: 1, retryInMs: null, isGone: false, error: null },
-    ...{ responseStatus: 200, responseBody: JSON.stringify(event?.metadata) },
+  const results = claims.map(({ deliveryId, attemptNumber, url, event }) => ({
+    ...{ deliveryId, attemptNumber, url, waitedMs: 0, durationMs: 1, retryInMs: null, isGone: false },
+    ...{ error: null, responseStatus: 200, responseBody: JSON.stringify(event?.metadata) },
   }));
   await recordAttempts(service.deps.db, results);
 }

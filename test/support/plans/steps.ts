@@ -442,8 +442,8 @@ export function stepsOf(
       leased.push(...due);
     },
     'the ends of their attempts': async () => {
-      const results = leased.splice(0).map(({ deliveryId, attemptNumber }, index) => ({
-        ...{ deliveryId, attemptNumber, waitedMs: 0, durationMs: 1, isGone: false, responseBody: null },
+      const results = leased.splice(0).map(({ deliveryId, attemptNumber, url }, index) => ({
+        ...{ deliveryId, attemptNumber, url, waitedMs: 0, durationMs: 1, isGone: false, responseBody: null },
         ...(index === 0
           ? { responseStatus: null, error: 'timeout' as const, retryInMs: 5_000 }
           : { responseStatus: 200, error: null, retryInMs: null }),
