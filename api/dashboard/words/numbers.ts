@@ -71,13 +71,21 @@ const problem = (text: string): EnteredAmount => ({ kind: 'problem', problem: te
 /** With thousands separators or a decimal comma: `1.234,56`, `1,234.56`, `42,10`. One separator before three digits is ambiguous. */
 const asWritten = /^(\d{1,3}(?:([.,' ])\d{3})(?:\2\d{3})*(?!\2)|\d+)([.,])(\d{1,2})$/;
 
+/** An amount without thousands separators, with a decimal point. @throws RangeError for what is no amount. */
+function decimalFrom(text: string, currency: string): string {
+  const [, whole, , , decimals] = asWritten.exec(text) ?? [];
+  if (whole !== undefined) return `${whole.replace(/\D/g, '')}.${decimals}`;
+  // As the pages show it: `1,234` is one amount in JPY, and may be several in USD.
+  const ungrouped = text.replaceAll(',', '');
+  return inMoney(fromDecimal(ungrouped, currency), currency).startsWith(`${text} `) ? ungrouped : text;
+}
+
 /** Reads a decimal amount as people write it, `10.50` for usd. @param currency lowercase ISO 4217. */
 export function readAmount(text: string, currency: string): EnteredAmount {
   const unreadable = problem('Enter a number in decimals of the currency, such as 10.50, or 1050 for JPY.');
   if (text.length > 20) return unreadable;
   try {
-    const [, whole, , , decimals] = asWritten.exec(text) ?? [];
-    const decimal = whole === undefined ? text : `${whole.replace(/\D/g, '')}.${decimals}`;
+    const decimal = decimalFrom(text, currency);
     // Three decimals in other currencies may be meant as thousands: `1.000`.
     if (/\.\d{3}$/.test(decimal) && exponentOf(currency) !== 3) return unreadable;
     const amount = fromDecimal(decimal, currency);

@@ -8,6 +8,8 @@ test.each([
   ['1,234,567.8', 'usd', 123_456_780n],
   ["1'234.50", 'chf', 123_450n],
   ['1.234', 'kwd', 1_234n],
+  ['1,234', 'jpy', 1_234n],
+  ['1,234.567', 'kwd', 1_234_567n],
 ])('reads %s in %s as people write it', (text, currency, amount) => {
   expect(readAmount(text, currency)).toEqual({ kind: 'amount', amount });
 });

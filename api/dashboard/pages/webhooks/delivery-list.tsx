@@ -1,22 +1,24 @@
+import type { WebhookEndpoint } from '#shared/platform/database.ts';
 import type { DeliveryStatus, listDeliveries, PublicDelivery } from '#shared/webhooks/deliveries.ts';
 import { attemptErrors } from '#shared/webhooks/deliveries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Switch } from '../../components/button.tsx';
+import { Post } from '../../components/form.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Moment } from '../../components/values.tsx';
 import { useAddress } from '../../http/access.ts';
 
 export interface DeliveriesProps {
-  endpointId: string;
+  endpoint: WebhookEndpoint;
   status: DeliveryStatus | undefined;
   offset: number;
   page: Awaited<ReturnType<typeof listDeliveries>>;
 }
 
 /** A page of an endpoint's deliveries, newest first. The first one updates itself. */
-export function DeliveriesPart({ endpointId, status, offset, page }: DeliveriesProps) {
-  const address = useAddress(`/webhooks/${endpointId}`);
+export function DeliveriesPart({ endpoint, status, offset, page }: DeliveriesProps) {
+  const address = useAddress(`/webhooks/${endpoint.id}`);
   const at = (query: { status?: string | undefined; offset?: number }) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== 0);
     return given.length === 0
@@ -40,7 +42,7 @@ export function DeliveriesPart({ endpointId, status, offset, page }: DeliveriesP
             {status === undefined ? 'Nothing was sent yet.' : 'No deliveries with this status.'}
           </p>
         ) : (
-          <DeliveryTable address={address} deliveries={page.data} />
+          <DeliveryTable endpoint={endpoint} deliveries={page.data} />
         )}
         <Pages
           newest={offset === 0 ? null : at({ status })}
@@ -51,7 +53,14 @@ export function DeliveriesPart({ endpointId, status, offset, page }: DeliveriesP
   );
 }
 
-function DeliveryTable({ address, deliveries }: { address: string; deliveries: readonly PublicDelivery[] }) {
+interface TableProps {
+  endpoint: WebhookEndpoint;
+  deliveries: readonly PublicDelivery[];
+}
+
+function DeliveryTable({ endpoint, deliveries }: TableProps) {
+  const path = `/webhooks/${endpoint.id}/deliveries`;
+  const address = useAddress(path);
   return (
     <List
       caption="Deliveries, newest first"
@@ -61,7 +70,7 @@ function DeliveryTable({ address, deliveries }: { address: string; deliveries: r
         [
           'Event',
           ({ id, type }) => (
-            <a class="row-link" href={`${address}/deliveries/${id}`}>
+            <a class="row-link" href={`${address}/${id}`}>
               {type}
             </a>
           ),
@@ -85,6 +94,14 @@ function DeliveryTable({ address, deliveries }: { address: string; deliveries: r
         [
           'Next attempt',
           ({ nextAttemptAt }) => (nextAttemptAt === null ? null : <Moment at={new Date(nextAttemptAt)} />),
+        ],
+        [
+          'Actions',
+          ({ id, status }) =>
+            status === 'failed' && endpoint.status === 'enabled' ? (
+              <Post to={`${path}/${id}/retry`}>Resend</Post>
+            ) : null,
+          'actions',
         ],
       ]}
     />

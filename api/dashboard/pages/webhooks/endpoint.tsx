@@ -41,11 +41,12 @@ export function endpointPages(scope: Api, deps: ApiDependencies): void {
   const confirmed = needs('admin', 'confirmed');
   const show = async (reply: FastifyReply, state: EndpointState) => {
     const { owner } = contextOf(reply.request);
-    const endpoint = await findEndpoint(deps.db, owner, endpointOf(reply.request).endpointId);
+    const deliveries = await readDeliveries(deps, reply.request);
+    const { endpoint } = deliveries;
     const { createdBy, url } = endpoint;
     const names = await nameActors(deps.db, owner.organizationId, createdBy === null ? [] : [createdBy]);
     const view = {
-      ...{ endpoint, now: deps.clock.now(), deliveries: await readDeliveries(deps, reply.request) },
+      ...{ endpoint, deliveries, now: deps.clock.now() },
       creator: createdBy && names.get(createdBy),
       keptDays: deps.settings.WEBHOOK_RETENTION_DAYS,
     };
@@ -109,7 +110,8 @@ export function endpointOf(request: FastifyRequest): EndpointRequest {
 async function readDeliveries({ db }: ApiDependencies, request: FastifyRequest) {
   const { owner } = contextOf(request);
   const { endpointId } = endpointOf(request);
+  const endpoint = await findEndpoint(db, owner, endpointId);
   const { status, offset } = querySchema.parse(request.query);
   const page = await listDeliveries(db, owner, endpointId, { status, offset, limit: pageLength });
-  return { endpointId, status, offset, page };
+  return { endpoint, status, offset, page };
 }
