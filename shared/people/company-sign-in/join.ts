@@ -7,7 +7,7 @@ import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
-import { takeOver } from '../members/accept-invitation.ts';
+import { replaceCredentials, takeOver } from '../members/accept-invitation.ts';
 import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';
 import { insertUser, type NewUser } from '../members/users.ts';
 import { hashPassword } from '../sign-in/passwords.ts';
@@ -84,8 +84,9 @@ async function link(tx: DatabaseTransaction, { account, user, role }: Link, now:
 }
 
 /**
- * The member with the address. Without one, a user with it who belongs to no organization becomes the member, first the one whom this
- * provider made; else a new user. The lock keeps the user from joining another organization meanwhile.
+ * The member with the address, who signs in with the provider from then on unless an owner. Without one, a user with it who belongs to no
+ * organization becomes the member, first the one whom this provider made; else a new user. The lock keeps the user from joining another
+ * organization meanwhile.
  */
 async function memberOf(
   tx: DatabaseTransaction,
@@ -111,7 +112,13 @@ async function memberOf(
   if (elsewhere || found.disabledAt !== null) {
     throw refused('Your email address cannot be used here. Ask the operator of this service.');
   }
-  if (found.memberships.length === 1) return userId;
+  const [membership] = found.memberships;
+  if (membership !== undefined) {
+    // Who invited the address may have set the password. Only owners invite owners, who keep theirs in case the provider fails.
+    const { passwordHash } = user;
+    if (membership.role !== 'owner') await replaceCredentials(tx, userId, { passwordHash });
+    return userId;
+  }
   await takeOver(tx, found, user);
   await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
   return userId;

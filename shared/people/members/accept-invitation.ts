@@ -66,11 +66,20 @@ export async function takeOver(
   { id: userId, disabledAt }: Pick<User, 'id' | 'disabledAt'>,
   { passwordHash, companyOf = '' }: NewUser,
 ): Promise<void> {
-  // Without a session the user cannot join an organization meanwhile.
-  await endSessionsOf(tx, userId, null);
+  await replaceCredentials(tx, userId, { passwordHash, companyOf });
+  // Without a session the user can join no organization meanwhile.
   if (disabledAt !== null || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
+}
+
+/** Sets a locked user's password, removes the second factor and ends the sessions: they may be those of someone else. */
+export async function replaceCredentials(
+  tx: DatabaseTransaction,
+  userId: string,
+  credentials: Pick<NewUser, 'passwordHash' | 'companyOf'>,
+): Promise<void> {
+  await endSessionsOf(tx, userId, null);
   await tx.secondFactor.deleteMany({ where: { userId } });
-  await tx.user.update({ where: { id: userId }, data: { passwordHash, companyOf } });
+  await tx.user.update({ where: { id: userId }, data: credentials });
 }
 
 /**

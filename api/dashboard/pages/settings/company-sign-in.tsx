@@ -150,7 +150,7 @@ function CurrentProvider({ provider, origin }: { provider: IdentityProvider; ori
       <p>
         {isEnforced
           ? 'Members other than owners must sign in with the provider.'
-          : 'Members can sign in with the provider or with their passwords.'}
+          : 'Members can sign in with the provider, or with their passwords until they first do.'}
       </p>
       <Facts
         facts={[
@@ -194,7 +194,7 @@ function RuleButton({ isEnforced }: { isEnforced: boolean }) {
     >
       <p>
         {isEnforced
-          ? 'Members can then use their passwords again.'
+          ? 'Members who have not signed in with the provider can then use their passwords again.'
           : 'Members other than owners can then open this organization only after signing in with the provider.'}
       </p>
     </Confirm>

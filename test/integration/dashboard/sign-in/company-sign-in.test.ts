@@ -160,6 +160,21 @@ test('links a member of the organization, who then can belong to no other', asyn
   expect(await membersByEmail()).toHaveLength(1);
 });
 
+test('who set the password of a member before has no part in the role that the provider gives', async () => {
+  // An admin invited the address of someone who was to come, and accepted the invitation.
+  const squatted = await newPerson(service.deps, organizationId, 'viewer');
+  const squatter = newVisitor();
+  await squatter.signIn(squatted.email, squatted.password);
+  expect((await squatter.get(pagesOf(organizationId))).status).toBe(200);
+  actAs(['owners'], { email: squatted.email });
+  const person = newVisitor();
+  await signIn(person);
+  expect(await membersByEmail()).toMatchObject([{ userId: squatted.userId, role: 'owner' }]);
+  expect((await person.get(pagesOf(organizationId))).status).toBe(200);
+  expect((await squatter.get(pagesOf(organizationId))).status).toBe(303);
+  expect((await squatter.signIn(squatted.email, squatted.password)).status).toBe(401);
+});
+
 test('opens no other organization, and none once the membership ended or the provider was replaced', async () => {
   const visitor = newVisitor();
   await signIn(visitor);
@@ -260,8 +275,8 @@ test('asks for another sign-in with the provider before a sensitive change', asy
 });
 
 test('a second factor or a password makes no other session of one with the provider', async () => {
-  const { email, password } = await newPerson(service.deps, organizationId, 'operator');
-  actAs(['support'], { email });
+  const { email, password } = await newPerson(service.deps, organizationId, 'owner');
+  actAs(['owners'], { email });
   const visitor = newVisitor();
   await signIn(visitor);
   await signIn(visitor, { query: '?confirm=yes' });
