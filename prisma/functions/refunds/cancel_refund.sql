@@ -12,6 +12,7 @@
 --   replayed   an earlier request with this key cancelled it or requested that
 --   reused     the key belongs to another request
 --   missing    no such refund of this organization and environment
+--   recovering it awaits approval, and a recovery is required: it may have been approved and sent after the backup
 --   locked     nothing was done; call again
 CREATE OR REPLACE FUNCTION cancel_refund(asked jsonb, OUT outcome text, OUT refund jsonb)
 LANGUAGE plpgsql AS $$
@@ -19,6 +20,7 @@ DECLARE
   moment timestamptz := service_time();
   held refund;
   work refund_work;
+  is_recovering boolean := EXISTS (SELECT FROM recovery WHERE id = 1 AND required_since IS NOT NULL);
 BEGIN
   IF asked->>'key' IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtextextended(
     concat_ws('/', 'key', asked->>'organization_id', asked->>'environment', asked->>'key'), 0)) THEN
@@ -47,6 +49,9 @@ BEGIN
   IF held.status NOT IN ('pending', 'processing') THEN
     outcome := 'refused'; RETURN;
   END IF;
+  IF is_recovering AND held.status = 'pending' THEN
+    outcome := 'recovering'; RETURN;
+  END IF;
 
   -- A row that was just joined to another one is gone and counts as locked: the next call finds the other one.
   PERFORM FROM payment AS p WHERE p.id = held.payment_id FOR UPDATE SKIP LOCKED;
@@ -65,8 +70,10 @@ BEGIN
     outcome := 'locked'; RETURN;
   END IF;
 
-  -- An attempt writes unknown_since before it starts, so a running one shows here even if its worker died.
-  IF held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
+  -- An attempt writes unknown_since before it starts, so a running one shows here even if its worker died. One that was made after
+  -- the backup from which the database was restored does not.
+  IF NOT is_recovering
+    AND held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
     SELECT * INTO held FROM move_refunds(jsonb_build_array(jsonb_build_object(
       'refund_id', held.id, 'expected', held.status,
       'entries', jsonb_build_array(jsonb_build_object(

@@ -5,8 +5,10 @@ import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
+import { isRecoveryRequired } from '../lifecycle/recovery.ts';
 import { dropWork, startWork } from '../lifecycle/work.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
+import { maybeSent } from '../model/refusals.ts';
 import { readApprovalRefusal } from './four-eyes.ts';
 
 /** What a decision needs to know of a refund. */
@@ -57,7 +59,8 @@ export async function approveRefund(
 /**
  * Cancels a refund that awaits approval. It is never sent.
  * @param reason for the timeline and the audit log; null for none.
- * @throws ServiceError validation_error for a reason that is empty, too long or not printable.
+ * @throws ServiceError validation_error for a reason that is empty, too long or not printable; service_unavailable while a recovery is
+ * required.
  */
 export async function rejectRefund(
   deps: Pick<Dependencies, 'db' | 'clock'>,
@@ -88,6 +91,7 @@ async function decide(
   const { actor, detail = {} } = move.entry;
   const moved = await deps.db.$transaction(async (tx) => {
     await lockPaymentOf(tx, move.refund);
+    if (move.to === 'cancelled' && (await isRecoveryRequired(tx))) throw maybeSent();
     // A flag for an extra refund is raised under the payment's lock as well.
     if (move.to === 'processing' && (await isFlagged(tx, id))) return null;
     const refund = await moveRefund(tx, move);

@@ -5,7 +5,7 @@ import { newId } from '../../platform/ids.ts';
 import { requestDigestOf } from '../../platform/request-digest.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
-import { keyReused, notKnown } from '../model/refusals.ts';
+import { keyReused, maybeSent, notKnown } from '../model/refusals.ts';
 import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
 
 /**
@@ -52,12 +52,13 @@ export type CancellationItem = Pick<Cancellation, 'organizationId' | 'environmen
 export type CancellationResult =
   | { outcome: 'cancelled' | 'requested' | 'refused' | 'replayed'; refund: Refund }
   | { outcome: 'missing' }
-  | { outcome: 'reused' };
+  | { outcome: 'reused' }
+  | { outcome: 'recovering' };
 
 /**
  * Cancels a refund that is not at the processor, or requests its cancellation.
- * @throws ServiceError not_found; idempotency_key_reused for a key of another request; internal_error when it is unknown
- * whether the request was stored.
+ * @throws ServiceError not_found; idempotency_key_reused for a key of another request; service_unavailable for one that awaits approval
+ * while a recovery is required; internal_error when it is unknown whether the request was stored.
  */
 export async function cancelRefund(
   deps: CancelDependencies,
@@ -78,6 +79,7 @@ export async function cancelRefund(
   });
   if (answer.outcome === 'missing') throw new ServiceError('not_found', 'Refund not found.');
   if (answer.outcome === 'reused') throw keyReused();
+  if (answer.outcome === 'recovering') throw maybeSent();
   const { outcome, refund } = answer;
   const isReplayed = outcome === 'replayed';
   const kind = outcome === 'replayed' ? kindNow(refund) : outcome;

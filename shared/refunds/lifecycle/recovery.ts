@@ -1,4 +1,4 @@
-import type { Database } from '../../platform/database.ts';
+import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import type { PositionMark } from '../../platform/position-marks.ts';
 import { toItems } from '../model/rows.ts';
 
@@ -25,6 +25,11 @@ export async function readRecovery(db: Database, reached: readonly PositionMark[
   const { generation, maySend, position, eventId } = row;
   const lastEvent = position === null ? null : { position: Number(position), eventId };
   return { generation, maySend, lastEvent };
+}
+
+/** True while a recovery is required: what is not known to be at its processor may have been sent after the backup. */
+export async function isRecoveryRequired(db: DatabaseTransaction): Promise<boolean> {
+  return (await db.recovery.count({ where: { requiredSince: { not: null } } })) > 0;
 }
 
 /** Requires a recovery: workers send nothing until it has ended. See prisma/functions/refunds/require_recovery.sql. */

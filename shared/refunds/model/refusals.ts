@@ -57,3 +57,12 @@ export function keyReused(): ServiceError {
     'This Idempotency-Key was used with another request. Use a new key.',
   );
 }
+
+/** 503: only the recovery finds out whether a refund that awaits approval here was approved and sent after the backup. */
+export function maybeSent(): ServiceError {
+  return new ServiceError(
+    'service_unavailable',
+    'The database was restored from a backup, and it is not known yet whether this refund was sent. Retry after the recovery.',
+    { retryAfterSeconds: 60 },
+  );
+}

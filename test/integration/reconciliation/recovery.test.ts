@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
-import { approveRefund } from '#shared/refunds/decisions/approve.ts';
+import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { openRefundWork } from '#worker/advance/advance-refund.ts';
 import { feedPositionTask } from '#worker/schedule/feed-position.ts';
@@ -195,7 +195,8 @@ beforeAll(async () => {
   const last = (await readRecovery(lost.deps.db, [])).lastEvent?.position ?? 0;
   await waitFor('the last mark', () => lost.deps.positionMarks.reached.some((mark) => mark.position >= last));
   moved = await movements();
-  restored = await start(backup, { ENCRYPTION_KEY: lost.settings.ENCRYPTION_KEY, workers: 0 });
+  const { ENCRYPTION_KEY } = lost.settings;
+  restored = await start(backup, { ENCRYPTION_KEY, CANCEL_WAIT_MS: 100, workers: 0 });
   // Until a worker looks, the feed has passed the position of before. These await approval, so they move nothing.
   const position = async () => (await readRecovery(restored.deps.db, [])).lastEvent?.position ?? 0;
   while ((await position()) <= last) {
@@ -231,6 +232,25 @@ test('sends nothing from a restored database until the recovery', async () => {
   fresh = (await ask(restored, { body, key: 'fresh' })).body.data.id;
   expect((await movements()).map(({ id }) => id)).toEqual(moved.map(({ id }) => id));
 });
+
+test.each(processors)(
+  'calls nothing of %s cancelled that may have been sent after the backup',
+  async (processor) => {
+    const { waiting, unsent, onNewPayment } = refunds[processor];
+    const { body: asksAgain } = await ask(restored, asked.get(onNewPayment) as Asked);
+    const cancel = async (id: string) => {
+      const key = lost.organization.keys.test.plaintext;
+      return (await restored.call('POST', `/v1/refunds/${id}/cancel`, { key })).body.error?.code;
+    };
+    expect(await Promise.all([waiting, unsent, asksAgain.data.id].map(cancel))).toEqual([
+      'service_unavailable',
+      'refund_not_cancellable',
+      'refund_not_cancellable',
+    ]);
+    const rejecting = rejectRefund(restored.deps, await rowOf(restored, waiting), 'user:usr_ada', null);
+    await expect(rejecting).rejects.toMatchObject({ code: 'service_unavailable' });
+  },
+);
 
 test('reports refunds of ours that are not on record', async () => {
   const organizationId = lost.organization.id;

@@ -169,11 +169,19 @@ describe.runIf(compose !== null)('the image, deployed by docker-compose.yml', ()
       await inPostgres('psql', as, '--dbname=postgres', '--command', rename);
       await inPostgres('createdb', as, 'refunds');
       await inPostgres('pg_restore', as, '--dbname=refunds', '/tmp/refunds.dump');
-      await project.compose('up', '--detach', '--no-build', 'api');
-      await untilHealthy('api');
-      const recover = ['node', 'dist/api/cli/main.js', 'recover', '--since', since];
-      await project.exec(await container('api'), recover);
+      await project.compose(
+        'run',
+        '--rm',
+        '-T',
+        'api',
+        'node',
+        'dist/api/cli/main.js',
+        'recover',
+        '--since',
+        since,
+      );
       await project.compose('up', '--detach', '--no-build', '--scale', 'worker=2');
+      await untilHealthy('api');
       await untilHealthy('worker', 2);
 
       expect(await load.repeat()).toEqual([]);
