@@ -50,9 +50,13 @@ BEGIN
     UNION ALL
     SELECT r.* FROM asked JOIN refund AS r ON r.id = asked.refund_id AND r.status = expected WHERE NOT is_change
   ), released AS (
-    UPDATE payment AS p SET reserved = p.reserved - ended.amount
+    UPDATE payment AS p SET reserved = p.reserved - ended.amount,
+      -- Read again before its next use: a read that began before may have found the refund at the processor, and counts it as made
+      -- elsewhere now that it has no reservation.
+      fetched_at = CASE WHEN NOT ended.was_accepted THEN p.fetched_at END,
+      stale_since = CASE WHEN ended.was_accepted THEN moment ELSE p.stale_since END
     FROM (
-      SELECT payment_id, sum(amount)::bigint AS amount
+      SELECT payment_id, sum(amount)::bigint AS amount, bool_or(external_refund_id IS NOT NULL) AS was_accepted
       FROM moved JOIN asked ON asked.refund_id = moved.id
       WHERE target IN ('failed', 'cancelled') AND expected NOT IN ('failed', 'cancelled')
       GROUP BY payment_id

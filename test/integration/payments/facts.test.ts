@@ -1,10 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { markPaymentStale } from '#shared/payments/payment.ts';
+import { markPaymentStale, readFacts } from '#shared/payments/payment.ts';
 import type { Refund } from '#shared/platform/database.ts';
+import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
+import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
-import { leftToRefund } from '../../support/processors/reconciliation.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
+import { leftToRefund, work } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
@@ -213,5 +216,26 @@ test.each(PROCESSORS)(
     const row = await storedPayment(service, transactionId);
     expect(row.fetchedAt).toBeNull();
     expect(await leftToRefund(service, transactionId)).toBe(3_500);
+  },
+);
+
+test.each(PROCESSORS)(
+  'does not count our refund as made elsewhere, although it ended while the payment was read (%s)',
+  async (processor) => {
+    const refund = await work(service, await createdRefund(service, processor));
+    const { organizationId, environment, transactionId, paymentId } = refund;
+    const key = { organizationId, environment, processor, transactionId };
+    await markPaymentStale(service.deps.db, paymentId);
+    const account = await loadAccount(service.deps.db, key);
+    const found = await readFacts(
+      service.deps,
+      account,
+      transactionId,
+      await service.deps.lookups.payment(key),
+    );
+    await endAtProcessor(service, refund, 'failed');
+    expect((await work(service, refund)).status).toBe('failed');
+    await recordKnown(service.deps, key, found as Extract<typeof found, { kind: 'read' }>);
+    expect(await leftToRefund(service, transactionId)).toBe(10_000);
   },
 );
