@@ -18,15 +18,23 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key behind the request; set only on routes registered after `authenticate`. */
     apiKey: ApiKey;
+    /** Whether the key was read again, because the body took long to arrive: what was checked of it before may have ended. */
+    isKeyReread: boolean;
   }
 }
 
 /** The most keys that are looked up at a time. Only while the database hangs do as many gather; clients and attackers look alike then. */
 const maxLookups = 1_000;
 
-/** Requires a valid API key on every route of this instance. */
+/** A body may take longer than this without the key being read again. */
+const quickBodyMs = 1_000;
+
+/**
+ * Requires a valid API key on every route of this instance, also once the body has arrived: a client that delays it cannot use a key that
+ * was revoked meanwhile.
+ */
 export async function authenticate(app: FastifyInstance): Promise<void> {
-  const { clock, db } = app.deps;
+  const { clock, db, apiKeys } = app.deps;
   const findKey = await limitFailedKeys(app);
   const lookups = new Room(maxLookups);
   const lookUp = async (request: FastifyRequest, presented: string) => {
@@ -40,20 +48,36 @@ export async function authenticate(app: FastifyInstance): Promise<void> {
     }
   };
   app.decorateRequest('apiKey');
+  app.decorateRequest('isKeyReread', false);
+  const readAt = new WeakMap<FastifyRequest, number>();
   app.addHook('onRequest', async (request) => {
-    const presented = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1];
-    const key = presented === undefined ? null : await lookUp(request, presented);
-    if (key === null) {
-      throw new ServiceError(
-        'invalid_api_key',
-        'Send a valid API key as "Authorization: Bearer svc_test_..." or "svc_live_...".',
-      );
-    }
+    const presented = presentedBy(request);
+    const key = presented === null ? null : await lookUp(request, presented);
+    if (key === null) throw invalidKey();
     request.apiKey = key;
+    readAt.set(request, clock.now().getTime());
     noteApiKeyUse(db, key, clock.now()).catch((error: unknown) => {
       request.log.debug({ err: error }, 'the last use of a key was not recorded');
     });
   });
+  app.addHook('preHandler', async (request) => {
+    if (clock.now().getTime() - Number(readAt.get(request)) < quickBodyMs) return;
+    const key = await findApiKey(apiKeys, presentedBy(request) ?? '');
+    if (key === null) throw invalidKey();
+    request.apiKey = key;
+    request.isKeyReread = true;
+  });
+}
+
+function presentedBy({ headers }: FastifyRequest): string | null {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null;
+}
+
+function invalidKey(): ServiceError {
+  return new ServiceError(
+    'invalid_api_key',
+    'Send a valid API key as "Authorization: Bearer svc_test_..." or "svc_live_...".',
+  );
 }
 
 /** Finds the key that a request presents; null for an unknown, revoked or expired one. */

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
-import { requirePersonBehind } from '#shared/organizations/personal-scopes.ts';
+import { requirePersonBehind } from '#shared/people/personal-scopes.ts';
 import type { ApiKey, Database } from '#shared/platform/database.ts';
 import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
@@ -64,6 +64,9 @@ function addRoute(app: Api, operation: Operation): void {
       response: { 200: responseOf(operation), ...responsesOf(errorsOf(operation)) },
     },
     async handler(request, reply) {
+      if (request.isKeyReread) {
+        for (const scope of scopes) await requireScope(app.deps.db, request.apiKey, scope);
+      }
       const call = callOf(operation, request, reply);
       if (csv !== undefined && acceptsCsv(request)) {
         reply.type('text/csv; charset=utf-8');
@@ -104,7 +107,9 @@ export async function requireScope(db: Database, key: ApiKey, required: ApiKeySc
       'This API key is stopped. An operator can resume it on the command line; an agent key can also be resumed in the dashboard or through the API.',
     );
   }
-  if (key.scopes.includes(required)) return await requirePersonBehind(db, key, required);
+  const { id, organizationId, scopes } = key;
+  if (scopes.includes(required))
+    return await requirePersonBehind(db, { organizationId, actor: `key:${id}` }, required);
   throw new ServiceError(
     'insufficient_scope',
     `This requires the scope ${required}, which this API key does not have. Use another key.`,

@@ -1,7 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { Dependencies } from '../dependencies.ts';
-import { mayAct } from '../people/roles.ts';
-import { requireWorkingKey } from '../people/working-key.ts';
+import { requireCreator } from '../people/creator.ts';
 import { newestApiVersion } from '../platform/api-versions.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction, Prisma } from '../platform/database.ts';
@@ -15,7 +14,6 @@ import { endPendingDeliveries } from '../webhooks/deliveries.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from './created-keys.ts';
 import { hashApiKey, keyPattern } from './find-api-key.ts';
 import { agentKeys } from './list-api-keys.ts';
-import { requirePersonBehind } from './personal-scopes.ts';
 
 /** What a key may do. Reading events needs `refunds:read`. */
 export const apiKeyScopes = [
@@ -116,7 +114,7 @@ export async function createApiKey(
   const lastFour = plaintext.slice(-4);
   const limits = agentLimits === null ? null : agentLimitsSchema.encode(agentLimits);
   const key = await changeOrganization(deps.db, organizationId, async (tx) => {
-    const creator = await checkKeyCreator(tx, request, now);
+    const creator = await requireCreator(tx, request, 'keys:manage', now);
     const expiresAt = expiryWithin(creator.expiresAt, request.expiresAt ?? null);
     await checkKeyCount(tx, request, now);
     const row = {
@@ -143,26 +141,6 @@ export async function createApiKey(
 }
 
 /**
- * Checks that the actor who creates a key may still do so: rights that were checked when the request began may have ended. Call it
- * with the organization locked, as everything that ends these rights does.
- * @param creator.actor `user:<id>`, `key:<id>`, or an actor of the command line, which is not checked.
- * @returns when the actor itself expires; null for never.
- * @throws ServiceError insufficient_scope for a user who is no owner or admin or is disabled, for a stopped key, and for a key of such a
- * user; invalid_api_key for a revoked or expired key.
- */
-async function checkKeyCreator(
-  tx: DatabaseTransaction,
-  { organizationId, actor }: { organizationId: string; actor: string },
-  now: Date,
-): Promise<{ expiresAt: Date | null }> {
-  if (actor.startsWith('user:')) await checkCreatingUser(tx, organizationId, actor.slice(5));
-  const working = await requireWorkingKey(tx, { organizationId, actor }, now);
-  if (actor.startsWith('key:'))
-    await requirePersonBehind(tx, { id: actor.slice(4), organizationId }, 'keys:manage');
-  return working;
-}
-
-/**
  * When a key expires: as it was asked, or with the key that creates it, which would otherwise live on in it.
  * @throws ServiceError validation_error when that is asked for.
  */
@@ -172,20 +150,6 @@ function expiryWithin(latest: Date | null, asked: Date | null): Date | null {
     'validation_error',
     `expiresAt: must not be after ${latest.toISOString()}, when the API key that creates it expires.`,
   );
-}
-
-async function checkCreatingUser(
-  tx: DatabaseTransaction,
-  organizationId: string,
-  userId: string,
-): Promise<void> {
-  const membership = await tx.membership.findUnique({
-    where: { organizationId_userId: { organizationId, userId }, user: { disabledAt: null } },
-    select: { role: true },
-  });
-  if (membership !== null && mayAct(membership.role, 'admin')) return;
-  const message = 'Only owners and admins can create API keys. Ask an owner or admin.';
-  throw new ServiceError('insufficient_scope', message);
 }
 
 /** Call it with the organization locked, so that concurrent requests do not exceed a maximum together. */

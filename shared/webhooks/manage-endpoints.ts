@@ -1,5 +1,5 @@
 import type { Dependencies } from '../dependencies.ts';
-import { requireWorkingKey } from '../people/working-key.ts';
+import { requireCreator } from '../people/creator.ts';
 import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -42,7 +42,7 @@ interface EndpointChange {
 /**
  * Creates an enabled endpoint.
  * @param request with a URL that `checkOutgoingUrl` accepts.
- * @throws ServiceError validation_error when the owner has too many endpoints; what `requireWorkingKey` throws.
+ * @throws ServiceError validation_error when the owner has too many endpoints; what `requireCreator` throws.
  */
 export async function createEndpoint(
   deps: EndpointDependencies,
@@ -58,7 +58,7 @@ export async function createEndpoint(
   const secret = newEndpointSecret();
   const now = deps.clock.now();
   const endpoint = await changeOrganization(deps.db, organizationId, async (tx) => {
-    await requireWorkingKey(tx, request, now);
+    await requireCreator(tx, request, 'webhooks:manage', now);
     const count = await tx.webhookEndpoint.count({ where: { organizationId, environment, deletedAt: null } });
     if (count >= maxEndpoints) {
       throw new ServiceError(
@@ -96,7 +96,7 @@ export async function listEndpoints(
  * Changes an endpoint. Disabling it ends its pending deliveries; enabling it, or another URL, forgets the failures so far. Who changes the
  * URL counts as its creator.
  * @param change with a URL that `checkOutgoingUrl` accepts.
- * @throws ServiceError not_found as `findEndpoint`; what `requireWorkingKey` throws.
+ * @throws ServiceError not_found as `findEndpoint`; what `requireCreator` throws.
  */
 export async function changeEndpoint(
   deps: EndpointDependencies,
@@ -107,7 +107,7 @@ export async function changeEndpoint(
   const changed = await deps.db.$transaction(async (tx) => {
     const now = deps.clock.now();
     await lockOrganization(tx, organizationId);
-    await requireWorkingKey(tx, request, now);
+    await requireCreator(tx, request, 'webhooks:manage', now);
     const before = await lockEndpoint(tx, request, id);
     const data = columnsOf(change, before);
     const fields = Object.keys(data);

@@ -1,6 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
+import { removeMember } from '#shared/people/members/members.ts';
 import { auditOf } from '../../support/audit-log.ts';
+import { newPerson } from '../../support/people.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
@@ -49,23 +51,35 @@ describe('revoking a key with what it created', () => {
   });
 
   test('leaves none that it creates at that moment', async () => {
-    const create = () =>
-      service.call('POST', '/v1/webhook-endpoints', {
-        key: stolen.plaintext,
-        body: { url: 'http://127.0.0.1:9/hooks' },
-      });
-    const started = await withClient(service.databaseUrl, async (client) => {
-      await client.query('BEGIN');
-      await client.query('SELECT 1 FROM organization FOR NO KEY UPDATE');
-      const ended = revoke();
-      await waitForLock(client, 1);
-      const created = create();
-      await waitForLock(client, 2);
-      await client.query('COMMIT');
-      return { ended, created };
-    });
-    await started.ended;
-    expect((await started.created).status).toBe(401);
-    expect(await service.deps.db.webhookEndpoint.count({ where: { organizationId: owner.id } })).toBe(0);
+    expect((await createJustAfter(revoke, stolen.plaintext)).status).toBe(401);
   });
+});
+
+/** Creates an endpoint with a key while `end` has just begun, and expects that there is none. */
+async function createJustAfter(end: () => Promise<unknown>, key: string) {
+  const body = { url: 'http://127.0.0.1:9/hooks' };
+  const started = await withClient(service.databaseUrl, async (client) => {
+    await client.query('BEGIN');
+    await client.query('SELECT 1 FROM organization FOR NO KEY UPDATE');
+    const ended = end();
+    await waitForLock(client, 1);
+    const created = service.call('POST', '/v1/webhook-endpoints', { key, body });
+    await waitForLock(client, 2);
+    await client.query('COMMIT');
+    return { ended, created };
+  });
+  await started.ended;
+  const answer = await started.created;
+  expect(await service.deps.db.webhookEndpoint.count({ where: { organizationId: owner.id } })).toBe(0);
+  return answer;
+}
+
+test('the key of an admin who is removed creates no webhook endpoint at that moment', async () => {
+  const organizationId = owner.id;
+  const { userId } = await newPerson(service.deps, organizationId, 'admin');
+  const scopes = ['refunds:read', 'webhooks:manage'] as const;
+  const { plaintext } = await service.newKey({ organizationId, actor: `user:${userId}`, scopes });
+  const remove = () =>
+    removeMember(service.deps, { organizationId, userId, acting: { administration: 'test' } });
+  expect((await createJustAfter(remove, plaintext)).status).toBe(403);
 });

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import type { LightMyRequestResponse } from 'fastify';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
 import type { TestService } from '../service.ts';
 import type { DashboardVisitor } from './dashboard-visitor.ts';
 
@@ -18,28 +18,35 @@ export async function sendHeld(
 ): Promise<LightMyRequestResponse> {
   const { text } = await visitor.get('/dashboard/you');
   const token = /name="_csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  const headers = {
+    cookie: visitor.cookie,
+    'content-type': 'application/x-www-form-urlencoded',
+    'sec-fetch-site': 'same-origin',
+  };
+  const body = new URLSearchParams({ ...fields, _csrf: token }).toString();
+  return await holdBody(service, { method, url, headers }, body, meanwhile);
+}
+
+/** Sends a request whose body arrives only after `meanwhile`, once the service has processed the headers. */
+export async function holdBody(
+  service: TestService,
+  request: InjectOptions,
+  body: string,
+  meanwhile: () => Promise<unknown>,
+): Promise<LightMyRequestResponse> {
   let startReading: () => void = () => undefined;
   const reading = new Promise<void>((resolve) => {
     startReading = resolve;
   });
-  const body = new Readable({ read: () => startReading() });
-  const answering = service.app.inject({
-    method,
-    url,
-    headers: {
-      cookie: visitor.cookie,
-      'content-type': 'application/x-www-form-urlencoded',
-      'sec-fetch-site': 'same-origin',
-    },
-    payload: body,
-  });
+  const payload = new Readable({ read: () => startReading() });
+  const answering = service.app.inject({ ...request, payload });
   // A request that is refused by its headers is never read.
   await Promise.race([reading, answering]);
   try {
     await meanwhile();
   } finally {
-    body.push(new URLSearchParams({ ...fields, _csrf: token }).toString());
-    body.push(null);
+    payload.push(body);
+    payload.push(null);
   }
   return await answering;
 }

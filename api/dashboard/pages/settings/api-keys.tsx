@@ -3,7 +3,6 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import {
-  type ApiKeyScope,
   type ApiKeyStatus,
   type ApiKeySummary,
   apiKeyStatus,
@@ -14,8 +13,8 @@ import {
 } from '#shared/organizations/api-keys.ts';
 import { createdKeys } from '#shared/organizations/created-keys.ts';
 import { readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
-import { endedScopes } from '#shared/organizations/personal-scopes.ts';
 import { nameActors } from '#shared/people/actors.ts';
+import { endedScopes } from '#shared/people/personal-scopes.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { isId } from '#shared/platform/ids.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
@@ -212,7 +211,7 @@ function Revoke({ createdWithKeys, endpoints, apiKey }: KeysView & { apiKey: Api
   );
 }
 
-function EndedScopes({ scopes }: { scopes: readonly ApiKeyScope[] }) {
+function EndedScopes({ scopes }: { scopes: readonly string[] }) {
   if (scopes.length === 0) return null;
   return (
     <span class="detail muted">{scopes.join(', ')} ended with the role of the person behind this key</span>

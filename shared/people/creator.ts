@@ -1,16 +1,33 @@
 import type { DatabaseTransaction } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { requirePersonBehind } from './personal-scopes.ts';
+
+interface Creator {
+  organizationId: string;
+  /** `user:<id>`, `key:<id>`, or an actor of the command line, which is not checked. */
+  actor: string;
+}
 
 /**
- * Checks that a key which makes something that outlives it still works: it may have been revoked since the request began. Call it with
- * the organization locked, as everything that revokes the key does.
- * @param actor `key:<id>`; any other actor is not checked.
+ * Checks that an actor who makes something that outlives the request still may: rights that were checked when it began may have ended.
+ * Call it with the organization locked, as everything that ends these rights does.
  * @returns when the actor itself expires; null for never.
- * @throws ServiceError invalid_api_key for a revoked or expired key, insufficient_scope for a stopped one.
+ * @throws ServiceError invalid_api_key for a revoked or expired key; insufficient_scope for a stopped one, and as `requirePersonBehind`.
  */
-export async function requireWorkingKey(
+export async function requireCreator(
   tx: DatabaseTransaction,
-  { organizationId, actor }: { organizationId: string; actor: string },
+  creator: Creator,
+  scope: string,
+  now: Date,
+): Promise<{ expiresAt: Date | null }> {
+  const working = await requireWorkingKey(tx, creator, now);
+  await requirePersonBehind(tx, creator, scope);
+  return working;
+}
+
+async function requireWorkingKey(
+  tx: DatabaseTransaction,
+  { organizationId, actor }: Creator,
   now: Date,
 ): Promise<{ expiresAt: Date | null }> {
   if (!actor.startsWith('key:')) return { expiresAt: null };
