@@ -9,7 +9,7 @@ import type { DueWork } from './advance/due-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import { type Notifier, openNotifier } from './notify/notify.ts';
-import { advanceBatches } from './schedule/advance-batches.ts';
+import { batchTasks } from './schedule/advance-batches.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
@@ -23,9 +23,6 @@ const longestReconciliationCheckMs = 60_000;
 
 /** How often new events are looked for while there are none. */
 const deliveryCreationMs = 200;
-
-/** How often batches that are due are looked for while there are none. */
-const batchMs = 250;
 
 /** How often new states are looked for. */
 const notificationMs = 5_000;
@@ -113,14 +110,14 @@ function scheduledTasks(
       intervalMs: deliveryCreationMs,
       run: (closing) => createDeliveries(deps, sender, closing),
     },
-    { name: 'advanceBatches', intervalMs: batchMs, run: (closing) => advanceBatches(deps, closing) },
+    ...batchTasks(deps),
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
     ...(notifier?.tasks ?? []).map((task) => ({ ...task, intervalMs: notificationMs })),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },
     ...Object.entries(retention).map(([name, expire]) => ({
       name,
       intervalMs: hourMs,
-      run: () => expire(deps),
+      run: (closing: AbortSignal) => expire({ ...deps, closing }),
     })),
   ];
 }

@@ -1,4 +1,4 @@
-import pLimit from 'p-limit';
+import pLimit, { type LimitFunction } from 'p-limit';
 import { maxRows, type PauseReason, type RowContent, type RowState } from '#shared/batches/batch.ts';
 import { findRequester, mayRequest, requestOfRow } from '#shared/batches/requester.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
@@ -11,6 +11,7 @@ import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lif
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { toItems } from '#shared/refunds/model/rows.ts';
 import { comparedOwnerSql } from '#shared/refunds/queries/refund-filter.ts';
+import type { Task } from './schedule.ts';
 
 /**
  * Rows that are taken at a time, and how many of them at once. While as many refunds of the owner are due to be sent, a batch waits, so
@@ -25,6 +26,12 @@ const leaseMs = 60_000;
 /** After a slice in which no row ended, because a processor or the database is down. */
 const pauseMs = 10_000;
 
+/** Slices that a process works off side by side, each of another owner, so that one whose processor hangs holds up no other. */
+const lanes = 8;
+
+/** How often batches that are due are looked for while there are none. */
+const lookMs = 250;
+
 /** What came of a row: a row that may succeed later waits. */
 interface RowOutcome {
   number: number;
@@ -34,20 +41,48 @@ interface RowOutcome {
   errorMessage?: string;
 }
 
-/** Works off the batches that are due, one slice of one batch at a time. */
-export async function advanceBatches(deps: Dependencies, closing: AbortSignal): Promise<void> {
-  while (!closing.aborted && (await advanceOneBatch(deps))) {}
+/** The owners of the slices that are under way in a process. */
+interface OwnersUnderWay {
+  names: Set<string>;
+  /** One lease at a time, so that the next one knows the owner of the one before. */
+  leasing: LimitFunction;
+}
+
+const noOwners = (): OwnersUnderWay => ({ names: new Set(), leasing: pLimit(1) });
+
+/** Work off the batches that are due, each task one slice at a time. */
+export function batchTasks(deps: Dependencies): Task[] {
+  const owners = noOwners();
+  return Array.from({ length: lanes }, () => ({
+    name: 'advanceBatches',
+    intervalMs: lookMs * lanes,
+    async run(closing) {
+      while (!closing.aborted && (await advanceOneBatch(deps, owners))) {}
+    },
+  }));
 }
 
 /**
- * Takes the batch that has been due for longest and creates the refunds of its next rows. A row that was begun by a worker that
- * died is begun again: its idempotency key finds the refund. A batch that is to be paused is paused instead, once the refunds of
- * all rows are known.
+ * Takes the batch that has been due for longest, of an owner without a slice under way, and creates the refunds of its next rows. A row
+ * that was begun by a worker that died is begun again: its idempotency key finds the refund. A batch that is to be paused is paused
+ * instead, once the refunds of all rows are known.
  * @returns false when no batch is due.
  */
-export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
-  const batchId = await leaseBatch(deps);
-  if (batchId === undefined) return false;
+export async function advanceOneBatch(
+  deps: Dependencies,
+  { names, leasing }: OwnersUnderWay = noOwners(),
+): Promise<boolean> {
+  const leased = await leasing(async () => {
+    const found = await leaseBatch(deps, [...names]);
+    if (found !== undefined) names.add(found.owner);
+    return found;
+  });
+  if (leased === undefined) return false;
+  await advanceLeased(deps, leased.id).finally(() => names.delete(leased.owner));
+  return true;
+}
+
+async function advanceLeased(deps: Dependencies, batchId: string): Promise<void> {
   const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
   const requester = await findRequester(deps.db, batch);
   const hasEnded = !(await mayRequest(deps, batch, requester));
@@ -63,29 +98,30 @@ export async function advanceOneBatch(deps: Dependencies): Promise<boolean> {
   await recordSlice(deps.db, batchId, outcomes);
   const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');
   if (isSettled) await stopBatch(deps.db, batch, hasEnded ? 'requester_ended' : 'requested');
-  return true;
 }
 
 /**
  * None while a recovery is required: refunds of rows may have been made before the restore, and only the recovery puts them back.
- * @returns the id of a batch that is due and now leased.
+ * @param busy owners whose batches are left out.
+ * @returns a batch that is due and now leased.
  */
-async function leaseBatch({
-  db,
-  positionMarks,
-}: Pick<Dependencies, 'db' | 'positionMarks'>): Promise<string | undefined> {
-  const [leased] = await db.$queryRaw<{ id: string }[]>`
+async function leaseBatch(
+  { db, positionMarks }: Pick<Dependencies, 'db' | 'positionMarks'>,
+  busy: readonly string[],
+): Promise<{ id: string; owner: string } | undefined> {
+  const [leased] = await db.$queryRaw<{ id: string; owner: string }[]>`
     UPDATE refund_batch SET due_at = service_time() + ${leaseMs} * interval '1 millisecond'
     WHERE (SELECT may_advance(${toItems(positionMarks.reached)}::jsonb, service_time())) AND id = (
       SELECT id FROM refund_batch AS batch
-      WHERE due_at <= service_time() AND (pause_reason IS NOT NULL OR ${slice.rows} > (
+      WHERE due_at <= service_time() AND concat_ws('/', organization_id, environment) <> ALL (${[...busy]}::text[])
+        AND (pause_reason IS NOT NULL OR ${slice.rows} > (
         SELECT count(*) FROM unnest(${processorNames}::text[]) AS named(processor) CROSS JOIN LATERAL (
           SELECT FROM refund_work AS w
           WHERE w.processor = named.processor AND w.organization_id = batch.organization_id
             AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id`;
-  return leased?.id;
+    RETURNING id, concat_ws('/', organization_id, environment) AS owner`;
+  return leased;
 }
 
 /** Pauses a batch, unless someone has taken it over since, or has resumed it after it was to be paused on request. */

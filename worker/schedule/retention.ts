@@ -19,7 +19,10 @@ const batchKeptMs = 90 * dayMs;
  */
 const batchSize = 1_000;
 
-type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'>;
+type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'> & {
+  /** Aborted when the worker closes: it stops between two statements. */
+  closing?: AbortSignal;
+};
 
 type Expiry = readonly [table: string, column: string, keptMs: number];
 
@@ -30,6 +33,7 @@ const expiring =
     for (const [name, column, keptMs] of expiries) {
       const [table, time] = [Prisma.raw(name), Prisma.raw(column)];
       await inBatches(
+        deps,
         () => deps.db.$executeRaw`
           DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
             SELECT ctid FROM ${table} WHERE ${time} <= ${ago(deps, keptMs)} LIMIT ${batchSize} FOR UPDATE SKIP LOCKED))`,
@@ -69,6 +73,7 @@ async function expireReconciliations(deps: RetentionDependencies): Promise<void>
           WHERE account_id = account.id AND actor = ${scheduleActor} AND finished_at IS NOT NULL AND failure IS NULL
           ORDER BY window_end DESC LIMIT 1)) AS run`;
   await inBatches(
+    deps,
     () => db.$executeRaw`
       DELETE FROM reconciliation_finding WHERE ctid = ANY (ARRAY(
         SELECT finding.ctid FROM (${expired}) AS run
@@ -77,6 +82,7 @@ async function expireReconciliations(deps: RetentionDependencies): Promise<void>
         LIMIT ${batchSize}))`,
   );
   await inBatches(
+    deps,
     () => db.$executeRaw`
       DELETE FROM reconciliation_run WHERE ctid = ANY (ARRAY(
         SELECT ctid FROM reconciliation_run AS run
@@ -86,23 +92,21 @@ async function expireReconciliations(deps: RetentionDependencies): Promise<void>
   );
 }
 
-/** Deletes batches that have not changed for long, unless they are processing. Their refunds keep the idempotency keys of the rows. */
+/**
+ * Deletes batches that have not changed for long, unless they are processing. Their refunds keep the idempotency keys of the rows. Each is
+ * deleted with all of its rows by one statement, so that no one resumes it without some of them.
+ */
 async function expireBatches(deps: RetentionDependencies): Promise<void> {
-  const { db } = deps;
-  const expired = Prisma.sql`SELECT id FROM refund_batch WHERE updated_at < ${ago(deps, batchKeptMs)} AND status <> 'processing'`;
   await inBatches(
-    () => db.$executeRaw`
-      DELETE FROM refund_batch_row WHERE ctid = ANY (ARRAY(
-        SELECT row.ctid FROM (${expired}) AS batch
-        CROSS JOIN LATERAL (SELECT ctid FROM refund_batch_row WHERE batch_id = batch.id FOR UPDATE SKIP LOCKED) AS row
-        LIMIT ${batchSize}))`,
-  );
-  await inBatches(
-    () => db.$executeRaw`
-      DELETE FROM refund_batch WHERE id = ANY (ARRAY(
-        SELECT id FROM refund_batch AS batch WHERE id = ANY (ARRAY(${expired} LIMIT ${batchSize}))
-          AND NOT EXISTS (SELECT FROM refund_batch_row WHERE batch_id = batch.id)
-        FOR UPDATE SKIP LOCKED))`,
+    deps,
+    () => deps.db.$executeRaw`
+      WITH expired AS MATERIALIZED (
+        SELECT id FROM refund_batch WHERE updated_at < ${ago(deps, batchKeptMs)} AND status <> 'processing'
+        LIMIT 1 FOR UPDATE SKIP LOCKED
+      ), emptied AS (
+        DELETE FROM refund_batch_row WHERE batch_id = ANY (ARRAY(SELECT id FROM expired)))
+      DELETE FROM refund_batch WHERE id = ANY (ARRAY(SELECT id FROM expired))`,
+    1,
   );
 }
 
@@ -114,6 +118,7 @@ async function expireWebhooks(deps: RetentionDependencies & Pick<Dependencies, '
   const { db, settings } = deps;
   const before = ago(deps, settings.WEBHOOK_RETENTION_DAYS * dayMs);
   await inBatches(
+    deps,
     () => db.$executeRaw`
       DELETE FROM webhook_delivery WHERE ctid = ANY (ARRAY(
         SELECT delivery.ctid FROM webhook_endpoint AS endpoint
@@ -126,6 +131,7 @@ async function expireWebhooks(deps: RetentionDependencies & Pick<Dependencies, '
         LIMIT ${batchSize}))`,
   );
   await inBatches(
+    deps,
     () => db.$executeRaw`
       DELETE FROM webhook_endpoint WHERE id = ANY (ARRAY(
         SELECT id FROM webhook_endpoint AS endpoint
@@ -139,6 +145,11 @@ function ago({ clock }: Pick<Dependencies, 'clock'>, ms: number): Date {
 }
 
 /** Repeats a statement until it finds less than a full batch; what other workers hold is left to them. */
-async function inBatches(deleteBatch: () => Promise<number>): Promise<void> {
-  for (;;) if ((await deleteBatch()) < batchSize) return;
+async function inBatches(
+  { closing }: RetentionDependencies,
+  deleteBatch: () => Promise<number>,
+  full = batchSize,
+): Promise<void> {
+  do if ((await deleteBatch()) < full) return;
+  while (closing?.aborted !== true);
 }

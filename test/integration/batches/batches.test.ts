@@ -4,8 +4,9 @@ import { readCsvRows } from '#shared/batches/csv.ts';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
+import { advanceOneBatch, batchTasks } from '#worker/schedule/advance-batches.ts';
 import { retention } from '#worker/schedule/retention.ts';
+import { startSchedule } from '#worker/schedule/schedule.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
@@ -236,6 +237,23 @@ test('a repeated batch with the same key is the same batch, and another one with
   for (const { transactionId } of rows) expect(await refundsOf(transactionId)).toHaveLength(1);
 });
 
+test('a batch that is resumed while old ones are deleted has all of its rows, or is gone', async () => {
+  const rows = Array.from({ length: 1_100 }, () => ({ transactionId: 'ch_1', amount: 1, reason: 'other' }));
+  const id = await created(rows);
+  const { db } = service.deps;
+  const long = { status: 'paused', pauseReason: 'requested', dueAt: null, updatedAt: new Date('2026-01-01') };
+  await db.refundBatch.update({ where: { id }, data: long });
+  const execute = db.$executeRaw.bind(db);
+  vi.spyOn(db, '$executeRaw').mockImplementationOnce((async (...statement: Parameters<typeof execute>) => {
+    const deleted = await execute(...statement);
+    await service.call('POST', `/v1/refund-batches/${id}/resume`);
+    return deleted;
+  }) as never);
+  await retention.expireBatches(service.deps);
+  const batch = await db.refundBatch.findUnique({ where: { id } });
+  expect(await db.refundBatchRow.count({ where: { batchId: id } })).toBe(batch?.rowCount ?? 0);
+});
+
 test("a row's own key is that of a creation, so that a refund that exists is not created again", async () => {
   const [row] = await rowsOf(1);
   const headers = { 'idempotency-key': 'order-77' };
@@ -272,6 +290,32 @@ test('a batch waits while many refunds of its owner are due to be sent', async (
   expect((await read(id)).rows).toMatchObject({ waiting: 70, created: 50 });
   await workOff();
   expect((await read(id)).rows).toMatchObject({ waiting: 0, created: 120 });
+});
+
+test('batches whose processor hangs hold up no batch of another organization', async () => {
+  const other = await service.addOrganization('Other');
+  const key = other.keys.test.plaintext;
+  for (let count = 0; count < 9; count += 1) await created(await rowsOf(1));
+  const id = await created(await rowsOf(1), { key });
+  let release = (_error: Error) => {};
+  const hanging = new Promise<never>((_resolve, reject) => {
+    release = reject;
+  });
+  const create = service.deps.statements.create;
+  vi.spyOn(service.deps.statements, 'create').mockImplementation((item) =>
+    item.organizationId === other.id ? create(item) : hanging,
+  );
+  const schedule = startSchedule(service.deps, batchTasks(service.deps));
+  await vi.waitFor(
+    async () => {
+      const { body } = await service.call('GET', `/v1/refund-batches/${id}`, { key });
+      expect(body.data.status).toBe('completed');
+    },
+    { timeout: 20_000 },
+  );
+  release(new ServiceError('service_unavailable', 'The processor does not answer.'));
+  await schedule.close();
+  vi.restoreAllMocks();
 });
 
 test('a paused batch begins no row until it is resumed', async () => {

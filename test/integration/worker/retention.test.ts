@@ -44,6 +44,14 @@ test('a worker deletes events after 30 days, however many there are, and no soon
   expect(await db.processorEvent.count()).toBe(3);
 });
 
+test('stops between two statements when the worker closes', async () => {
+  const { db } = service.deps;
+  await storeEvents(1_001, ago(31 * dayMs));
+  await retention.expireProcessorEvents({ ...service.deps, closing: AbortSignal.abort() });
+  expect(await db.processorEvent.count({ where: { receivedAt: { lt: ago(30 * dayMs) } } })).toBe(1);
+  await retention.expireProcessorEvents(service.deps);
+});
+
 test('deletes sessions, sign-in failures and invitations when they no longer count, not earlier', async () => {
   const { db } = service.deps;
   const { id: userId } = await db.user.create({
