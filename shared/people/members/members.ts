@@ -144,7 +144,7 @@ function memberNotFound(): ServiceError {
 }
 
 /**
- * Stores a membership of an existing user, with the audit entry.
+ * Stores a membership of an existing user, with the audit entry. Open invitations of the address are revoked, as by `insertUser`.
  * @throws ServiceError validation_error for the address of a member, and for a user whom another organization's provider signs in.
  */
 export async function insertMembership(
@@ -156,6 +156,7 @@ export async function insertMembership(
   await refuseMember(tx, { organizationId, email });
   await tx.membership.create({ data: { organizationId, userId, role, createdAt: now } });
   await refuseCompanyAccounts(tx, { organizationId, userId });
+  await revokeOpenInvitations(tx, { organizationId, email }, actor, now);
   const entry = { organizationId, actor, action: 'member.added', target: userId } as const;
   await writeAudit(tx, { ...entry, detail: { email, role } }, now);
 }

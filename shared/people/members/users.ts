@@ -37,7 +37,7 @@ export async function prepareUser(
 }
 
 /**
- * Creates a user as a member of an organization and revokes open invitations of that email address there.
+ * Creates a user as a member of an organization.
  * @throws ServiceError validation_error for an invalid or taken email address, or an invalid password; not_found for the
  * organization; service_unavailable.
  */
@@ -50,10 +50,9 @@ export async function createUser(
   const user = await prepareUser(deps, { ...request, organizationName: organization.name });
   const now = deps.clock.now();
   await refusingTakenEmail(() =>
-    changeOrganization(deps.db, organizationId, async (tx) => {
-      await insertUser(tx, user, { organizationId, role, actor }, now);
-      await revokeOpenInvitations(tx, { organizationId, email: user.email }, actor, now);
-    }),
+    changeOrganization(deps.db, organizationId, (tx) =>
+      insertUser(tx, user, { organizationId, role, actor }, now),
+    ),
   );
   return { id: user.id };
 }
@@ -78,7 +77,7 @@ export async function findUser(db: Database, email: string): Promise<{ userId: s
 }
 
 /**
- * Stores a user, the membership and the audit entry.
+ * Stores a user, the membership and the audit entry. Open invitations of the address are revoked: accepted after a removal, one would undo it.
  * @throws ServiceError validation_error for the address of a member.
  */
 export async function insertUser(
@@ -91,6 +90,7 @@ export async function insertUser(
   await refuseMember(tx, { organizationId, email: user.email });
   await tx.user.create({ data: { ...user, createdAt: now } });
   await tx.membership.create({ data: { organizationId, userId: user.id, role, createdAt: now } });
+  await revokeOpenInvitations(tx, { organizationId, email: user.email }, actor, now);
   const entry = { organizationId, actor, action: 'user.created', target: user.id } as const;
   await writeAudit(tx, { ...entry, detail: { email: user.email, role } }, now);
 }

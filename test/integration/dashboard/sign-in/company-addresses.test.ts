@@ -82,12 +82,16 @@ describe('with another user of the same address elsewhere', () => {
     },
   );
 
-  test('an earlier invitation makes no second self beside the employee', async () => {
+  test('an earlier invitation makes no second self beside the employee, and brings no one back who is removed', async () => {
     const { email } = company.provider.account;
     const token = await inviteTo(organizationId, email);
-    const { person } = await joinBoth();
-    const refused = await person.post(`/dashboard/invitation/${token}`);
-    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('already a member')]);
+    const { person, employee } = await joinBoth();
+    const accept = async (visitor: DashboardVisitor) =>
+      (await visitor.post(`/dashboard/invitation/${token}`, { password })).status;
+    expect(await accept(person)).toBe(404);
+    await remove(organizationId, employee);
+    expect(await accept(newVisitor())).toBe(404);
+    expect(await accept(person)).toBe(404);
   });
 
   test('an operator sets no password of the employee, who would sign in as the other', async () => {
