@@ -23,6 +23,9 @@ const slice = { rows: 50, atOnce: 8 };
 const sliceMs = 5_000;
 const leaseMs = 60_000;
 
+/** A refund that is not stored by then is not stored: once the lease has ended, the batch may be paused, and its rows sent again. */
+const longestMs = leaseMs - 20_000;
+
 /** After a slice in which no row ended, because a processor or the database is down. */
 const pauseMs = 10_000;
 
@@ -72,14 +75,30 @@ export async function advanceOneBatch(
   deps: Dependencies,
   { names, leasing }: OwnersUnderWay = noOwners(),
 ): Promise<boolean> {
+  const since = performance.now();
   const leased = await leasing(async () => {
     const found = await leaseBatch(deps, [...names]);
     if (found !== undefined) names.add(found.owner);
     return found;
   });
   if (leased === undefined) return false;
-  await advanceLeased(deps, leased.id).finally(() => names.delete(leased.owner));
+  await advanceLeased(within(deps, since), leased.id).finally(() => names.delete(leased.owner));
   return true;
+}
+
+/** @param since `performance.now()` before the batch was leased. */
+function within(deps: Dependencies, since: number): Dependencies {
+  const { create } = deps.statements;
+  return {
+    ...deps,
+    statements: {
+      ...deps.statements,
+      async create(item) {
+        if (performance.now() - since < longestMs) return await create(item);
+        throw new ServiceError('service_unavailable', 'The worker was too slow. The row is tried again.');
+      },
+    },
+  };
 }
 
 async function advanceLeased(deps: Dependencies, batchId: string): Promise<void> {

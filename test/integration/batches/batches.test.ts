@@ -407,6 +407,26 @@ test.each([
   },
 );
 
+test('a worker that was frozen beyond its lease creates no refund of a batch that was paused meanwhile', async () => {
+  const [row] = await rowsOf(1);
+  const id = await created([row]);
+  const { db, lookups } = service.deps;
+  const payment = lookups.payment;
+  vi.spyOn(lookups, 'payment').mockImplementationOnce(async (...asked) => {
+    await service.call('POST', `/v1/refund-batches/${id}/pause`);
+    await db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
+    await workOff();
+    expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
+    const resumedAt = performance.now() + 60_000;
+    vi.spyOn(performance, 'now').mockImplementation(() => resumedAt);
+    return await payment(...asked);
+  });
+  await advanceOneBatch(service.deps);
+  vi.restoreAllMocks();
+  expect(await refundsOf(row?.transactionId ?? '')).toEqual([]);
+  expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
+});
+
 test('a row waits while its processor is down, and rows behind it go on', async () => {
   const [down, fine] = await rowsOf(2);
   const id = await created([down, fine]);
