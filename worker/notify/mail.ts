@@ -15,7 +15,11 @@ export interface Mailer {
 /** Mails that a process sends at once. */
 const mostConnections = 3;
 
+/** Without a sign of the server. */
 const timeoutMs = 20_000;
+
+/** For a mail, also one that waits for a connection, whatever the server sends meanwhile. Shorter than the lease of a message. */
+const longestMs = 120_000;
 
 /** Null without a mail server. */
 export function openMailer({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: ServiceSettings): Mailer | null {
@@ -32,7 +36,14 @@ export function openMailer({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: ServiceSettings)
       const { subject } = message;
       const headers = { 'Auto-Submitted': 'auto-generated' };
       const content = { subject, text: textOf(message), html: htmlOf(message), headers };
-      await server.sendMail({ ...content, from: MAIL_FROM, to, messageId: `<${messageId}@${hostname}>` });
+      const signal = AbortSignal.timeout(longestMs);
+      await server.sendMail({
+        ...content,
+        from: MAIL_FROM,
+        to,
+        messageId: `<${messageId}@${hostname}>`,
+        signal,
+      });
     },
     close: () => server.close(),
   };

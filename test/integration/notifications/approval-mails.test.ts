@@ -1,7 +1,10 @@
-import { afterEach, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { afterEach, expect, test, vi } from 'vitest';
 import { requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { newId } from '#shared/platform/ids.ts';
+import { openMailer } from '#worker/notify/mail.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { startSchedule } from '#worker/schedule/schedule.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -76,6 +79,24 @@ test('a mail that the server does not take is sent once when it does, under the 
     Array(2).fill('[Test organization, test] Refund of 10.00 USD awaits approval'),
   );
   expect(mails.map(({ messageId }) => messageId)).toContain(`<${waiting?.messageId}@refunds.test>`);
+});
+
+test('a mail whose server goes on answering for ever without an end is given up', async () => {
+  const server = createServer((socket) => {
+    socket.write('220 mail\r\n');
+    const drip = setInterval(() => socket.write('250-mail\r\n'), 20);
+    socket.on('error', () => {}).on('close', () => clearInterval(drip));
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const mailer = openMailer({ ...service.settings, SMTP_URL: `smtp://127.0.0.1:${port}` });
+  const { timeout } = AbortSignal;
+  vi.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout(ms / 1_000));
+  const message = { subject: 'Hello', lines: [], closing: '' };
+  await expect(mailer?.send('a@example.com', message, 'msg_1')).rejects.toThrow(/abort/i);
+  vi.restoreAllMocks();
+  mailer?.close();
+  server.close();
 });
 
 test('workers that look at the same time send each mail once', async () => {
