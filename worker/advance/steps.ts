@@ -29,14 +29,20 @@ export interface StepContext extends OutcomeContext {
   options: { timeoutMs: number };
 }
 
-/** Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. */
+/**
+ * Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. One that cannot be
+ * refunded is not sent at all: at Stripe, a refund of an uncaptured payment would cancel it.
+ */
 export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, options } = context;
   const { refund } = claim;
   const answer = await processor.getPayment(refund.transactionId, options);
   switch (answer.kind) {
-    case 'found':
+    case 'found': {
+      const { unrefundable } = answer.value;
+      if (unrefundable !== null) return failed(unrefundable);
       return paymentStored(context, await recordPayment(deps.db, refund, answer.value, claim.now));
+    }
     case 'not-found':
       return failed({ ...answer.failure, code: 'transaction_not_found' });
     case 'unavailable':

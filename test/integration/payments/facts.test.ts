@@ -40,8 +40,8 @@ afterEach(async () => {
 
 describe('a payment that was unreachable when its refunds were accepted', () => {
   /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
-  async function unverified(processor: string, count: number): Promise<Refund[]> {
-    const transactionId = await newPayment(service, { processor });
+  async function unverified(processor: string, count: number, traits = {}): Promise<Refund[]> {
+    const transactionId = await newPayment(service, { processor, ...traits });
     await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
     const refunds: Refund[] = [];
     while (refunds.length < count) {
@@ -50,6 +50,15 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     await service.sandbox.clearFaults();
     return refunds;
   }
+
+  test.each([
+    ['uncaptured', 'charge_uncaptured'],
+    ['disputed', 'charge_disputed'],
+  ])('is not refunded when it turns out to be %s: nothing is sent', async (state, failureCode) => {
+    const [refund] = (await unverified('stripe', 1, { status: state })) as [Refund];
+    await advanceRefund(service.deps, refund.id);
+    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', failureCode, attemptCount: 0 });
+  });
 
   /** A person ends a flagged refund as completed, under the processor's id of a refund made by hand; without one, insisting. */
   async function completeByHand({ id }: Refund, made: string | null): Promise<void> {
