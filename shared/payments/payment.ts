@@ -178,3 +178,14 @@ export async function markPaymentStale(tx: DatabaseTransaction, id: bigint): Pro
   await tx.$executeRaw`
     UPDATE payment SET fetched_at = NULL, stale_since = service_time() WHERE id = ${id}`;
 }
+
+/**
+ * Forgets what was read of a payment, so that nothing is decided or sent before it is read again. Its reservations stay, which may
+ * come to more than it until then.
+ * @param id of a payment that the caller has locked.
+ */
+export async function forgetPayment(tx: DatabaseTransaction, id: bigint): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE payment SET amount = NULL, currency = NULL, charged_at = NULL, refunded_outside = 0, fetched_at = NULL,
+      stale_since = service_time() WHERE id = ${id}`;
+}

@@ -1,24 +1,17 @@
-import { lockPayment, lockPaymentOf, type PaymentKey } from '../payments/payment.ts';
+import { forgetPayment, joinPayments, lockPayment, lockPaymentOf } from '../payments/payment.ts';
 import { type DatabaseTransaction, type Refund, serviceTime } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { isLive, type ListedRefund, type ProcessorPayment } from '../processors/contract/processor.ts';
 import type { CreationItem } from '../refunds/lifecycle/create.ts';
 import { type Move, moveRefund } from '../refunds/lifecycle/move.ts';
-import { recordPayment, sumOfLive } from '../refunds/lifecycle/record-payment.ts';
+import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
 import { lockWork, startWork } from '../refunds/lifecycle/work.ts';
 import { processorFacts } from '../refunds/model/flags.ts';
 import { type RowJson, refundFrom, toItems } from '../refunds/model/rows.ts';
 import { matchOf } from './compare.ts';
 import { recordFinding } from './findings.ts';
-import { findCandidates, findPaymentIds, findRecordedIds } from './our-refunds.ts';
+import { findCandidates, findRecordedIds } from './our-refunds.ts';
 import { type RunContext, readWithRetries } from './read-processor.ts';
-
-/** A payment as it was just read. */
-interface ReadPayment {
-  key: PaymentKey;
-  facts: ProcessorPayment;
-  readAt: Date;
-}
 
 /** True for a refund that the processor has under a name of ours that is not on record. */
 export function isOffRecord({ refundId }: ListedRefund, recordedIds: ReadonlySet<string>): boolean {
@@ -40,29 +33,36 @@ export async function putBackRefunds(
   const readAt = await serviceTime(deps.db);
   const answer = await readWithRetries(context, (options) => processor.getPayment(transactionId, options));
   const facts = answer.kind === 'found' ? answer.value : null;
-  const payment = facts && { key: { ...account, transactionId }, facts, readAt };
-  const refunds = inOrder(facts, listed);
+  const refunds = ofOurs(facts, listed);
   const recordedIds = await findRecordedIds(deps.db, refunds);
-  for (const theirs of refunds) {
+  const isLost = (theirs: ListedRefund) => isOffRecord(theirs, recordedIds);
+  let hasChanged = false;
+  // What was approved comes first: a payment that is read again has no room for what awaits approval. Of several under one name, the
+  // first is put back.
+  const inOrder = refunds.toSorted(
+    (a, b) => Number(isLost(a)) - Number(isLost(b)) || Number(isLive(b)) - Number(isLive(a)),
+  );
+  for (const theirs of inOrder) {
     const ours = matchOf(theirs, await findCandidates(deps.db, account, [theirs]));
-    if (ours === null && isOffRecord(theirs, recordedIds)) {
-      const id = payment && (await insertRefund(context, payment, theirs));
+    if (ours === null && isLost(theirs)) {
+      const id = facts && (await insertRefund(context, transactionId, facts, theirs));
       await noteFinding(context, transactionId, theirs, id);
+      hasChanged ||= id !== null;
     } else if (ours?.status === 'pending') {
       await approveSent(context, ours, theirs);
       await noteFinding(context, transactionId, theirs, ours.id);
     }
   }
+  if (facts !== null && hasChanged)
+    await recordPayment(deps.db, { ...account, transactionId }, facts, readAt);
 }
 
-/** Oldest first, after those without a reservation: as long as the others count as refunded outside, there is room for them. */
-function inOrder(facts: ProcessorPayment | null, listed: readonly ListedRefund[]): ListedRefund[] {
+/** The refunds of a payment that carry a name of ours, oldest first. */
+function ofOurs(facts: ProcessorPayment | null, listed: readonly ListedRefund[]): ListedRefund[] {
   const { refunds = [], transactionIds = [] } = facts ?? {};
   const read = refunds.toReversed().map((refund) => ({ ...refund, transactionIds }));
   const known = new Set(read.map(({ id }) => id));
-  return [...listed.filter(({ id }) => !known.has(id)), ...read]
-    .filter(({ refundId }) => refundId !== null)
-    .toSorted((a, b) => Number(isLive(a)) - Number(isLive(b)));
+  return [...listed.filter(({ id }) => !known.has(id)), ...read].filter(({ refundId }) => refundId !== null);
 }
 
 async function noteFinding(
@@ -75,29 +75,31 @@ async function noteFinding(
   await recordFinding(context, finding, refundId === null ? 'nothing' : 'put_back');
 }
 
-/** @returns its id; null when the payment has no room for it, and nothing was stored. */
+/** @returns its id; null when another refund has its idempotency key, and nothing was stored. */
 async function insertRefund(
-  { deps, run }: RunContext,
-  { key, facts, readAt }: ReadPayment,
-  theirs: ListedRefund,
+  { deps: { db }, account, run }: RunContext,
+  transactionId: string,
+  { transactionIds }: ProcessorPayment,
+  { refundId, amount, currency, requestDigest: idempotencyKey, ...theirs }: ListedRefund,
 ): Promise<string | null> {
-  const { db } = deps;
-  const { organizationId, environment, processor } = key;
-  const id = theirs.refundId ?? '';
-  const refunds = facts.refunds.filter((other) => other.id !== theirs.id);
-  const [stored] = (await findPaymentIds(db, key, facts.transactionIds)).keys();
-  const named = { ...key, transactionId: stored ?? key.transactionId };
-  if (stored !== undefined) await recordPayment(db, named, { ...facts, refunds }, readAt);
-  const unstored = { ...facts, refundedOutside: sumOfLive(refunds), fetchedAt: null };
+  const { organizationId, environment, processor } = account;
+  const key = { organizationId, environment, processor, transactionId };
+  await joinPayments(db, key, transactionIds);
   return await db.$transaction(async (tx) => {
-    if (stored !== undefined) await lockPayment(tx, named);
+    // Whoever has read the payment counts the refund as made elsewhere, and would leave no room for it.
+    await forgetPayment(tx, await lockPayment(tx, key));
     const refund = await create(tx, {
-      ...{ id, amount: theirs.amount, currency: theirs.currency, idempotencyKey: theirs.requestDigest },
-      ...{ organizationId, environment, processor, transactionId: named.transactionId },
+      ...{
+        ...key,
+        id: refundId ?? '',
+        amount,
+        currency,
+        idempotencyKey,
+        eventId: newId('evt'),
+        actor: run.actor,
+      },
       // The processor does not keep what else was requested.
-      ...{ reason: 'other', initiatedBy: 'api', metadata: null, status: 'processing', actor: run.actor },
-      eventId: newId('evt'),
-      payment: stored === undefined ? unstored : null,
+      ...{ reason: 'other', initiatedBy: 'api', metadata: null, status: 'processing' },
     });
     if (refund === null) return null;
     await moveRefund(tx, asSent(refund, theirs, run.actor));
@@ -122,7 +124,11 @@ async function approveSent({ deps, run }: RunContext, ours: Refund, theirs: List
 }
 
 /** The processor has it, so the next step reads how it ended. */
-function asSent(refund: Refund, { id, processorStatus }: ListedRefund, actor: string): Move {
+function asSent(
+  refund: Refund,
+  { id, processorStatus }: Pick<ListedRefund, 'id' | 'processorStatus'>,
+  actor: string,
+): Move {
   return {
     refund,
     from: refund.status,

@@ -156,6 +156,12 @@ async function comparePage(context: Comparison, page: readonly ListedRefund[]): 
     const listed = lost.filter((theirs) => paymentOf(theirs) === transactionId);
     await putBackRefunds(context, transactionId, listed);
   }
+  const putBack = await findCandidates(deps.db, account, lost);
+  for (const theirs of lost) {
+    const ours = matchOf(theirs, putBack);
+    // The processor has more than one under its name.
+    if (ours !== null && ours.externalRefundId !== theirs.id) await comparePair(context, theirs, ours);
+  }
   await recordUnmatched(context, unmatched.filter(isLive), recordedIds);
 }
 

@@ -9,7 +9,12 @@ import {
   refundsOf,
 } from '../../payments/payment.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../../platform/database.ts';
-import { isLive, type ProcessorPayment, type ProcessorRefund } from '../../processors/contract/processor.ts';
+import {
+  isLive,
+  isNamed,
+  type ProcessorPayment,
+  type ProcessorRefund,
+} from '../../processors/contract/processor.ts';
 import { holdsReservation, refundStatuses } from '../model/states.ts';
 import { moveRefund } from './move.ts';
 import { endUnsentWork } from './work.ts';
@@ -69,7 +74,7 @@ export function sumOfLive(refunds: readonly ProcessorRefund[]): bigint {
 
 /**
  * The sum of the processor's live refunds that have no reservation here. Our refunds are recognized by the processor's id once
- * it is stored, before that by our id, unless they await approval. Any other refund with our id was made elsewhere.
+ * it is stored, before that by our name, unless they await approval. Any other refund with our name was made elsewhere.
  */
 async function refundedOutside(
   tx: Pick<DatabaseTransaction, 'refund'>,
@@ -79,13 +84,16 @@ async function refundedOutside(
   if (!refunds.some(isLive)) return 0n;
   const ours = await tx.refund.findMany({
     where: { ...refundsOf(payment), status: { in: refundStatuses.filter(holdsReservation) } },
-    select: { id: true, externalRefundId: true, status: true },
+    select: { id: true, externalRefundId: true, idempotencyKey: true, status: true },
   });
   const atProcessor = ours.filter(({ status }) => status !== 'pending');
-  const ourIds = new Set(atProcessor.map(({ id, externalRefundId }) => externalRefundId ?? id));
-  return sumOfLive(
-    refunds.filter(({ id, refundId }) => !ourIds.has(id) && !(refundId !== null && ourIds.has(refundId))),
-  );
+  const isOurs = (theirs: ProcessorRefund) =>
+    atProcessor.some(({ id, externalRefundId, idempotencyKey }) =>
+      externalRefundId === null
+        ? isNamed(theirs, { refundId: id, requestDigest: idempotencyKey })
+        : externalRefundId === theirs.id,
+    );
+  return sumOfLive(refunds.filter((theirs) => !isOurs(theirs)));
 }
 
 /** Refunds that may be at the processor keep their reservation; the others share what is left. */

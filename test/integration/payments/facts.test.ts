@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { markPaymentStale, readFacts } from '#shared/payments/payment.ts';
 import type { Refund } from '#shared/platform/database.ts';
+import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
 import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
@@ -12,10 +13,10 @@ import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { useWebhooks } from '../../support/processors/webhooks.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
-import { askForRefund } from '../../support/refunds/new-refund.ts';
+import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment, readPayment, storedPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
-import { makeDue, rowOf, timelineOf } from '../../support/refunds/refund-records.ts';
+import { makeDue, rowOf, timelineOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { flagByHand } from '../../support/refunds/refund-work.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -248,3 +249,17 @@ test.each(PROCESSORS)(
     expect(await leftToRefund(service, transactionId)).toBe(10_000);
   },
 );
+
+test('counts a refund once that was made before a restore and is requested again', async () => {
+  const { id: organizationId } = service.organization;
+  const headers = { 'idempotency-key': 'again' };
+  const { id, transactionId } = await newRefund(
+    service,
+    { processor: 'braintree', amount: 6_000 },
+    { headers },
+  );
+  const refundId = `${unknownRefundId}.${requestDigestOf({ organizationId, environment: 'test' }, 'again')}`;
+  await refundDirectly(service, { processor: 'braintree', transactionId, amount: 6_000, refundId });
+  await markPaymentStale(service.deps.db, (await rowOf(service, id)).paymentId);
+  expect(await leftToRefund(service, transactionId)).toBe(4_000);
+});

@@ -33,12 +33,13 @@ export interface Reconciled {
 export async function reconcile(
   service: TestService,
   processor: ProcessorName,
-  options: WhichAccount & { window?: ListingPeriod } = {},
+  options: WhichAccount & { window?: ListingPeriod; putsBack?: boolean } = {},
 ): Promise<Reconciled> {
   const account = await accountOf(service, processor, options);
   const window = options.window ?? (await nextWindow(service.deps, account));
   const { signal } = new AbortController();
-  const run = await reconcileAccount(service.deps, { account, window, actor: 'test', signal });
+  const { putsBack = false } = options;
+  const run = await reconcileAccount(service.deps, { account, window, actor: 'test', signal, putsBack });
   if (run === null) throw new Error('Another run of the account is under way.');
   return { run, findings: await findingsOf(service, run.id) };
 }

@@ -1,0 +1,73 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newId } from '#shared/platform/ids.ts';
+import { needsAttention } from '#shared/reconciliation/findings.ts';
+import { PROCESSORS } from '../../sandbox/processors.ts';
+import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
+import { leftToRefund, reconcile, work } from '../../support/processors/reconciliation.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
+import { rowOf } from '../../support/refunds/refund-records.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
+
+// A recovery of a database that never had the refunds of these payments.
+const service = useService({ workers: 0 });
+
+beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+
+describe.each(PROCESSORS)('a recovery with %s', (processor) => {
+  /** A refund of a payment of 100.00 that is at its processor alone, under a name of ours. */
+  async function lost(transactionId: string, amount: number, refundId = newId('ref')) {
+    const externalRefundId = await refundDirectly(service, { processor, transactionId, amount, refundId });
+    return { refundId, externalRefundId, processor };
+  }
+
+  /** What a recovery finds about a payment. */
+  async function recover(transactionId: string) {
+    const now = Date.now();
+    const window = { from: new Date(now - 60_000), to: new Date(now + 60_000) };
+    const { findings } = await reconcile(service, processor, { window, putsBack: true });
+    return findings.filter((finding) => finding.transactionId === transactionId);
+  }
+
+  test('puts back one of two under one name, and flags it for the other one', async () => {
+    const transactionId = await newPayment(service, { processor });
+    const first = await lost(transactionId, 3_000);
+    const second = await lost(transactionId, 3_000, first.refundId);
+    const findings = await recover(transactionId);
+    expect(findings.filter(needsAttention)).toMatchObject([
+      { kind: 'extra_refund', refundId: first.refundId },
+    ]);
+    const { externalRefundId, flagReason, flagFacts } = await rowOf(service, first.refundId);
+    expect(flagReason).toBe('extra_refund');
+    const facts = flagFacts as { externalRefundId: string };
+    const ids = [first.externalRefundId, second.externalRefundId];
+    expect([externalRefundId, facts.externalRefundId].toSorted()).toEqual(ids.toSorted());
+    expect(await leftToRefund(service, transactionId)).toBe(4_000);
+  });
+
+  test('puts back a refund whose payment a client reads meanwhile', async () => {
+    const transactionId = await newPayment(service, { processor });
+    const { refundId } = await lost(transactionId, 10_000);
+    await service.sandbox.fault({
+      ...{ processor, operation: 'transaction.get', kind: 'delay', delayMs: 1_500, transactionId },
+    });
+    const recovering = recover(transactionId);
+    await waitFor('the reading', async () => (await service.sandbox.faults()).length === 0);
+    expect(await leftToRefund(service, transactionId)).toBe(0);
+    expect((await recovering).filter(needsAttention)).toEqual([]);
+    expect((await rowOf(service, refundId)).status).toBe('processing');
+    expect(await leftToRefund(service, transactionId)).toBe(0);
+  });
+
+  test('puts back a refund that failed, and the one that was made in its place', async () => {
+    const transactionId = await newPayment(service, { processor });
+    const failed = await lost(transactionId, 10_000);
+    await endAtProcessor(service, failed, 'failed');
+    const made = await lost(transactionId, 10_000);
+    expect((await recover(transactionId)).filter(needsAttention)).toEqual([]);
+    expect((await work(service, { id: failed.refundId })).status).toBe('failed');
+    expect(await rowOf(service, made.refundId)).toMatchObject({ status: 'processing' });
+    expect(await leftToRefund(service, transactionId)).toBe(0);
+  });
+});
