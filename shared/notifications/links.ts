@@ -25,7 +25,7 @@ export async function noteInvitation(
 
 /**
  * Stores that a link to set a new password is to be mailed. For an address without a user, with a disabled one or one that signs in
- * with a company account a row without a recipient is stored, so that every request costs the same.
+ * with a company account, while its provider is enabled, a row without a recipient is stored, so that every request costs the same.
  */
 export async function notePasswordReset(db: Database, email: string): Promise<void> {
   await db.$executeRaw`
@@ -34,7 +34,9 @@ export async function notePasswordReset(db: Database, email: string): Promise<vo
     FROM (
       SELECT service_time() AS moment, coalesce((
         SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND u.company_of = '' AND u.disabled_at IS NULL
-          AND NOT EXISTS (SELECT FROM company_account WHERE user_id = u.id)), 'none') AS recipient) AS noted
+          AND NOT EXISTS (
+            SELECT FROM company_account AS a JOIN identity_provider AS p USING (organization_id, issuer)
+            WHERE a.user_id = u.id AND p.disabled_at IS NULL)), 'none') AS recipient) AS noted
     ON CONFLICT DO NOTHING`;
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { newLinkToken } from '#shared/notifications/links.ts';
+import { disableProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { HeldTime } from '../../support/clocks.ts';
@@ -91,7 +92,11 @@ test('an unknown address, a disabled user and one with a company account get the
   await db.user.update({ where: { id: disabled.userId }, data: { disabledAt: new Date() } });
   const company = await signInMember(service, 'viewer');
   const { organization } = service;
-  const account = { organizationId: organization.id, issuer: 'https://idp.test', subject: company.userId };
+  const change = { organizationId: organization.id, actor: 'test' };
+  const [issuer, roles] = ['https://idp.test', { support: 'viewer' }];
+  const settings = { issuer, roles, clientId: 'refunds', clientSecret: 'secret', roleClaim: 'groups' };
+  await setProvider(service.deps, { ...change, settings });
+  const account = { organizationId: organization.id, issuer, subject: company.userId };
   await db.companyAccount.create({ data: { ...account, userId: company.userId, createdAt: new Date() } });
   const unserved = [newEmail(), disabled.email, company.email];
   const before = await db.notification.count();
@@ -106,6 +111,8 @@ test('an unknown address, a disabled user and one with a company account get the
   await stage.run();
   expect(linkTo(known.email)).not.toBe('');
   expect(unserved.flatMap((email) => stage.mailsTo(email))).toEqual([]);
+  await disableProvider(service.deps, change);
+  expect(await resetLink(company.email)).not.toBe('');
 });
 
 test('a reset link sets the password once, and ends all sessions and other links', async () => {
