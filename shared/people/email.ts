@@ -11,7 +11,7 @@ export function byAddress(email: string) {
   return { email_companyOf: { email, companyOf: '' } } as const;
 }
 
-/** Whether a normalized text is a valid email address. */
+/** Whether a text without surrounding spaces is a valid email address. */
 export function isEmail(email: string): boolean {
   return email.length <= 254 && z.email().safeParse(email).success;
 }
@@ -21,7 +21,7 @@ export function isEmail(email: string): boolean {
  * @throws ServiceError validation_error for an invalid address.
  */
 export function checkedEmail(text: string): string {
-  const email = normalizeEmail(text);
-  if (!isEmail(email)) throw new ServiceError('validation_error', 'email: must be a valid email address.');
-  return email;
+  // As it was written: the lower case of a letter outside of ASCII can be another person's k.
+  if (isEmail(text.trim())) return normalizeEmail(text);
+  throw new ServiceError('validation_error', 'email: must be a valid email address.');
 }

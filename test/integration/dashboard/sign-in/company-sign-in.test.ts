@@ -145,6 +145,16 @@ test("never signs in a user of another organization by the provider's word", asy
   expect(await membersByEmail(victim.email)).toHaveLength(1);
 });
 
+test('an address with letters that only look the same is not that of the member', async () => {
+  const { userId } = await newPerson(service.deps, organizationId, 'viewer');
+  const email = `kim-${userId}@example.com`;
+  await service.deps.db.user.update({ where: { id: userId }, data: { email } });
+  // The Kelvin sign, of which the lower-case letter is a k.
+  actAs(['owners'], { email: email.replace('k', '\u212a') });
+  expect((await signIn(newVisitor())).status).toBe(400);
+  expect(await membersByEmail(email)).toMatchObject([{ role: 'viewer' }]);
+});
+
 test('links a member of the organization, who then can belong to no other', async () => {
   const member = await newPerson(service.deps, organizationId, 'viewer');
   actAs(['support'], { email: member.email });
