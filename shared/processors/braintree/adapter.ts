@@ -31,13 +31,12 @@ import { BraintreeClient, type BraintreeCredentials, isTransactionId, openNotifi
 import { findCredits, listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
 import { orderIdOf } from './order-id.ts';
-import { planRefund, unpaid } from './plan-refund.ts';
+import { planRefund, unrefundable } from './plan-refund.ts';
 import {
   type BraintreeTransaction,
   isRefusal,
   readResult,
   readTransaction,
-  saleStage,
   toRefund,
   voidAsRefund,
 } from './replies.ts';
@@ -236,6 +235,6 @@ function toProcessorPayment(sale: BraintreeTransaction, credits: ProcessorRefund
     currency: sale.currencyIsoCode,
     chargedAt,
     refunds,
-    unrefundable: saleStage(sale.status) === 'unpaid' ? unpaid(sale) : null,
+    unrefundable: unrefundable(sale),
   };
 }

@@ -1,8 +1,7 @@
 import { asSubmissionResult, processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../contract/processor.ts';
 import { unsettled } from './map-error.ts';
-import type { BraintreeTransaction } from './replies.ts';
-import { saleStage } from './replies.ts';
+import { type BraintreeTransaction, isChargedBack, saleStage } from './replies.ts';
 
 /** How to refund a sale; `answer` when that is not possible, or not yet. */
 type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };
@@ -17,13 +16,11 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
       `The payment is in ${sale.currencyIsoCode.toUpperCase()}, not in ${submission.currency.toUpperCase()}.`,
     );
   }
+  const failure = unrefundable(sale);
+  if (failure !== null) return { kind: 'answer', result: { kind: 'rejected', failure } };
   switch (saleStage(sale.status)) {
     case 'voided':
       return rejected('already_refunded', 'The payment was voided, which returned its whole amount.');
-    case 'unpaid':
-      return { kind: 'answer', result: { kind: 'rejected', failure: unpaid(sale) } };
-    case 'refund':
-      return { kind: 'refund' };
     case 'void': {
       const isWhole = submission.amount === sale.amountMinor && (sale.refundIds ?? []).length === 0;
       if (isWhole) return { kind: 'void' };
@@ -32,12 +29,21 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
       }
       return { kind: 'answer', result: asSubmissionResult(unsettled()) };
     }
+    default:
+      return { kind: 'refund' };
   }
 }
 
-/** Why a sale that was never paid cannot be refunded. */
-export function unpaid({ status }: BraintreeTransaction): ProcessorFailure {
-  return processorFailure(status, `The payment is ${status}, so there is nothing to refund.`);
+/** Why nothing of a sale can be refunded; null otherwise. Braintree itself would refund one that was charged back. */
+export function unrefundable(sale: BraintreeTransaction): ProcessorFailure | null {
+  const { status } = sale;
+  if (saleStage(status) === 'unpaid') {
+    return processorFailure(status, `The payment is ${status}, so there is nothing to refund.`);
+  }
+  if (!isChargedBack(sale)) return null;
+  const message =
+    'The payment was charged back, so a refund would pay the customer twice. See the dispute in Braintree.';
+  return processorFailure('charge_disputed', message);
 }
 
 function rejected(code: string, message: string): RefundPlan {

@@ -33,6 +33,7 @@ const transactionReply = z.object({
   refundIds: z.array(z.string()).nullish(),
   refundedTransactionId: optionalText,
   acquirerReferenceNumber: recordedReference.nullish().catch(null),
+  disputes: z.array(z.object({ kind: optionalText, status: z.string() })).nullish(),
 });
 
 export type BraintreeTransaction = z.infer<typeof transactionReply> & { amountMinor: bigint };
@@ -118,6 +119,11 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
       state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
     ...(reference && { bankReference: { reference, referenceType: 'acquirer_reference_number' } }),
   };
+}
+
+/** True when a dispute has given the customer the money back. One of the kind `retrieval` is an inquiry, which moves none. */
+export function isChargedBack({ disputes }: BraintreeTransaction): boolean {
+  return (disputes ?? []).some(({ kind, status }) => kind !== 'retrieval' && status !== 'won');
 }
 
 /** A voided sale, as a full refund. Braintree makes no credit for it, so it has the sale's id. */

@@ -160,7 +160,7 @@ export const braintree = {
         ),
       paymentMethod: z.enum(['card', 'us_bank_account']).default('card'),
     },
-    statuses: ['settled', 'settling', 'submitted_for_settlement', 'authorized'],
+    statuses: ['settled', 'settling', 'submitted_for_settlement', 'authorized', 'disputed'],
     newId: () => randomId('', 16),
     isPlausible: (id) => /^(?!(ch|py|pi|re|pyr|credit)_)[A-Za-z0-9_-]{3,36}$/.test(id),
     unseenMethod: 'card',

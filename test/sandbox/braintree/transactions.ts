@@ -6,7 +6,8 @@ import type { BraintreeRequest } from './processor.ts';
 import { declined, invalid, notFound } from './refusals.ts';
 import { creditXml, saleOrderId } from './xml.ts';
 
-const REFUNDABLE = ['settled', 'settling'];
+/** Braintree leaves it to the merchant not to refund what was charged back. */
+const REFUNDABLE = ['settled', 'settling', 'disputed'];
 const VOIDABLE = ['authorized', 'submitted_for_settlement'];
 
 export const transactionBody = z.object({

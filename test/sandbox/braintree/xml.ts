@@ -13,7 +13,10 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 
 const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? character);
 
-type Content = string | number | Date | null | undefined | readonly string[] | { [name: string]: Content };
+type Content = string | number | Date | null | undefined | readonly (string | Fields)[] | Fields;
+interface Fields {
+  [name: string]: Content;
+}
 
 /** An element with its type as Braintree writes it; nothing for undefined. */
 function element(name: string, content: Content): string {
@@ -24,11 +27,11 @@ function element(name: string, content: Content): string {
   if (content instanceof Date)
     return `<${name} type="datetime">${content.toISOString().replace(/\.\d+Z$/, 'Z')}</${name}>`;
   if (Array.isArray(content))
-    return `<${name} type="array">${content.map((item) => element('item', item)).join('')}</${name}>`;
-  return `<${name}>${elements(content as { [name: string]: Content })}</${name}>`;
+    return `<${name} type="array">${content.map((item) => (typeof item === 'string' ? element('item', item) : elements(item))).join('')}</${name}>`;
+  return `<${name}>${elements(content as Fields)}</${name}>`;
 }
 
-const elements = (fields: { [name: string]: Content }) =>
+const elements = (fields: Fields) =>
   Object.entries(fields)
     .map(([name, content]) => element(name, content))
     .join('');
@@ -43,11 +46,13 @@ export function xmlAnswer(status: number, root: string): Answer {
 
 export function saleXml(ledger: Ledger, sale: Payment): string {
   const credits = ledger.refundsOf(sale).filter((refund) => refund.kind === 'refund');
-  return transactionXml(sale, {
+  const isDisputed = sale.status === 'disputed';
+  return transactionXml(isDisputed ? { ...sale, status: 'settled' } : sale, {
     type: 'sale',
     'order-id': saleOrderId(sale),
     'refunded-transaction-id': null,
     'refund-ids': credits.map((credit) => credit.id),
+    disputes: isDisputed ? [{ dispute: { kind: 'chargeback', status: 'open' } }] : [],
     'processor-response-code': '1000',
     'processor-response-text': 'Approved',
     'processor-response-type': 'approved',
@@ -73,10 +78,7 @@ export function saleOrderId(sale: Payment): string {
   return `order-${sale.id}`;
 }
 
-function transactionXml(
-  { id, status, currency, amount, createdAt }: Payment | Refund,
-  more: { [name: string]: Content },
-): string {
+function transactionXml({ id, status, currency, amount, createdAt }: Payment | Refund, more: Fields): string {
   return element('transaction', {
     ...{ id, status, 'currency-iso-code': currency.toUpperCase(), amount: toDecimal(amount, currency) },
     'created-at': new Date(createdAt),

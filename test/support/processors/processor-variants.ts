@@ -33,6 +33,8 @@ export interface ProcessorVariant {
   transactionIds: (id: string) => readonly string[];
   /** The processor's words for a refund that has succeeded and one that has failed. */
   statuses: { completed: string; failed: string };
+  /** The sandbox's status of a payment that was charged back; undefined for a processor without chargebacks. */
+  chargedBack?: string;
   /** The sandbox's names of the request that looks up a refund, and of the last one that reads a payment. */
   operations: { lookup: string; refundsOfPayment: string };
   /** True when a 503 is the processor's own answer, so that the request has ended there. */
@@ -88,6 +90,7 @@ const stripe: ProcessorVariant = {
   },
   transactionIds: (id) => [`pi_${id.slice(3)}`, id],
   statuses: { completed: 'succeeded', failed: 'failed' },
+  chargedBack: 'disputed',
   operations: { lookup: 'refund.find', refundsOfPayment: 'refund.find' },
   repliesWith503: true,
   retryAfterMs: 1_000,
@@ -117,6 +120,7 @@ const anyBraintree = {
   },
   transactionIds: (id: string) => [id],
   statuses: { completed: 'settled', failed: 'processor_declined' },
+  chargedBack: 'disputed',
   operations: { lookup: 'transaction.get', refundsOfPayment: 'refund.get' },
   repliesWith503: false,
   retryAfterMs: null,

@@ -149,6 +149,7 @@ const reply = (changes: Record<string, unknown> = {}) => ({
 
 describe('the plan of a refund', () => {
   const whole = submissionFor('sale1', { amount: 5_000n });
+  const won = { kind: 'chargeback', status: 'won' };
   const plan = (changes: Record<string, unknown>, submission = whole) =>
     planRefund(submission, readTransaction(reply(changes)));
 
@@ -172,6 +173,15 @@ describe('the plan of a refund', () => {
       { kind: 'answer', result: { kind: 'rejected', failure: { code: 'already_refunded' } } },
     ],
     [{ status: 'processor_declined' }, { kind: 'answer', result: { kind: 'rejected' } }],
+    [
+      { status: 'settled', disputes: [{ kind: 'chargeback', status: 'lost' }] },
+      { kind: 'answer', result: { kind: 'rejected', failure: { code: 'charge_disputed' } } },
+    ],
+    [
+      { status: 'settled', disputes: [won, { kind: 'pre_arbitration', status: 'open' }] },
+      { kind: 'answer', result: { kind: 'rejected', failure: { code: 'charge_disputed' } } },
+    ],
+    [{ status: 'settled', disputes: [won, { kind: 'retrieval', status: 'open' }] }, { kind: 'refund' }],
     [{ type: 'credit' }, { kind: 'answer', result: { kind: 'rejected' } }],
     [{ currencyIsoCode: 'EUR' }, { kind: 'answer', result: { kind: 'rejected' } }],
   ])('a sale with %o: %o', (changes, expected) => {

@@ -6,7 +6,7 @@ import { connect, options, type ProcessorVariant, useProcessor } from '../proces
 export function describeContract(variant: ProcessorVariant): void {
   describe(`the contract of a processor: ${variant.title}`, () => {
     const { findsRefunds, readsRefunds } = variant.capabilities;
-    const { ids, statuses, knowsKeys, cancellable } = variant;
+    const { ids, statuses, chargedBack, knowsKeys, cancellable } = variant;
     const { sandbox, control, processor, payment, refunded, everyCall, moved } = useProcessor(variant);
 
     test('reads a payment with its amount, currency, time and refunds', async () => {
@@ -35,6 +35,17 @@ export function describeContract(variant: ProcessorVariant): void {
         },
       });
     });
+
+    if (chargedBack !== undefined) {
+      test('does not refund a payment that was charged back, whose money the customer has', async () => {
+        const id = await payment({ status: chargedBack });
+        const failure = { code: 'charge_disputed' };
+        expect(await processor.getPayment(id, options)).toMatchObject({ value: { unrefundable: failure } });
+        const refused = { kind: 'rejected', failure };
+        expect(await processor.createRefund(submissionFor(id), options)).toMatchObject(refused);
+        expect(await moved(id)).toEqual([]);
+      });
+    }
 
     test('does not find an unknown or impossible payment, and takes that as no proof', async () => {
       for (const id of [ids.missingPayment, '../v1/account?']) {
