@@ -19,7 +19,7 @@ test('no test stands for two promises of the list', () => {
 
 /** Whether a line ends with a file and a title that stands in it, in quotes. */
 function namesTest(line: string): boolean {
-  const [, file = '', title = ''] = /\. `(test\/[^`]+\.test\.ts)`: "(.+)"$/.exec(line) ?? [];
+  const [, file = '', title = ''] = /\. `(test\/[^`]+\.ts)`: "(.+)"$/.exec(line) ?? [];
   if (file === '' || !existsSync(resolve(root, file))) return false;
   const source = readFileSync(resolve(root, file), 'utf8');
   return [`'${title}'`, `"${title}"`, `\`${title}\``].some((quoted) => source.includes(quoted));
