@@ -18,10 +18,10 @@ import { findProvider, roleOf } from './provider.ts';
 /**
  * Creates or updates the member whom an organization's provider has just signed in. The member is found by issuer and subject;
  * at first by a verified email address. A user of another organization is never linked, because the provider's
- * administrator would gain access there. A user who is made here takes the address in this organization alone.
+ * administrator would gain access there: a user is made beside it, who has the address in this organization alone.
  * @returns proof for a session.
- * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or belongs to a user of
- * another organization, or the user is disabled.
+ * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or belongs to a member who is one of
+ * another organization as well, or the user is disabled.
  */
 export async function joinByCompany(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
@@ -102,7 +102,10 @@ async function memberOf(
   });
   const isMember = ({ memberships }: (typeof users)[number]) =>
     memberships.some((membership) => membership.organizationId === organizationId);
-  const found = users.find(isMember) ?? users[0];
+  // The user of another organization stays as it is, or its admins could keep people out by inviting their addresses.
+  const found =
+    users.find(isMember) ??
+    users.find(({ memberships, disabledAt }) => memberships.length === 0 || disabledAt !== null);
   if (found === undefined) {
     await insertUser(tx, user, { organizationId, role, actor: actorOf({ userId: user.id }) }, now);
     return user.id;
