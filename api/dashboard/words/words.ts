@@ -24,6 +24,7 @@ export const reasonChoices = choicesOf(reasonWords);
 const failureWords: Readonly<Record<string, string>> = {
   already_refunded: 'Already refunded',
   amount_too_large: 'Exceeds what is left of the payment',
+  charge_disputed: 'Charged back',
   charge_for_pending_refund_disputed: 'Disputed by the customer',
   currency_mismatch: 'Another currency than the payment',
   expired_or_canceled_card: 'Card expired or cancelled',

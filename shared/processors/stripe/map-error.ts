@@ -96,6 +96,7 @@ function failureOf(error: StripeError): ProcessorFailure {
 /** The code that is common to all processors where there is one, else Stripe's. */
 function codeOf({ code, param, message, rawType, type }: StripeError): string {
   if (code === 'charge_already_refunded') return 'already_refunded';
+  if (code === 'refund_disputed_payment') return 'charge_disputed';
   // Stripe documents the parameter and the message of this error, but not its code.
   if (param === 'amount' && (code === undefined || /greater than (the )?unrefunded amount/i.test(message))) {
     return 'amount_too_large';

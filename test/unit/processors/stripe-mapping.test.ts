@@ -35,6 +35,7 @@ describe('the outcome of a Stripe error', () => {
     [404, {}, { kind: 'refused', missing: false }],
     [400, { code: 'charge_already_refunded' }, { kind: 'refused', failure: { code: 'already_refunded' } }],
     [400, { code: 'charge_disputed' }, { kind: 'refused', failure: { code: 'charge_disputed' } }],
+    [400, { code: 'refund_disputed_payment' }, { kind: 'refused', failure: { code: 'charge_disputed' } }],
     [400, { code: 'balance_insufficient' }, { kind: 'refused', failure: { code: 'balance_insufficient' } }],
     [400, { param: 'amount' }, { kind: 'refused', failure: { code: 'amount_too_large' } }],
     [

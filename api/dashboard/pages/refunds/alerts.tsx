@@ -76,6 +76,7 @@ const adviceByCode: Readonly<Record<string, string>> = {
   expired_or_canceled_card: 'The card has expired or was cancelled. Pay the customer another way.',
   lost_or_stolen_card: 'The card was reported lost or stolen. Pay the customer another way.',
   insufficient_funds: 'Add funds to the processor account, then create another refund.',
+  charge_disputed: 'The customer has the money back from the chargeback. Do not refund it as well.',
   charge_for_pending_refund_disputed:
     'The customer disputed the payment. Respond to the dispute instead of refunding.',
   resolved_by_person: 'Resolved as failed by an operator. See the timeline.',
