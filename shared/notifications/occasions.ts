@@ -74,23 +74,20 @@ export async function noteOccasions(
   db: Database,
   kindsByReader: Readonly<Record<string, readonly NotificationKind[]>>,
 ): Promise<void> {
+  const kindsBy = Prisma.sql`${JSON.stringify(kindsByReader)}::jsonb`;
+  // Those of an occasion `o`, so that members of organizations where nothing is new are not read.
+  const readers = Prisma.sql`
+    SELECT m.user_id AS recipient FROM membership AS m JOIN "user" AS u ON u.id = m.user_id AND u.disabled_at IS NULL
+    WHERE m.organization_id = o.organization_id AND ${kindsBy}->(m.role::text) ? o.kind AND o.kind <> ALL (m.declined_mails)
+      AND 'user:' || m.user_id IS DISTINCT FROM o.requester
+    UNION ALL
+    SELECT c.id FROM notification_channel AS c
+    WHERE c.organization_id = o.organization_id AND c.environment = o.environment AND ${kindsBy}->'channel' ? o.kind`;
   await db.$executeRaw`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
-    reader AS MATERIALIZED (
-      SELECT m.organization_id, NULL::environment AS environment, m.user_id AS recipient, kind.name AS kind
-      FROM membership AS m
-      JOIN "user" AS u ON u.id = m.user_id AND u.disabled_at IS NULL
-      CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByReader)}::jsonb->(m.role::text)) AS kind (name)
-      WHERE kind.name <> ALL (m.declined_mails)
-      UNION ALL
-      SELECT c.organization_id, c.environment, c.id, kind.name
-      FROM notification_channel AS c
-      CROSS JOIN LATERAL jsonb_array_elements_text(${JSON.stringify(kindsByReader)}::jsonb->'channel') AS kind (name)
-    ), unnoted AS MATERIALIZED (
+    unnoted AS MATERIALIZED (
       SELECT o.* FROM (${occasions}) AS o
-      WHERE EXISTS (
-          SELECT FROM reader WHERE organization_id = o.organization_id AND kind = o.kind
-            AND coalesce(reader.environment = o.environment, true) AND 'user:' || recipient IS DISTINCT FROM o.requester)
+      WHERE EXISTS (${readers})
         -- One by one: the planner would otherwise read the whole table.
         AND NOT EXISTS (
           SELECT FROM (
@@ -100,8 +97,7 @@ export async function noteOccasions(
     INSERT INTO notification (id, kind, target, since, recipient, organization_id, environment, due_at, created_at)
     SELECT new_type_id('ntf', moment), o.kind, o.target, o.since, reader.recipient, o.organization_id, o.environment,
       moment + ${gatheringMs} * interval '1 millisecond', moment
-    FROM clock, unnoted AS o JOIN reader USING (organization_id, kind)
-    WHERE coalesce(reader.environment = o.environment, true) AND 'user:' || reader.recipient IS DISTINCT FROM o.requester
+    FROM clock, unnoted AS o CROSS JOIN LATERAL (${readers}) AS reader
     ON CONFLICT DO NOTHING`;
 }
 

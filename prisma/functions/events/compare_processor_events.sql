@@ -28,7 +28,10 @@ BEGIN
   FROM ROWS FROM (jsonb_to_recordset(items) AS (account_id text, refund_id text, external_refund_id text,
       processor_status text, bank_reference text, refunded_amount bigint, transaction_ids text[])) WITH ORDINALITY
     AS event(account_id, refund_id, external_refund_id, processor_status, bank_reference, refunded_amount, transaction_ids, position)
-  LEFT JOIN processor_account AS account ON account.id = event.account_id
+  -- By its key: joined, the accounts of all organizations would be read.
+  LEFT JOIN LATERAL (
+    SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at FROM processor_account AS a
+    WHERE a.id = event.account_id OFFSET 0) AS account ON true
   CROSS JOIN LATERAL (
     SELECT min(r.id) AS first_id, coalesce(array_agg(r.id) FILTER (WHERE differs), '{}') AS different,
       coalesce(bool_or(w.leased_until > moment) FILTER (WHERE differs), false) AS is_held,

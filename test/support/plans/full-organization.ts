@@ -23,6 +23,7 @@ export async function keepStatistics(databaseUrl: string): Promise<void> {
 /**
  * Fills the service's organization with refunds that are due unless they await approval, a delivery to an endpoint for each public
  * event, and events of a processor. Of deliveries and of these events, retention deletes a part that one statement takes.
+ * There are many other organizations beside it.
  */
 export async function fillOrganization(
   service: TestService,
@@ -58,6 +59,26 @@ export async function fillOrganization(
        from generate_series(1, $2::int) as n, (select id from processor_account where organization_id = $1 limit 1) as account`,
       [organizationId, count],
     );
+    await client.query(otherOrganizations(otherCount));
     await client.query('update webhook_cursor set position = (select max(position) from refund_event)');
   });
+}
+
+/** Organizations beside the service's. */
+export const otherCount = 3_000;
+
+/** Each with a member, an API key, an account and an endpoint. */
+function otherOrganizations(count: number): string {
+  return `
+    with n as (select lpad(n::text, 8, '0') as n from generate_series(1, ${count}) as n),
+    organizations as (insert into organization (id, name) select 'org_other' || n, 'Other' from n),
+    users as (insert into "user" (id, email, password_hash) select 'usr_other' || n, n || '@other.example', '' from n),
+    memberships as (insert into membership (organization_id, user_id, role) select 'org_other' || n, 'usr_other' || n, 'owner' from n),
+    keys as (insert into api_key (id, organization_id, environment, name, scopes, hash, last_four, created_by, created_at)
+      select 'key_other' || n, 'org_other' || n, 'test', '', '{}', sha256(n::bytea), 'abcd', 'test', now() - interval '30 days' from n),
+    accounts as (insert into processor_account
+      (id, organization_id, environment, processor, encrypted_credentials, encryption_key_id, updated_at)
+      select 'acc_other' || n, 'org_other' || n, 'test', 'stripe', '', '', now() from n)
+    insert into webhook_endpoint (id, organization_id, environment, url, events, encrypted_secret, encryption_key_id, created_at, updated_at)
+    select 'we_other' || n, 'org_other' || n, 'test', 'http://127.0.0.1:1/', '{*}', '', '', now(), now() from n`;
 }

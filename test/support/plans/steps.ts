@@ -43,6 +43,7 @@ import { newPayment } from '../refunds/payments.ts';
 import { makeDue, rowOf } from '../refunds/refund-records.ts';
 import { refundRequest } from '../refunds/refund-requests.ts';
 import type { TestService } from '../service.ts';
+import { otherCount } from './full-organization.ts';
 
 /** Refunds, payments, due work and deliveries. */
 export const count = 10_000;
@@ -455,13 +456,17 @@ export function stepsOf(
       const request = { ...owner, endpointId, actor: 'test', since: new Date(Date.now() - 60_000) };
       expect(await replayMissing(deps, request)).toBeGreaterThan(0);
     },
-    notifications: async () => {
-      await noteOccasions(db, { ...kindsByRole, ...kindsOfChannel });
-      const [claimed] = await claimNotifications(db, { to: 'people', most: 20 });
-      const wanted = { kind: 'approvals', target: id, since: new Date() } as const;
-      await readOccasions(db, [{ ...wanted, target: claimed?.target ?? id }]);
-      await retryMessage(db, claimed?.messageId ?? id);
-      await endMessage(db, claimed?.messageId ?? id, true);
+    // New keys and disabled endpoints are looked for among those of all organizations.
+    notifications: {
+      rows: 4 * otherCount + 600,
+      run: async () => {
+        await noteOccasions(db, { ...kindsByRole, ...kindsOfChannel });
+        const [claimed] = await claimNotifications(db, { to: 'people', most: 20 });
+        const wanted = { kind: 'approvals', target: id, since: new Date() } as const;
+        await readOccasions(db, [{ ...wanted, target: claimed?.target ?? id }]);
+        await retryMessage(db, claimed?.messageId ?? id);
+        await endMessage(db, claimed?.messageId ?? id, true);
+      },
     },
     'lists of deliveries': async () => {
       for (const status of ['', '?status=pending', '?status=failed'])
@@ -474,7 +479,14 @@ export function stepsOf(
       expect((await findDelivery(db, owner, { endpointId, deliveryId })).body).toHaveProperty('data');
     },
     ...Object.fromEntries(
-      Object.entries(retention).map(([name, expire]) => [`retention: ${name}`, () => expire(deps)]),
+      Object.entries(retention).map(([name, expire]) => [
+        `retention: ${name}`,
+        {
+          // Endpoint by endpoint, once an hour.
+          ...(name === 'expireWebhooks' ? { rows: 2 * otherCount + 600, pages: 4 * otherCount } : {}),
+          run: () => expire(deps),
+        },
+      ]),
     ),
   };
 }
