@@ -203,7 +203,7 @@ interface Examination {
   found: PaymentFacts;
   /** What was read of a payment that is not stored; null when it is stored. */
   unstored: PaymentFacts | null;
-  /** Null while the payment is not known. */
+  /** Null while the payment is not known, or not well enough to decide about a refund. */
   ruling: {
     payment: KnownPayment;
     verdict: PolicyVerdict;
@@ -233,7 +233,10 @@ async function examine(
   const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
   const unstored = stored.payment === null ? found : null;
   const examined = { processor, policies, agentLimits, counted, request, found, unstored };
-  if (payment === null) return { ...examined, ruling: null };
+  // What limits are compared with must not be known to have changed.
+  const isOutdated = purpose !== 'check' && found.kind === 'stored' && found.payment.fetchedAt === null;
+  if (payment === null || (isOutdated && unverifiable(examined) !== null))
+    return { ...examined, ruling: null };
   const asked = { policies, payment, request, actor, now: stored.now };
   const facts = await readPolicyFacts(deps.db, asked, purpose !== 'creation');
   const verdict = evaluatePolicies(policies, facts);
@@ -263,7 +266,11 @@ const acceptedUnread = {
 };
 
 /** What a policy or a key enforces cannot be evaluated without the payment, and must not be skipped. */
-function unverifiable({ policies, request, agentLimits }: Examination): ServiceError | null {
+function unverifiable({
+  policies,
+  request,
+  agentLimits,
+}: Pick<Examination, 'policies' | 'request' | 'agentLimits'>): ServiceError | null {
   if (agentLimits === null && !policies.some((policy) => bindsRequester(policy, request))) return null;
   const checked = agentLimits === null ? 'the policies' : 'the policies and the limits of the key';
   return new ServiceError(

@@ -1,7 +1,9 @@
 import { afterEach, beforeAll, expect, test } from 'vitest';
+import { markPaymentStale } from '#shared/payments/payment.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { askForRefund } from '../../support/refunds/new-refund.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
+import { newPayment, storedPayment } from '../../support/refunds/payments.ts';
+import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { agentKey } from '../../support/refunds/refund-requests.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
@@ -39,6 +41,30 @@ test.each<[string, object, string, isAgent?: true]>([
     const stored = await service.deps.db.refund.count({ where: { transactionId: unread } });
     expect(stored).toBe(outcome === 'processing' ? 1 : 0);
     expect(await createByApi(read, key)).toBe('processing');
+  },
+);
+
+test.each<[string, object, string, object?]>([
+  ['an agent key', {}, 'service_unavailable', { maxPerPayment: 5_000 }],
+  [
+    'an enforced policy',
+    { maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } },
+    'service_unavailable',
+  ],
+  ['a threshold of approval', { approvalAbove: { api: 5_000 } }, 'service_unavailable'],
+  ['an advisory policy alone', { maxAmount: { amount: 5_000, currency: 'usd' } }, 'processing'],
+])(
+  'creates nothing with %s while a payment that has changed cannot be read again',
+  async (_what, policy, outcome, limits) => {
+    await storePolicies(service, policy);
+    const key = limits && (await agentKey(service, limits)).plaintext;
+    const transactionId = await newPayment(service);
+    expect(await createByApi(transactionId, key)).toBe('processing');
+    await refundDirectly(service, { processor: 'stripe', transactionId, amount: 4_000 });
+    // As the processor's webhook does.
+    await markPaymentStale(service.deps.db, (await storedPayment(service, transactionId)).id);
+    await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
+    expect(await createByApi(transactionId, key)).toBe(outcome);
   },
 );
 
