@@ -18,21 +18,22 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key behind the request; set only on routes registered after `authenticate`. */
     apiKey: ApiKey;
-    /** Whether the key was read again, because the body took long to arrive: what was checked of it before may have ended. */
-    isKeyReread: boolean;
+    /**
+     * Reads the key again if it was read a while ago: it may have been revoked since.
+     * @returns whether it was, so that what else was checked of the key has to be checked again.
+     * @throws ServiceError invalid_api_key.
+     */
+    rereadKey(): Promise<boolean>;
   }
 }
 
 /** The most keys that are looked up at a time. Only while the database hangs do as many gather; clients and attackers look alike then. */
 const maxLookups = 1_000;
 
-/** A body may take longer than this without the key being read again. */
-const quickBodyMs = 1_000;
+/** A key that was read longer ago is read again by `rereadKey`. */
+const keyReadForMs = 1_000;
 
-/**
- * Requires a valid API key on every route of this instance, also once the body has arrived: a client that delays it cannot use a key that
- * was revoked meanwhile.
- */
+/** Requires a valid API key on every route of this instance. */
 export async function authenticate(app: FastifyInstance): Promise<void> {
   const { clock, db, apiKeys } = app.deps;
   const findKey = await limitFailedKeys(app);
@@ -48,7 +49,6 @@ export async function authenticate(app: FastifyInstance): Promise<void> {
     }
   };
   app.decorateRequest('apiKey');
-  app.decorateRequest('isKeyReread', false);
   const readAt = new WeakMap<FastifyRequest, number>();
   app.addHook('onRequest', async (request) => {
     const presented = presentedBy(request);
@@ -60,12 +60,14 @@ export async function authenticate(app: FastifyInstance): Promise<void> {
       request.log.debug({ err: error }, 'the last use of a key was not recorded');
     });
   });
-  app.addHook('preHandler', async (request) => {
-    if (clock.now().getTime() - Number(readAt.get(request)) < quickBodyMs) return;
-    const key = await findApiKey(apiKeys, presentedBy(request) ?? '');
+  app.decorateRequest('rereadKey', async function (this: FastifyRequest) {
+    const now = clock.now().getTime();
+    if (now - Number(readAt.get(this)) < keyReadForMs) return false;
+    const key = await findApiKey(apiKeys, presentedBy(this) ?? '');
     if (key === null) throw invalidKey();
-    request.apiKey = key;
-    request.isKeyReread = true;
+    this.apiKey = key;
+    readAt.set(this, now);
+    return true;
   });
 }
 

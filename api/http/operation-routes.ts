@@ -64,15 +64,20 @@ function addRoute(app: Api, operation: Operation): void {
       response: { 200: responseOf(operation), ...responsesOf(errorsOf(operation)) },
     },
     async handler(request, reply) {
-      if (request.isKeyReread) {
+      const confirmKey = async () => {
+        if (!(await request.rereadKey())) return;
         for (const scope of scopes) await requireScope(app.deps.db, request.apiKey, scope);
-      }
+      };
+      // The body may have taken long to arrive.
+      await confirmKey();
       const call = callOf(operation, request, reply);
       if (csv !== undefined && acceptsCsv(request)) {
         reply.type('text/csv; charset=utf-8');
         return await csv(request.deps, call);
       }
       const answer = await operation.run(request.deps, call);
+      // Nor does one who waits learn what happened after the key ended.
+      if (method === 'GET') await confirmKey();
       return operation.hasData ? answer : { data: answer };
     },
   });

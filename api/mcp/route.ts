@@ -9,8 +9,9 @@ import type { Api } from '../http/route.ts';
  */
 export function mcpRoute(app: Api): void {
   app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
-    const { deps, apiKey: key, body, log } = request;
     checkOrigin(request);
+    await request.rereadKey();
+    const { deps, apiKey: key, body, log } = request;
     // The limits of a key count requests, so a request is one call.
     if (Array.isArray(body)) {
       throw new ServiceError(

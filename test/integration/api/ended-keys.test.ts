@@ -4,9 +4,11 @@ import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { removeMember } from '#shared/people/members/members.ts';
 import { holdBody } from '#test/support/dashboard/held-request.ts';
 import { newPerson } from '#test/support/people.ts';
+import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
-// A client sends the headers of requests in advance, and the bodies once its key is to be of no use.
+// A client sends the headers of requests in advance, and the bodies once its key is to be of no use, or waits for what happens then.
 let passedMs = 0;
 const clock = { now: () => new Date(Date.now() + passedMs) };
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 }, overrides: { clock } });
@@ -64,4 +66,17 @@ test('a body that arrives after the person behind the key is removed creates no 
   const endpoint = { url: 'https://attacker.example.com/' };
   expect((await sendLate('/v1/webhook-endpoints', plaintext, endpoint, remove)).statusCode).toBe(403);
   expect(await service.deps.db.webhookEndpoint.count()).toBe(0);
+});
+
+test('a client that waits for events gets none of after its key is revoked', async () => {
+  const { id, plaintext } = await service.newKey({ scopes: ['refunds:read'] });
+  await newRefund(service);
+  const { nextAfter } = (await service.call('GET', '/v1/events')).body;
+  const options = { key: plaintext, headers: { prefer: 'wait=20' } };
+  const waiting = service.call('GET', `/v1/events?after=${nextAfter}`, options);
+  await waitFor('the client to wait', () => service.app.deps.feed.waiting === 1);
+  await revokeApiKey(service.deps, { keyId: id, actor });
+  passedMs += 1_000;
+  await newRefund(service);
+  expect((await waiting).status).toBe(401);
 });
