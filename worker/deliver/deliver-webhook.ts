@@ -66,7 +66,11 @@ export function openWebhookSender(
       if (!isClosing) start(await claim(Math.max(0, mostPlaces - taken - reserved)));
     });
 
-  const recordTogether = (results: readonly AttemptResult[]) => recordAll(deps, results);
+  const track = (work: Promise<void>) => {
+    const ending = work.catch(warn).finally(() => underWay.delete(ending));
+    underWay.add(ending);
+  };
+  const recordTogether = (results: readonly AttemptResult[]) => recordAll(deps, results, track);
   const record = shareStatement(recordTogether, { gatherMs });
   const dueOf = (deliveryIds: readonly string[] | null) => async (most: number) =>
     most === 0 ? [] : (await claimDue(deps.db, deliveryIds, most)).map((claim) => [claim]);
@@ -75,10 +79,6 @@ export function openWebhookSender(
     return deliveryIds.map(() => undefined);
   });
 
-  const track = (work: Promise<void>) => {
-    const ending = work.catch(warn).finally(() => underWay.delete(ending));
-    underWay.add(ending);
-  };
   const attemptInOrder = async (claims: readonly DeliveryClaim[]) => {
     const since = performance.now();
     const unsent = [...claims];
@@ -174,10 +174,14 @@ function recordAttemptSpan(
   });
 }
 
-/** @returns whether further requests may be sent to the endpoint of each. */
+/**
+ * @param track takes the end of what is pending at a disabled endpoint: for millions of deliveries no other record can wait.
+ * @returns whether further requests may be sent to the endpoint of each.
+ */
 async function recordAll(
   { db, log }: Pick<Dependencies, 'db' | 'log'>,
   results: readonly AttemptResult[],
+  track: (work: Promise<void>) => void,
 ): Promise<boolean[]> {
   const recorded = await recordAttempts(db, results);
   const disabled = new Map<string, RecordedDelivery['disabledReason']>();
@@ -186,10 +190,11 @@ async function recordAll(
   }
   for (const [endpointId, reason] of disabled) {
     log.warn({ endpointId, reason }, 'a webhook endpoint was disabled');
-    await endPendingDeliveries(db, endpointId).catch((error: unknown) => {
+    const ended = endPendingDeliveries(db, endpointId).catch((error: unknown) => {
       // The sweep ends what is left.
       log.warn({ err: error, endpointId }, 'the deliveries of a disabled webhook endpoint did not all end');
     });
+    track(ended);
   }
   const enabled = new Set(recorded.filter(({ isEnabled }) => isEnabled).map(({ deliveryId }) => deliveryId));
   return results.map(({ deliveryId }) => enabled.has(deliveryId));

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { waitFor } from '../../support/wait-for.ts';
+import { storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
 import { type Respond, responses } from '../../support/webhooks/receivers.ts';
@@ -110,6 +111,29 @@ describe('an endpoint that hangs', () => {
     await receiver.close();
     await working;
   });
+});
+
+test('the end of the backlog of an endpoint that is gone holds up no other attempt', async () => {
+  const gone = await register(responses.gone);
+  const left = await storeDelivery(service, gone.endpoint.id, {
+    ...{ status: 'pending', nextAttemptAt: new Date('2100-01-01') },
+  });
+  const other = await register(async (response) => {
+    await waitFor('the other to be disabled', async () => (await gone.now()).status === 'disabled');
+    responses.accept(response);
+  });
+  await recordRefunds(service, 1);
+  await stage.create();
+  let working: Promise<void> | undefined;
+  // A backlog of millions takes as long.
+  await service.ownerDb.$transaction(async (tx) => {
+    await tx.$queryRaw`SELECT FROM webhook_delivery WHERE id = ${left.id} FOR UPDATE`;
+    working = stage.work();
+    const isRecorded = async () => (await onlyOne(other.deliveries())).status === 'succeeded';
+    await waitFor('the attempt of the other to be recorded', isRecorded, { timeoutMs: 5_000 });
+  });
+  await working;
+  for (const { status } of await gone.deliveries()) expect(status).toBe('failed');
 });
 
 test('a worker whose lease was lost changes nothing but its own attempt, and both sent the same id', async () => {
