@@ -9,7 +9,7 @@ import { ButtonLink, Link } from '../../components/button.tsx';
 import { Form, type FormState } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
+import { confirmMember, contextOf, needs, useMember } from '../../http/access.ts';
 import { capitalized, entered, enteredList, readForm } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { BulkFields, bulkPath, pageQuery } from './bulk-selection.tsx';
@@ -52,6 +52,8 @@ export function bulkDecisionRoute(scope: Api, deps: ApiDependencies): void {
     // One after another: each is a transaction of its own, and one that is refused stops no other.
     for (const id of ids) {
       try {
+        // Many may take long, and the user may have lost the role meanwhile.
+        await confirmMember(deps, request);
         const refund = await findOwnRefund(deps.db, context.owner, id);
         const result = await decide(deps, decision, { refund, actor: context.actor, body });
         results.push({ id, refusal: refusalOf(result) });

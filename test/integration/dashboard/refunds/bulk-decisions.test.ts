@@ -8,6 +8,7 @@ import { newPayment } from '#test/support/refunds/payments.ts';
 import { rowOf, unknownRefundId } from '#test/support/refunds/refund-records.ts';
 import { refundRequest } from '#test/support/refunds/refund-requests.ts';
 import { storePolicies } from '#test/support/refunds/stored-policies.ts';
+import { waitForLock, withClient } from '#test/support/stores/database-client.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -57,6 +58,25 @@ test('asks again for the reason of a rejection with the selection kept, and then
   expect(await statusesOf(refunds)).toEqual(['pending', 'pending']);
   await post(refunds, { decision: 'reject', rejectReason: 'An exchange' });
   expect(await statusesOf(refunds)).toEqual(['cancelled', 'cancelled']);
+});
+
+test('approves no further refund once the operator is a viewer', async () => {
+  const refunds = [await pending(), await pending()];
+  const { organization, deps, databaseUrl } = service;
+  const where = { organizationId_userId: { organizationId: organization.id, userId: operator.userId } };
+  const answering = await withClient(databaseUrl, async (client) => {
+    await client.query('BEGIN');
+    await client.query('SELECT 1 FROM payment WHERE id = $1 FOR UPDATE', [refunds[0]?.paymentId]);
+    const answer = post(refunds, { decision: 'approve' });
+    await waitForLock(client, 1);
+    await deps.db.membership.update({ where, data: { role: 'viewer' } });
+    await client.query('COMMIT');
+    return { answer };
+  });
+  const { text } = await answering.answer;
+  await deps.db.membership.update({ where, data: { role: 'operator' } });
+  expect(text).toContain('Your role is viewer.');
+  expect(await statusesOf(refunds)).toEqual(['processing', 'pending']);
 });
 
 test('shows a viewer no boxes', async () => {
