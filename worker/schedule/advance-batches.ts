@@ -23,7 +23,7 @@ const slice = { rows: 50, atOnce: 8 };
 const sliceMs = 5_000;
 const leaseMs = 60_000;
 
-/** A refund that is not stored by then is not stored: once the lease has ended, the batch may be paused, and its rows sent again. */
+/** From then on nothing is stored: once the lease has ended, the batch may be paused, and its rows sent again. */
 const longestMs = leaseMs - 20_000;
 
 /** After a slice in which no row ended, because a processor or the database is down. */
@@ -82,26 +82,26 @@ export async function advanceOneBatch(
     return found;
   });
   if (leased === undefined) return false;
-  await advanceLeased(within(deps, since), leased.id).finally(() => names.delete(leased.owner));
+  const isLate = () => performance.now() - since >= longestMs;
+  await advanceLeased(deps, leased.id, isLate).finally(() => names.delete(leased.owner));
   return true;
 }
 
-/** @param since `performance.now()` before the batch was leased. */
-function within(deps: Dependencies, since: number): Dependencies {
+function unless(isLate: () => boolean, deps: Dependencies): Dependencies {
   const { create } = deps.statements;
   return {
     ...deps,
     statements: {
       ...deps.statements,
       async create(item) {
-        if (performance.now() - since < longestMs) return await create(item);
+        if (!isLate()) return await create(item);
         throw new ServiceError('service_unavailable', 'The worker was too slow. The row is tried again.');
       },
     },
   };
 }
 
-async function advanceLeased(deps: Dependencies, batchId: string): Promise<void> {
+async function advanceLeased(deps: Dependencies, batchId: string, isLate: () => boolean): Promise<void> {
   const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
   const requester = await findRequester(deps.db, batch);
   const hasEnded = !(await mayRequest(deps, batch, requester));
@@ -113,7 +113,10 @@ async function advanceLeased(deps: Dependencies, batchId: string): Promise<void>
     number,
     request: requestOfRow(batch, requester, number, content),
   }));
-  const outcomes = isStopped ? await findRefunds(deps, batch, rows) : await createRefunds(deps, batch, rows);
+  const outcomes = isStopped
+    ? await findRefunds(deps, batch, rows)
+    : await createRefunds(unless(isLate, deps), batch, rows);
+  if (isLate()) return;
   await recordSlice(deps.db, batchId, outcomes);
   const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');
   if (isSettled) await stopBatch(deps.db, batch, hasEnded ? 'requester_ended' : 'requested');

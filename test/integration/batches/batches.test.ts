@@ -407,24 +407,40 @@ test.each([
   },
 );
 
-test('a worker that was frozen beyond its lease creates no refund of a batch that was paused meanwhile', async () => {
-  const [row] = await rowsOf(1);
-  const id = await created([row]);
-  const { db, lookups } = service.deps;
-  const payment = lookups.payment;
-  vi.spyOn(lookups, 'payment').mockImplementationOnce(async (...asked) => {
-    await service.call('POST', `/v1/refund-batches/${id}/pause`);
-    await db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
-    await workOff();
+describe('a worker that was frozen beyond its lease', () => {
+  /** Works on a slice of one row, and is frozen before it stores the refund, while something else happens. */
+  const advanceFrozen = async (meanwhile: () => Promise<unknown>) => {
+    const { lookups } = service.deps;
+    const payment = lookups.payment;
+    vi.spyOn(lookups, 'payment').mockImplementationOnce(async (...asked) => {
+      await meanwhile();
+      const resumedAt = performance.now() + 60_000;
+      vi.spyOn(performance, 'now').mockImplementation(() => resumedAt);
+      return await payment(...asked);
+    });
+    await advanceOneBatch(service.deps);
+    vi.restoreAllMocks();
+  };
+
+  test('creates no refund of a batch that was paused meanwhile', async () => {
+    const [row] = await rowsOf(1);
+    const id = await created([row]);
+    await advanceFrozen(async () => {
+      await service.call('POST', `/v1/refund-batches/${id}/pause`);
+      await service.deps.db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
+      await workOff();
+      expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
+    });
+    expect(await refundsOf(row?.transactionId ?? '')).toEqual([]);
     expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
-    const resumedAt = performance.now() + 60_000;
-    vi.spyOn(performance, 'now').mockImplementation(() => resumedAt);
-    return await payment(...asked);
   });
-  await advanceOneBatch(service.deps);
-  vi.restoreAllMocks();
-  expect(await refundsOf(row?.transactionId ?? '')).toEqual([]);
-  expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
+
+  test('leaves the lease of another worker', async () => {
+    const id = await created(await rowsOf(1));
+    const dueAt = new Date(Date.now() + 55_000);
+    await advanceFrozen(() => service.deps.db.refundBatch.update({ where: { id }, data: { dueAt } }));
+    expect(await service.deps.db.refundBatch.findUnique({ where: { id } })).toMatchObject({ dueAt });
+  });
 });
 
 test('a row waits while its processor is down, and rows behind it go on', async () => {
