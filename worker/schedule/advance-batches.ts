@@ -158,16 +158,18 @@ interface RequestedRow {
   request: RefundRequest;
 }
 
-/** Creates the refunds of rows, as many as the time allows. */
+/** Creates the refunds of rows, as many as the time allows, and none once their requester may not request them any more. */
 async function createRefunds(
   deps: Dependencies,
   batch: RefundBatch,
   rows: readonly RequestedRow[],
 ): Promise<RowOutcome[]> {
   const endsAt = performance.now() + sliceMs;
-  return await outcomesOf(deps, batch, rows, async (request) =>
-    performance.now() > endsAt ? null : await createRefund(deps, request),
-  );
+  return await outcomesOf(deps, batch, rows, async (request) => {
+    if (performance.now() > endsAt) return null;
+    const requester = await findRequester(deps.db, batch);
+    return (await mayRequest(deps, batch, requester)) ? await createRefund(deps, request) : null;
+  });
 }
 
 /**

@@ -374,6 +374,23 @@ test('a revoked key stops the rest of its batches, which no other key resumes', 
   expect([status, body.error.code]).toEqual([403, 'insufficient_scope']);
 });
 
+test('a key that is revoked during a slice begins no further row of it', async () => {
+  const key = await service.newKey();
+  const id = await created(await rowsOf(50), { key: key.plaintext });
+  const { statements } = service.deps;
+  const create = statements.create;
+  vi.spyOn(statements, 'create').mockImplementationOnce(async (item) => {
+    await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
+    return await create(item);
+  });
+  await advanceOneBatch(service.deps);
+  vi.restoreAllMocks();
+  // Eight rows are begun at once.
+  expect((await read(id)).rows.created).toBeLessThan(20);
+  await workOff();
+  expect(await read(id)).toMatchObject({ status: 'paused', pauseReason: 'requester_ended' });
+});
+
 test.each([
   [
     'its key is revoked',
