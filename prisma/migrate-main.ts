@@ -11,8 +11,8 @@ async function main(): Promise<void> {
     redisUrl: REDIS_URL,
     log: (line) => console.log(line),
   });
-  for (const name of applied) console.log(`Applied ${name}`);
-  if (applied.length === 0) console.log('The database is up to date.');
+  for (const name of applied ?? []) console.log(`Applied ${name}`);
+  if (applied?.length === 0) console.log('The database is up to date.');
   if (DATABASE_OWNER_URL === null) {
     console.log(
       'The service owns its tables and could change the audit log. In production, set DATABASE_OWNER_URL as docs/security.md describes.',

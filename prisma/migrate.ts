@@ -39,19 +39,25 @@ const runsAlone =
  * old functions. A migration that is CREATE INDEX CONCURRENTLY, DROP INDEX CONCURRENTLY or VALIDATE CONSTRAINT commits what comes
  * before it and runs alone.
  *
- * @returns the names of the applied migrations, oldest first.
+ * A database that a newer version has migrated is left as it is: processes of that version would run on the functions of this one.
+ *
+ * @returns the names of the applied migrations, oldest first; null for the database of a newer version.
  * @throws MigrationError when the database cannot be opened, a script fails, a table stays locked, or a migration was edited after
  *   it was applied.
  */
 export async function migrate(
   databaseUrl: string,
   { log = () => {}, folder = prismaFolder }: MigrateOptions = {},
-): Promise<string[]> {
+): Promise<string[] | null> {
   const migrations = readMigrations(folder);
   const functions = readFunctions(folder);
   return await withLock(databaseUrl, log, async (client) => {
     await openHistory(client);
-    const missing = await findMissing(client, migrations);
+    const { missing, newest } = await compareHistory(client, migrations);
+    if (missing.length === 0 && newest !== null) {
+      log(`A newer version has migrated this database, last with ${newest}. Its functions and rights stay.`);
+      return null;
+    }
     await apply(client, missing, functions, log);
     return missing.map(({ name }) => name);
   });
@@ -138,7 +144,11 @@ async function openHistory(client: pg.Client): Promise<void> {
   );
 }
 
-async function findMissing(client: pg.Client, migrations: readonly SqlFile[]): Promise<SqlFile[]> {
+/** Which migrations the database lacks, and the newest one that it has and this version does not. */
+async function compareHistory(
+  client: pg.Client,
+  migrations: readonly SqlFile[],
+): Promise<{ missing: SqlFile[]; newest: string | null }> {
   const { rows } = await client.query<{ migration_name: string; checksum: string }>(
     `SELECT migration_name, checksum FROM _prisma_migrations
      WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
@@ -153,7 +163,15 @@ async function findMissing(client: pg.Client, migrations: readonly SqlFile[]): P
         'Restore the file and write a new migration, or recreate the database if it is for development only.',
     );
   }
-  return migrations.filter(({ name }) => !applied.has(name));
+  const own = new Set(migrations.map(({ name }) => name));
+  return {
+    missing: migrations.filter(({ name }) => !applied.has(name)),
+    newest:
+      [...applied.keys()]
+        .filter((name) => !own.has(name))
+        .toSorted()
+        .at(-1) ?? null,
+  };
 }
 
 async function apply(

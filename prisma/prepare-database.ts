@@ -15,12 +15,13 @@ export interface DatabaseToPrepare {
 
 /**
  * Brings a database up to date: tables, functions, queues, and the rights of the service.
- * @returns the names of the applied migrations, oldest first.
+ * @returns the names of the applied migrations, oldest first; null for the database of a newer version, which stays as it is.
  * @throws MigrationError
  */
-export async function prepareDatabase(database: DatabaseToPrepare): Promise<string[]> {
+export async function prepareDatabase(database: DatabaseToPrepare): Promise<string[] | null> {
   const { ownerUrl, serviceUrl, redisUrl, log } = database;
   const applied = await migrate(ownerUrl, { log });
+  if (applied === null) return null;
   // With Redis their tables would only be empty.
   if (redisUrl === null) await migrateQueueTables(ownerUrl, processorNames);
   if (serviceUrl !== null) await grantServiceRole(ownerUrl, serviceUrl, log);

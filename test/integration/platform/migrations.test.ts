@@ -98,7 +98,7 @@ describe('a migration of a table that another session reads', () => {
     write('migrations/1_first/migration.sql', 'ALTER TABLE other.large ADD COLUMN note TEXT');
     await withClient(url(), async (client) => {
       await client.query('BEGIN; SELECT FROM other.large');
-      const applied = new Promise<string[]>((resolve, reject) => {
+      const applied = new Promise<string[] | null>((resolve, reject) => {
         const log = (line: string) => {
           expect(line).toMatch(/^1_first waits for a table/);
           query(url(), `SET lock_timeout = '1s'; SELECT FROM other.large`)
@@ -139,6 +139,7 @@ describe('an index that is built while its table is written', () => {
 describe('functions', () => {
   const url = useEmptyDatabase();
   const { folder, write } = useProject();
+  const older = useProject();
   const answer = async () => (await query(url(), 'SELECT answer()'))[0].answer;
 
   test('are created after the migrations whose tables they read', async () => {
@@ -151,6 +152,17 @@ describe('functions', () => {
   test('are replaced when their file changes, without a migration', async () => {
     write('functions/answer.sql', answerFunction('SELECT number + 1 FROM first'));
     expect(await migrate(url(), { folder: folder() })).toEqual([]);
+    expect(await answer()).toBe(42);
+  });
+
+  test('stay as a newer version made them when an older one migrates', async () => {
+    older.write('migrations/1_first/migration.sql', 'CREATE TABLE first AS SELECT 41 AS number');
+    older.write('functions/answer.sql', answerFunction('SELECT 0'));
+    write('migrations/2_second/migration.sql', 'CREATE TABLE second (id INT)');
+    await migrate(url(), { folder: folder() });
+    const said: string[] = [];
+    expect(await migrate(url(), { folder: older.folder(), log: (line) => said.push(line) })).toBeNull();
+    expect(said).toEqual([expect.stringContaining('last with 2_second')]);
     expect(await answer()).toBe(42);
   });
 
