@@ -24,7 +24,7 @@ const secretField = new RegExp(`"(?:${secretFields.join('|')})":`);
 export function openLog(
   level: string,
   name: string,
-  destination: DestinationStream = process.stdout,
+  destination: DestinationStream = standardOutput(),
 ): Logger {
   return pino(
     {
@@ -36,6 +36,14 @@ export function openLog(
     { write: (line: string) => destination.write(redactLine(redactFields(line))) },
   );
 }
+
+/** What cannot be written, as to a full disk or a reader that has gone, is lost. Unhandled, the error would end the process. */
+function standardOutput(): DestinationStream {
+  if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore);
+  return process.stdout;
+}
+
+const ignore = () => {};
 
 /** Logs a warning every ten seconds at most: an unreachable store causes many errors a second. */
 export function warnSparingly(log: Logger, message: string): (error: unknown) => void {

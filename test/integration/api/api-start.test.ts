@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import Fastify from 'fastify';
 import { beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { type App, buildApp } from '#api/app.ts';
@@ -7,7 +9,9 @@ import type { Api } from '#api/http/route.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
+import { freePort } from '../../support/processes/free-port.ts';
 import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService({ workers: 0 });
 
@@ -33,6 +37,31 @@ describe('the API', () => {
       /^(preact|d3-|@bull-board\/|@fastify\/(swagger|session|static)|ajv$|@node-rs\/|bullmq$|ioredis$|stripe$|braintree$|@modelcontextprotocol\/|@opentelemetry\/|api\/dashboard\/)/;
     expect(loaded.filter((name) => late.test(name))).toEqual([]);
   });
+});
+
+test('a full disk under its log does not end a process', async () => {
+  const port = await freePort();
+  const full = openSync('/dev/full', 'w');
+  const api = spawn(process.execPath, [compiledIn(inject('compiledFolder')).entry('api/main.js')], {
+    env: {
+      DATABASE_URL: 'postgresql://postgres@127.0.0.1:1/refunds',
+      ENCRYPTION_KEY: service.settings.ENCRYPTION_KEY,
+      PORT: String(port),
+    },
+    stdio: ['ignore', full, 'ignore'],
+  });
+  onTestFinished(() => {
+    api.kill('SIGKILL');
+    closeSync(full);
+  });
+  const answered = () =>
+    fetch(`http://127.0.0.1:${port}/healthz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await waitFor('an answer', async () => api.exitCode !== null || (await answered()));
+  // Listening was logged before.
+  expect([api.exitCode, await answered()]).toEqual([null, true]);
 });
 
 describe('before the browser part is loaded', () => {
