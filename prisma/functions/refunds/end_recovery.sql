@@ -1,11 +1,11 @@
 -- Lets workers send again. Events that were seen before count no more. What was accepted or approved since the restore may have been
--- sent before it, so it is looked up first.
+-- sent before it, so it is looked up first. What is open was asked for in steps before, so the lock is short.
 CREATE OR REPLACE FUNCTION end_recovery() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN
   -- Work that another session is adding is waited for, and none is added until this commits.
   LOCK TABLE refund_work IN SHARE ROW EXCLUSIVE MODE;
-  PERFORM resync_open_refunds();
+  PERFORM resync_open_refunds(NULL);
   UPDATE recovery SET required_since = NULL, generation = gen_random_uuid()::text WHERE id = 1;
 END
 $$;

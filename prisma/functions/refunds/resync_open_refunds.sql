@@ -1,10 +1,24 @@
--- Counts everything that is open as possibly at its processor: it is looked up or read before anything else, and a cancellation waits
--- for that.
-CREATE OR REPLACE FUNCTION resync_open_refunds() RETURNS void
+-- Counts what is open as possibly at its processor, unless it was since a recovery is required: it is looked up or read before
+-- anything else, and a cancellation waits for that.
+--
+-- most  how many at once, because a statement has a time limit; null for all
+-- Returns how many there were.
+CREATE OR REPLACE FUNCTION resync_open_refunds(most int) RETURNS int
 LANGUAGE plpgsql AS $$
+DECLARE
+  moment timestamptz := service_time();
+  asked int;
 BEGIN
-  PERFORM request_resync(r.id)
-  FROM (SELECT w.refund_id FROM refund_work AS w ORDER BY w.refund_id FOR UPDATE) AS held
-  JOIN refund AS r ON r.id = held.refund_id AND r.status = 'processing';
+  WITH open AS MATERIALIZED (
+    SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
+    WHERE r.status = 'processing'
+      AND (w.resync_requested_at IS NULL OR w.resync_requested_at < (SELECT required_since FROM recovery WHERE id = 1))
+    ORDER BY w.refund_id LIMIT most
+    FOR UPDATE OF w
+  )
+  UPDATE refund_work AS w SET due_at = LEAST(w.due_at, moment), resync_requested_at = moment
+  FROM open WHERE w.refund_id = open.refund_id;
+  GET DIAGNOSTICS asked = ROW_COUNT;
+  RETURN asked;
 END
 $$;

@@ -17,6 +17,7 @@ import {
 } from '../../processors/contract/processor.ts';
 import { holdsReservation, refundStatuses } from '../model/states.ts';
 import { moveRefund } from './move.ts';
+import { isRecoveryRequired } from './recovery.ts';
 import { endUnsentWork } from './work.ts';
 
 /**
@@ -40,7 +41,9 @@ export async function recordPayment(
     const known = await tx.payment.findUniqueOrThrow({ where });
     if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
     const outside = await refundedOutside(tx, known, facts.refunds);
-    if (known.amount === null) await failUnfitting(tx, known, facts, outside);
+    // Until a recovery has ended, what seems unsent may be what the processor counts.
+    if (known.amount === null && !(await isRecoveryRequired(tx)))
+      await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
     const isStale = known.staleSince !== null && readAt <= known.staleSince;
     return await tx.payment.update({

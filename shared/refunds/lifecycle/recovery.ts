@@ -37,7 +37,16 @@ export async function requireRecovery(db: Database): Promise<void> {
   await db.$queryRaw`SELECT require_recovery(service_time())::text`;
 }
 
+/** How many open refunds are asked for in one statement, which has a time limit. */
+const resyncedAtOnce = 5_000;
+
 /** Lets workers send again. See prisma/functions/refunds/end_recovery.sql. */
 export async function endRecovery(db: Database): Promise<void> {
+  for (let asked = resyncedAtOnce; asked === resyncedAtOnce; ) {
+    const [row] = await db.$queryRaw<
+      { asked: number }[]
+    >`SELECT resync_open_refunds(${resyncedAtOnce}::int) AS asked`;
+    asked = row?.asked ?? 0;
+  }
   await db.$queryRaw`SELECT end_recovery()::text`;
 }

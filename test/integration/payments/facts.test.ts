@@ -5,6 +5,7 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
 import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
+import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
@@ -59,6 +60,14 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     const [refund] = (await unverified('stripe', 1, { status: state })) as [Refund];
     await advanceRefund(service.deps, refund.id);
     expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', failureCode, attemptCount: 0 });
+  });
+
+  test('fails none of them until the recovery has ended: what seems unsent may have been sent', async () => {
+    const [first, second] = (await unverified('stripe', 2)) as [Refund, Refund];
+    await requireRecovery(service.deps.db);
+    expect(await leftToRefund(service, first.transactionId)).toBe(0);
+    expect(await rowOf(service, second.id)).toMatchObject({ status: 'processing' });
+    await endRecovery(service.deps.db);
   });
 
   /** A person ends a flagged refund as completed, under the processor's id of a refund made by hand; without one, insisting. */

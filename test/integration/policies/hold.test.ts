@@ -89,7 +89,7 @@ test.each([
     () => service.deps.db.$executeRaw`
     SELECT resume_refunds(id, 'test', 'stripe') FROM organization`,
   ],
-  ['a lookup after a restore', () => service.deps.db.$executeRaw`SELECT resync_open_refunds()`],
+  ['a lookup after a restore', () => service.deps.db.$executeRaw`SELECT resync_open_refunds(NULL)`],
 ])('%s do not end a hold', async (_what, happens) => {
   const id = await create();
   await happens();

@@ -1,12 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
+import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { leftToRefund, reconcile, work } from '../../support/processors/reconciliation.ts';
+import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
+import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -14,6 +17,18 @@ import { waitFor } from '../../support/wait-for.ts';
 const service = useService({ workers: 0 });
 
 beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
+
+test('requires a recovery at once, whatever else holds the open refunds', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await withClient(service.databaseUrl, async (client) => {
+    await client.query('BEGIN');
+    await client.query('SELECT FROM refund_work WHERE refund_id = $1 FOR UPDATE', [id]);
+    await requireRecovery(service.deps.db);
+    await client.query('ROLLBACK');
+  });
+  await endRecovery(service.deps.db);
+  expect((await rowOf(service, id)).work?.resyncRequestedAt).not.toBeNull();
+});
 
 describe.each(PROCESSORS)('a recovery with %s', (processor) => {
   /** A refund of a payment of 100.00 that is at its processor alone, under a name of ours. */
