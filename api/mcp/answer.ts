@@ -111,8 +111,11 @@ async function runTool(
   return tool.resultOf?.(answer as object, call, isReplayed) ?? { [field]: answer };
 }
 
-/** Marks that show text in another order than it has, or not at all. Agents and the people who watch them would read different things. */
-const hiddenMarks = /[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e01ef}]/gu;
+/**
+ * Characters that show text in another order than it has, or not at all. Agents and the people who watch them would read different things.
+ * One or two of those that emoji, Persian and Indic scripts need stay; a longer run of them could be a message.
+ */
+const hiddenMarks = /\p{DI}{3,}|(?!\u200c|\u200d|\ufe0f)\p{DI}/gu;
 
 function resultOf(content: object) {
   const text = JSON.stringify(content).replaceAll(hiddenMarks, '');

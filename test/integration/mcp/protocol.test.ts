@@ -55,10 +55,14 @@ describe('requests outside of the protocol', () => {
 
   test('metadata is announced as data from outside, and shown in the order that it has', async () => {
     const agent = await agents.connect();
-    const metadata = { note: 'ref\u202eder\u2066und\u2069 \u05e9\u05dc\u05d5\u05dd\u200b\u{e0041}\u{e0164}' };
+    const heartOnFire = '\u2764\ufe0f\u200d\u{1f525}';
+    const bits = '\ufe01\ufe0a\u034f\u3164\u200d\u200c\u200c\u200d';
+    const metadata = {
+      note: `ref\u202eder\u2066und\u2069 \u05e9\u05dc\u05d5\u05dd\u200b\u{e0041}\u{e0164} ${heartOnFire}${bits}`,
+    };
     const { id } = await newRefund(service, { metadata });
     const { content } = await agent.call('get_refund', { refundId: id });
-    expect(content.refund.metadata).toEqual({ note: 'refderund \u05e9\u05dc\u05d5\u05dd' });
+    expect(content.refund.metadata).toEqual({ note: `refderund \u05e9\u05dc\u05d5\u05dd ${heartOnFire}` });
     const { tools } = await agent.client.listTools();
     for (const name of ['get_refund', 'list_refunds']) {
       const { description } = tools.find((tool) => tool.name === name) ?? {};
