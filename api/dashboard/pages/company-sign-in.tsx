@@ -6,6 +6,7 @@ import {
 } from '#shared/people/company-sign-in/authorization.ts';
 import { joinByCompany } from '#shared/people/company-sign-in/join.ts';
 import { findProvider } from '#shared/people/company-sign-in/provider.ts';
+import { readRole } from '#shared/people/roles.ts';
 import type { IdentityProvider } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
@@ -24,7 +25,7 @@ import {
 } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
-import { beginSession } from '../http/session.ts';
+import { beginSession, findVisitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
 
 const cookieName = 'refunds_company_sign_in';
@@ -41,6 +42,7 @@ export async function companySignInPages(scope: Api, deps: ApiDependencies): Pro
       async (request, reply) =>
         await orRefusal(request, reply, async () => {
           const provider = await requireProvider(deps, request.params.organizationId);
+          await refuseNonMember(deps, request, reply, provider);
           const { address, pending } = await beginAuthorization(deps, provider, {
             redirectUri: new URL(companySignInCallback(provider.organizationId), originOf(request)).href,
             next: safeReturnPath(entered(request.query, 'next')),
@@ -79,6 +81,7 @@ async function finish(
   const { issuer, clientId, isConfirmation, next } = pending;
   const provider = await requireProvider(deps, organizationId);
   if (provider.issuer !== issuer || provider.clientId !== clientId) throw notSetUp();
+  await refuseNonMember(deps, request, reply, provider);
   const callback = new URL(request.url, originOf(request));
   const claims = await finishAuthorization(deps, provider, { callback, pending });
   const proof = await joinByCompany(deps, { organizationId, issuer, claims });
@@ -90,6 +93,25 @@ async function requireProvider({ db }: ApiDependencies, organizationId: string):
   const provider = isId('org', organizationId) ? await findProvider(db, organizationId) : null;
   if (provider === null) throw notSetUp();
   return provider;
+}
+
+/**
+ * Another site may have led here, and the provider signs in whom it likes: without this, it could replace the session of anyone by one in
+ * an organization of its own.
+ * @throws ServiceError insufficient_scope for a signed-in user who is no member of the organization.
+ */
+async function refuseNonMember(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { organizationId }: IdentityProvider,
+): Promise<void> {
+  const visitor = await findVisitor(deps, request, reply);
+  if (visitor === null || request.session.companyOf === organizationId) return;
+  const { id, email } = visitor.user;
+  if ((await readRole(deps.db, organizationId, id)) !== null) return;
+  const message = `You are signed in as ${email}, who is no member of this organization. Sign out, then open the link again.`;
+  throw new ServiceError('insufficient_scope', message);
 }
 
 /** The same for an unknown organization. */

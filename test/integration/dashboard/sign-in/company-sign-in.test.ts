@@ -147,6 +147,23 @@ test("never signs in a user of another organization by the provider's word, and 
   expect([members.length, ofVictim]).toMatchObject([2, [{ organizationId: service.organization.id }]]);
 });
 
+test('a link to an organization that the user does not belong to replaces no session', async () => {
+  const { email, password } = await newPerson(service.deps, service.organization.id, 'owner');
+  const [victim, before] = [newVisitor(), newVisitor()];
+  const callback = await begin(before);
+  await victim.signIn(email, password);
+  const started = await victim.get(startOf(organizationId));
+  expect([started.status, started.text]).toEqual([403, expect.stringContaining(`signed in as ${email}`)]);
+  // Begun before they signed in, and finished afterwards.
+  await before.signIn(email, password);
+  expect((await before.get(callback)).status).toBe(403);
+  for (const { cookie } of [victim, before]) {
+    const browser = newVisitor();
+    browser.takeCookies(cookie);
+    expect((await browser.get(pagesOf(service.organization.id))).status).toBe(200);
+  }
+});
+
 test('refuses a member who belongs to another organization as well', async () => {
   const { userId, email } = await newPerson(service.deps, service.organization.id, 'owner');
   await service.deps.db.membership.create({ data: { organizationId, userId, role: 'viewer' } });
