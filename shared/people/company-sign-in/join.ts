@@ -43,7 +43,11 @@ export async function joinByCompany(
         'Your company account has no role here. Ask the administrator of your company account for one.',
       );
     }
-    const known = await tx.companyAccount.findUnique(key);
+    const known = await tx.companyAccount.findUnique({
+      ...key,
+      include: { membership: { include: { user: true } } },
+    });
+    if (known !== null && known.membership.user.disabledAt !== null) throw notHere();
     if (known === null && newUser === null) throw refused('Your membership has just ended. Start again.');
     const userId = known?.userId ?? (await link(tx, { account, user: newUser as NewUser, role }, now));
     await followRole(tx, { provider, userId, role }, now);
@@ -113,7 +117,7 @@ async function memberOf(
   const userId = found.id;
   const elsewhere = found.memberships.some((membership) => membership.organizationId !== organizationId);
   if (elsewhere || found.disabledAt !== null) {
-    throw refused('Your email address cannot be used here. Ask the operator of this service.');
+    throw notHere();
   }
   const [membership] = found.memberships;
   if (membership !== undefined) {
@@ -142,6 +146,10 @@ async function followRole(
   }
   if (to !== 'owner' && !isLastOwner) return;
   await tx.identityProvider.update({ where: { organizationId }, data: { ownerSignedInAt: now } });
+}
+
+function notHere(): ServiceError {
+  return refused('Your email address cannot be used here. Ask the operator of this service.');
 }
 
 function refused(message: string): ServiceError {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
+import { disableUser } from '#shared/people/members/disable-user.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { pagesOf, startOf, useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
@@ -73,6 +74,20 @@ test.each([
   expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(message)]);
   expect(await membersByEmail()).toEqual([]);
   expect((await visitor.get(pagesOf(organizationId))).status).toBe(303);
+});
+
+test('changes nothing for a disabled member', async () => {
+  await signIn(newVisitor());
+  const { sub } = company.provider.account;
+  const { userId } = await service.deps.db.companyAccount.findFirstOrThrow({ where: { subject: sub } });
+  await newPerson(service.deps, organizationId, 'owner');
+  await disableUser(service.deps, { userId, actor: 'test', revokesKeys: false });
+  actAs(['owners'], { sub });
+  const refused = await signIn(newVisitor());
+  expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('cannot be used here')]);
+  const { role } = await service.deps.db.membership.findFirstOrThrow({ where: { userId } });
+  const provider = await service.deps.db.identityProvider.findFirstOrThrow({ where: { organizationId } });
+  expect([role, provider.ownerSignedInAt]).toEqual(['operator', null]);
 });
 
 describe('refuses a callback', () => {
