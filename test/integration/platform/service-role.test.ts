@@ -11,8 +11,11 @@ const database = useOwnedDatabase();
 const prepare = (serviceUrl: string | null = database.serviceUrl, ownerUrl = database.ownerUrl) =>
   prepareDatabase({ ownerUrl, serviceUrl, redisUrl: null, log: () => {} });
 
+const databaseName = () => new URL(database.ownerUrl).pathname.slice(1);
+
 let client: pg.Client;
 beforeAll(async () => {
+  await query(database.ownerUrl, `ALTER DATABASE "${databaseName()}" SET TimeZone = 'Pacific/Auckland'`);
   await prepare();
   client = new pg.Client({ connectionString: database.serviceUrl });
   await client.connect();
@@ -45,6 +48,10 @@ describe('the role of the service', () => {
   test('has exactly the rights that were decided for each table, and for history only SELECT and INSERT', async () => {
     expect(await rightsNow()).toEqual(decided);
     expect(decided).toMatchObject({ audit_log: 'SELECT, INSERT', refund_event: 'SELECT, INSERT' });
+  });
+
+  test('has its times in UTC also where a pooler ignores what its connections ask for', async () => {
+    expect((await client.query('SHOW TimeZone')).rows).toEqual([{ TimeZone: 'UTC' }]);
   });
 
   test('may execute every function and draw from every sequence, and set none', async () => {
