@@ -8,6 +8,7 @@ import {
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
+import { isRecoveryRequired } from '../lifecycle/recovery.ts';
 import type { FlaggedClaim } from '../lifecycle/work.ts';
 import { lookupConclusiveAt } from '../model/attempts.ts';
 import { referenceTo } from '../model/refund.ts';
@@ -40,12 +41,14 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   const { refund } = claim;
   const { externalRefundId } = refund;
-  if (named === null && isUnsent(claim)) {
+  const wasSent = !isUnsent(claim) || (await isRecoveryRequired(deps.db));
+  if (named === null && !wasSent) {
     return { kind: 'absent', message: 'It was never sent to the processor.' };
   }
   try {
     const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
-    if (named !== null && named !== externalRefundId) return await readNamed(deps, processor, claim, named);
+    if (named !== null && named !== externalRefundId)
+      return await readNamed(deps, processor, claim, { named, wasSent });
     if (externalRefundId === null) return await lookUp(deps, processor, claim);
     return await readRecorded(deps, processor, claim, externalRefundId);
   } catch (error) {
@@ -62,7 +65,7 @@ async function readNamed(
   deps: Dependencies,
   processor: Processor,
   claim: FlaggedClaim,
-  named: string,
+  { named, wasSent }: { named: string; wasSent: boolean },
 ): Promise<Evidence> {
   const { refund } = claim;
   const answer = await processor.getPayment(refund.transactionId, optionsOf(deps));
@@ -80,7 +83,7 @@ async function readNamed(
       message: `The processor has a second refund, ${another.id}, besides ${named}.`,
     };
   }
-  if (theirs.refundId === refund.id || isUnsent(claim)) return { kind: 'found', refund: theirs };
+  if (theirs.refundId === refund.id || !wasSent) return { kind: 'found', refund: theirs };
   return (await inconclusive(deps, claim)) ?? { kind: 'found', refund: theirs };
 }
 

@@ -5,10 +5,11 @@ import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { leftToRefund, reconcile, work } from '../../support/processors/reconciliation.ts';
-import { createdRefund } from '../../support/refunds/flagged-refunds.ts';
+import { createdRefund, resolve } from '../../support/refunds/flagged-refunds.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
+import { flagByHand } from '../../support/refunds/refund-work.ts';
 import { withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -28,6 +29,16 @@ test('requires a recovery at once, whatever else holds the open refunds', async 
   });
   await endRecovery(service.deps.db);
   expect((await rowOf(service, id)).work?.resyncRequestedAt).not.toBeNull();
+});
+
+test('a flagged refund that seems unsent is looked up before a person ends it, until the recovery', async () => {
+  const { id: refundId, transactionId } = await createdRefund(service, 'stripe');
+  const refund = await flagByHand(service, refundId, { reason: 'account_unusable', facts: {} });
+  await refundDirectly(service, { processor: 'stripe', transactionId, amount: 2_500, refundId });
+  await requireRecovery(service.deps.db);
+  const failing = await resolve(service, refund, 'failed');
+  await endRecovery(service.deps.db);
+  expect(failing).toMatchObject({ kind: 'contradicted' });
 });
 
 describe.each(PROCESSORS)('a recovery with %s', (processor) => {
