@@ -75,7 +75,7 @@ async function noteFinding(
   await recordFinding(context, finding, refundId === null ? 'nothing' : 'put_back');
 }
 
-/** @returns its id; null when another refund has its idempotency key, and nothing was stored. */
+/** @returns its id; null when nothing was stored, as while another request uses its idempotency key. */
 async function insertRefund(
   { deps: { db }, account, run }: RunContext,
   transactionId: string,
@@ -88,7 +88,7 @@ async function insertRefund(
   return await db.$transaction(async (tx) => {
     // Whoever has read the payment counts the refund as made elsewhere, and would leave no room for it.
     await forgetPayment(tx, await lockPayment(tx, key));
-    const refund = await create(tx, {
+    const item: CreationItem = {
       ...{
         ...key,
         id: refundId ?? '',
@@ -100,17 +100,26 @@ async function insertRefund(
       },
       // The processor does not keep what else was requested.
       ...{ reason: 'other', initiatedBy: 'api', metadata: null, status: 'processing' },
-    });
-    if (refund === null) return null;
-    await moveRefund(tx, asSent(refund, theirs, run.actor));
-    return refund.id;
+    };
+    const first = await create(tx, item);
+    // Another request was made with its key since the restore.
+    const isReused = first.outcome === 'reused';
+    const { outcome, refund } = isReused ? await create(tx, { ...item, idempotencyKey: null }) : first;
+    if (outcome !== 'created') return null;
+    const made = refundFrom(refund);
+    await moveRefund(tx, asSent(made, theirs, run.actor));
+    return made.id;
   });
 }
 
-async function create(tx: DatabaseTransaction, item: CreationItem): Promise<Refund | null> {
+async function create(
+  tx: DatabaseTransaction,
+  item: CreationItem,
+): Promise<{ outcome: string; refund: RowJson }> {
   const [row] = await tx.$queryRaw<{ outcome: string; refund: RowJson }[]>`
     SELECT outcome, refund FROM create_refunds(${toItems([item])}::jsonb)`;
-  return row?.outcome === 'created' ? refundFrom(row.refund) : null;
+  if (row === undefined) throw new Error('create_refunds left out an item.');
+  return row;
 }
 
 /** It was approved and sent after the backup. */

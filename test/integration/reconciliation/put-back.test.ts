@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
+import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { leftToRefund, reconcile, work } from '../../support/processors/reconciliation.ts';
 import { createdRefund, resolve } from '../../support/refunds/flagged-refunds.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { rowOf } from '../../support/refunds/refund-records.ts';
@@ -39,6 +41,22 @@ test('a flagged refund that seems unsent is looked up before a person ends it, u
   const failing = await resolve(service, refund, 'failed');
   await endRecovery(service.deps.db);
   expect(failing).toMatchObject({ kind: 'contradicted' });
+});
+
+test('a refund whose idempotency key another one has by now is put back without it', async () => {
+  const processor = 'braintree';
+  const headers = { 'idempotency-key': 'used-again' };
+  const other = await newRefund(service, { processor }, { headers });
+  const owner = { organizationId: service.organization.id, environment: 'test' } as const;
+  const refundId = newId('ref');
+  const transactionId = await newPayment(service, { processor });
+  const name = `${refundId}.${requestDigestOf(owner, 'used-again')}`;
+  await refundDirectly(service, { processor, transactionId, amount: 3_000, refundId: name });
+  const now = Date.now();
+  const window = { from: new Date(now - 60_000), to: new Date(now + 60_000) };
+  await reconcile(service, processor, { window, putsBack: true });
+  expect(await rowOf(service, refundId)).toMatchObject({ status: 'processing', idempotencyKey: null });
+  expect((await rowOf(service, other.id)).externalRefundId).toBeNull();
 });
 
 describe.each(PROCESSORS)('a recovery with %s', (processor) => {
