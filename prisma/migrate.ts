@@ -53,9 +53,11 @@ export async function migrate(
   const functions = readFunctions(folder);
   return await withLock(databaseUrl, log, async (client) => {
     await openHistory(client);
-    const { missing, newest } = await compareHistory(client, migrations);
-    if (missing.length === 0 && newest !== null) {
-      log(`A newer version has migrated this database, last with ${newest}. Its functions and rights stay.`);
+    const { missing, newestUnknown } = await compareHistory(client, migrations);
+    if (missing.length === 0 && newestUnknown !== null) {
+      log(
+        `A newer version has migrated this database, last with ${newestUnknown}. Its functions and rights stay.`,
+      );
       return null;
     }
     await apply(client, missing, functions, log);
@@ -148,7 +150,7 @@ async function openHistory(client: pg.Client): Promise<void> {
 async function compareHistory(
   client: pg.Client,
   migrations: readonly SqlFile[],
-): Promise<{ missing: SqlFile[]; newest: string | null }> {
+): Promise<{ missing: SqlFile[]; newestUnknown: string | null }> {
   const { rows } = await client.query<{ migration_name: string; checksum: string }>(
     `SELECT migration_name, checksum FROM _prisma_migrations
      WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL`,
@@ -166,7 +168,7 @@ async function compareHistory(
   const own = new Set(migrations.map(({ name }) => name));
   return {
     missing: migrations.filter(({ name }) => !applied.has(name)),
-    newest:
+    newestUnknown:
       [...applied.keys()]
         .filter((name) => !own.has(name))
         .toSorted()

@@ -19,9 +19,9 @@ declare module 'fastify' {
     /** The key behind the request; set only on routes registered after `authenticate`. */
     apiKey: ApiKey;
     /**
-     * Reads the key again if it was read a while ago: it may have been revoked since.
-     * @returns whether it was, so that what else was checked of the key has to be checked again.
-     * @throws ServiceError invalid_api_key.
+     * Reads the key again if it was read a while ago: it may have changed since.
+     * @returns whether it was read again. What else was checked of the key then has to be checked again.
+     * @throws ServiceError invalid_api_key for a key that was revoked or has expired since.
      */
     rereadKey(): Promise<boolean>;
   }

@@ -76,7 +76,7 @@ function addRoute(app: Api, operation: Operation): void {
         return await csv(request.deps, call);
       }
       const answer = await operation.run(request.deps, call);
-      // Nor does one who waits learn what happened after the key ended.
+      // A client that waited must not learn what happened after its key was revoked.
       if (method === 'GET') await confirmKey();
       return operation.hasData ? answer : { data: answer };
     },

@@ -113,7 +113,7 @@ async function runTool(
 
 /**
  * Characters that show text in another order than it has, or not at all. Agents and the people who watch them would read different things.
- * One or two of those that emoji, Persian and Indic scripts need stay; a longer run of them could be a message.
+ * Those that emoji, Persian and Indic scripts need stay, one or two at a time: a longer run could be a message.
  */
 const hiddenMarks = /\p{DI}{3,}|(?!\u200c|\u200d|\ufe0f)\p{DI}/gu;
 

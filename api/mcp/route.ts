@@ -10,6 +10,7 @@ import type { Api } from '../http/route.ts';
 export function mcpRoute(app: Api): void {
   app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
     checkOrigin(request);
+    // The body may have taken long to arrive.
     await request.rereadKey();
     const { deps, apiKey: key, body, log } = request;
     // The limits of a key count requests, so a request is one call.

@@ -24,8 +24,8 @@ export async function noteInvitation(
 }
 
 /**
- * Stores that a link to set a new password is to be mailed. For an address without a user, with a disabled one or one that signs in
- * with a company account, while its provider is enabled, a row without a recipient is stored, so that every request costs the same.
+ * Stores that a link to set a new password is to be mailed. For an address without a user, with a disabled one, or with one who
+ * has a company account of an enabled provider, a row without a recipient is stored, so that every request costs the same.
  */
 export async function notePasswordReset(db: Database, email: string): Promise<void> {
   await db.$executeRaw`

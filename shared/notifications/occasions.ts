@@ -74,15 +74,15 @@ export async function noteOccasions(
   db: Database,
   kindsByReader: Readonly<Record<string, readonly NotificationKind[]>>,
 ): Promise<void> {
-  const kindsBy = Prisma.sql`${JSON.stringify(kindsByReader)}::jsonb`;
+  const kinds = Prisma.sql`${JSON.stringify(kindsByReader)}::jsonb`;
   // Those of an occasion `o`, so that members of organizations where nothing is new are not read.
   const readers = Prisma.sql`
     SELECT m.user_id AS recipient FROM membership AS m JOIN "user" AS u ON u.id = m.user_id AND u.disabled_at IS NULL
-    WHERE m.organization_id = o.organization_id AND ${kindsBy}->(m.role::text) ? o.kind AND o.kind <> ALL (m.declined_mails)
+    WHERE m.organization_id = o.organization_id AND ${kinds}->(m.role::text) ? o.kind AND o.kind <> ALL (m.declined_mails)
       AND 'user:' || m.user_id IS DISTINCT FROM o.requester
     UNION ALL
     SELECT c.id FROM notification_channel AS c
-    WHERE c.organization_id = o.organization_id AND c.environment = o.environment AND ${kindsBy}->'channel' ? o.kind`;
+    WHERE c.organization_id = o.organization_id AND c.environment = o.environment AND ${kinds}->'channel' ? o.kind`;
   await db.$executeRaw`
     WITH clock AS MATERIALIZED (SELECT service_time() AS moment),
     unnoted AS MATERIALIZED (

@@ -180,8 +180,8 @@ export async function markPaymentStale(tx: DatabaseTransaction, id: bigint): Pro
 }
 
 /**
- * Forgets what was read of a payment, so that nothing is decided or sent before it is read again. Its reservations stay, which may
- * come to more than it until then.
+ * Forgets what was read of a payment, so that nothing is decided or sent before it is read again. Its reservations stay, and may
+ * exceed it until then.
  * @param id of a payment that the caller has locked.
  */
 export async function forgetPayment(tx: DatabaseTransaction, id: bigint): Promise<void> {

@@ -9,7 +9,7 @@ interface Creator {
 }
 
 /**
- * Checks that an actor who makes something that outlives the request still may: rights that were checked when it began may have ended.
+ * Checks that an actor may still create something that outlives the request: rights that were checked when it began may have ended.
  * Call it with the organization locked, as everything that ends these rights does.
  * @returns when the actor itself expires; null for never.
  * @throws ServiceError invalid_api_key for a revoked or expired key; insufficient_scope for a stopped one, and as `requirePersonBehind`.

@@ -21,7 +21,7 @@ export function isEmail(email: string): boolean {
  * @throws ServiceError validation_error for an invalid address.
  */
 export function checkedEmail(text: string): string {
-  // As it was written: the lower case of a letter outside of ASCII can be another person's k.
+  // Before it is normalized: the lower case of the Kelvin sign is a k, which would make it another person's address.
   if (isEmail(text.trim())) return normalizeEmail(text);
   throw new ServiceError('validation_error', 'email: must be a valid email address.');
 }

@@ -37,7 +37,7 @@ export function openLog(
   );
 }
 
-/** What cannot be written, as to a full disk or a reader that has gone, is lost. Unhandled, the error would end the process. */
+/** Lines that cannot be written, as to a full disk or a reader that has gone, are lost: an unhandled error would end the process. */
 function standardOutput(): DestinationStream {
   if (!process.stdout.listeners('error').includes(ignore)) process.stdout.on('error', ignore);
   return process.stdout;

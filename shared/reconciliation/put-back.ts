@@ -36,9 +36,9 @@ export async function putBackRefunds(
   const refunds = ofOurs(facts, listed);
   const recordedIds = await findRecordedIds(deps.db, refunds);
   const isLost = (theirs: ListedRefund) => isOffRecord(theirs, recordedIds);
-  let hasChanged = false;
-  // What was approved comes first: a payment that is read again has no room for what awaits approval. Of several under one name, the
-  // first is put back.
+  let hasPutBack = false;
+  // Refunds that await approval here come first: a payment that is read again has no room for them. Then come those that hold money. Of
+  // several under one name, the first is put back.
   const inOrder = refunds.toSorted(
     (a, b) => Number(isLost(a)) - Number(isLost(b)) || Number(isLive(b)) - Number(isLive(a)),
   );
@@ -47,13 +47,13 @@ export async function putBackRefunds(
     if (ours === null && isLost(theirs)) {
       const id = facts && (await insertRefund(context, transactionId, facts, theirs));
       await noteFinding(context, transactionId, theirs, id);
-      hasChanged ||= id !== null;
+      hasPutBack ||= id !== null;
     } else if (ours?.status === 'pending') {
       await approveSent(context, ours, theirs);
       await noteFinding(context, transactionId, theirs, ours.id);
     }
   }
-  if (facts !== null && hasChanged)
+  if (facts !== null && hasPutBack)
     await recordPayment(deps.db, { ...account, transactionId }, facts, readAt);
 }
 
@@ -89,20 +89,13 @@ async function insertRefund(
     // Whoever has read the payment counts the refund as made elsewhere, and would leave no room for it.
     await forgetPayment(tx, await lockPayment(tx, key));
     const item: CreationItem = {
-      ...{
-        ...key,
-        id: refundId ?? '',
-        amount,
-        currency,
-        idempotencyKey,
-        eventId: newId('evt'),
-        actor: run.actor,
-      },
+      ...key,
+      ...{ id: refundId ?? '', amount, currency, idempotencyKey, eventId: newId('evt'), actor: run.actor },
       // The processor does not keep what else was requested.
       ...{ reason: 'other', initiatedBy: 'api', metadata: null, status: 'processing' },
     };
     const first = await create(tx, item);
-    // Another request was made with its key since the restore.
+    // Another request has used its key since the restore.
     const isReused = first.outcome === 'reused';
     const { outcome, refund } = isReused ? await create(tx, { ...item, idempotencyKey: null }) : first;
     if (outcome !== 'created') return null;

@@ -151,18 +151,22 @@ async function comparePage(context: Comparison, page: readonly ListedRefund[]): 
     else if (ours === null) unmatched.push(theirs);
     else await comparePair(context, theirs, ours);
   }
+  if (lost.length > 0) await putBackLost(context, lost);
+  await recordUnmatched(context, unmatched.filter(isLive), recordedIds);
+}
+
+/** Puts refunds of a page back. Where the processor has more than one under a name of ours, the others are compared with that one. */
+async function putBackLost(context: Comparison, lost: readonly ListedRefund[]): Promise<void> {
   const paymentOf = ({ transactionIds: [id = ''] }: ListedRefund) => id;
   for (const transactionId of new Set(lost.map(paymentOf))) {
     const listed = lost.filter((theirs) => paymentOf(theirs) === transactionId);
     await putBackRefunds(context, transactionId, listed);
   }
-  const putBack = await findCandidates(deps.db, account, lost);
+  const putBack = await findCandidates(context.deps.db, context.account, lost);
   for (const theirs of lost) {
     const ours = matchOf(theirs, putBack);
-    // The processor has more than one under its name.
     if (ours !== null && ours.externalRefundId !== theirs.id) await comparePair(context, theirs, ours);
   }
-  await recordUnmatched(context, unmatched.filter(isLive), recordedIds);
 }
 
 /** Refunds that await approval here may have been approved and sent after the backup, too recently for the list. */

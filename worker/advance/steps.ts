@@ -30,8 +30,8 @@ export interface StepContext extends OutcomeContext {
 }
 
 /**
- * Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. One that cannot be
- * refunded is not sent at all: at Stripe, a refund of an uncaptured payment would cancel it.
+ * Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. When the payment cannot
+ * be refunded, the refund fails: sent to Stripe, one of an uncaptured payment would cancel the payment.
  */
 export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, options } = context;

@@ -175,7 +175,7 @@ function recordAttemptSpan(
 }
 
 /**
- * @param track takes the end of what is pending at a disabled endpoint: for millions of deliveries no other record can wait.
+ * @param track is given the work of ending a disabled endpoint's pending deliveries. There may be millions, so nothing waits for it.
  * @returns whether further requests may be sent to the endpoint of each.
  */
 async function recordAll(
@@ -196,8 +196,8 @@ async function recordAll(
     });
     track(ended);
   }
-  const enabled = new Set(recorded.filter(({ isEnabled }) => isEnabled).map(({ deliveryId }) => deliveryId));
-  return results.map(({ deliveryId }) => enabled.has(deliveryId));
+  const open = new Set(recorded.filter(({ maySendMore }) => maySendMore).map(({ deliveryId }) => deliveryId));
+  return results.map(({ deliveryId }) => open.has(deliveryId));
 }
 
 /** An endpoint whose secrets cannot be read gets no request; the delivery is retried like any other. */

@@ -44,8 +44,8 @@ export interface AttemptResult
 export interface RecordedDelivery {
   deliveryId: string;
   endpointId: string;
-  /** Whether it is enabled and has the URL of the attempt. */
-  isEnabled: boolean;
+  /** Whether the endpoint is enabled and still has the URL of the attempt. */
+  maySendMore: boolean;
   /** Set when this record disabled the endpoint. */
   disabledReason: 'gone' | 'failing' | null;
 }
@@ -243,10 +243,9 @@ const isDisabled = Prisma.sql`(is_gone OR NOT succeeds AND w.failing_since <= cl
  * response stays, and a response to what an erasure has erased meanwhile is not stored.
  *
  * A delivery that succeeded ends, also if its endpoint was disabled meanwhile. One that failed is due again after `retryInMs`,
- * or at once if another attempt was requested meanwhile. An answer from an earlier URL says nothing of the endpoint, and one that
- * failed there is due at once. An endpoint that answers that it is gone, or that fails five days or
- * more after the first of its consecutive failures, is disabled. The caller ends its pending deliveries, of which there may be
- * many.
+ * or at once if another attempt was requested meanwhile or the endpoint has another URL by now. An endpoint that answers that it is
+ * gone, or that fails five days or more after the first of its consecutive failures, is disabled; answers from an earlier URL do not
+ * count. The caller ends its pending deliveries, of which there may be many.
  */
 export async function recordAttempts(
   db: Database,
@@ -328,7 +327,7 @@ export async function recordAttempts(
       FROM ended WHERE d.id = ended.id
     )
     SELECT known.id AS "deliveryId", known.endpoint_id AS "endpointId", changed.disabled_reason AS "disabledReason",
-      w.status = 'enabled' AND changed.disabled_reason IS NULL AND known.is_current AS "isEnabled"
+      w.status = 'enabled' AND changed.disabled_reason IS NULL AND known.is_current AS "maySendMore"
     FROM known JOIN webhook_endpoint AS w ON w.id = ANY (ARRAY[known.endpoint_id]) LEFT JOIN changed ON changed.id = known.endpoint_id`;
 }
 

@@ -15,16 +15,16 @@ export interface Mailer {
 /** Mails that a process sends at once. */
 const mostConnections = 3;
 
-/** Without a sign of the server. */
-const timeoutMs = 20_000;
+/** The longest silence of the server. */
+const silenceMs = 20_000;
 
-/** For a mail, also one that waits for a connection, whatever the server sends meanwhile. Shorter than the lease of a message. */
+/** The longest time for a mail, with its wait for a connection, even if the server keeps sending. Shorter than the lease of a message. */
 const longestMs = 120_000;
 
 /** Null without a mail server. */
 export function openMailer({ SMTP_URL, MAIL_FROM, PUBLIC_URL }: ServiceSettings): Mailer | null {
   if (SMTP_URL === null || MAIL_FROM === null || PUBLIC_URL === null) return null;
-  const limits = { connectionTimeout: timeoutMs, greetingTimeout: timeoutMs, socketTimeout: timeoutMs };
+  const limits = { connectionTimeout: silenceMs, greetingTimeout: silenceMs, socketTimeout: silenceMs };
   // Texts are never read as the names of files or addresses to attach.
   const safe = { disableFileAccess: true, disableUrlAccess: true };
   const server = nodemailer.createTransport({

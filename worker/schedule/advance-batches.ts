@@ -23,16 +23,16 @@ const slice = { rows: 50, atOnce: 8 };
 const sliceMs = 5_000;
 const leaseMs = 60_000;
 
-/** From then on nothing is stored: once the lease has ended, the batch may be paused, and its rows sent again. */
+/** A slice that has taken this long stores nothing more: once its lease has ended, the batch may be paused, and its rows sent again. */
 const longestMs = leaseMs - 20_000;
 
 /** After a slice in which no row ended, because a processor or the database is down. */
 const pauseMs = 10_000;
 
-/** Slices that a process works off side by side, each of another owner, so that one whose processor hangs holds up no other. */
+/** Slices that a process works on side by side, each of another owner, so that one whose processor hangs holds up no other. */
 const lanes = 8;
 
-/** How often batches that are due are looked for while there are none. */
+/** How often a process looks for batches that are due while there are none. */
 const lookMs = 250;
 
 /** What came of a row: a row that may succeed later waits. */
@@ -53,7 +53,7 @@ interface OwnersUnderWay {
 
 const noOwners = (): OwnersUnderWay => ({ names: new Set(), leasing: pLimit(1) });
 
-/** Work off the batches that are due, each task one slice at a time. */
+/** Tasks that advance the batches that are due, each one slice at a time. */
 export function batchTasks(deps: Dependencies): Task[] {
   const owners = noOwners();
   return Array.from({ length: lanes }, () => ({
@@ -87,7 +87,8 @@ export async function advanceOneBatch(
   return true;
 }
 
-function unless(isLate: () => boolean, deps: Dependencies): Dependencies {
+/** Dependencies that store no refund from the moment at which the lease may have ended. */
+function refusingLateRefunds(deps: Dependencies, isLate: () => boolean): Dependencies {
   const { create } = deps.statements;
   return {
     ...deps,
@@ -101,6 +102,7 @@ function unless(isLate: () => boolean, deps: Dependencies): Dependencies {
   };
 }
 
+/** Creates the refunds of a leased batch's next rows, or stops the batch. Records nothing once it is late. */
 async function advanceLeased(deps: Dependencies, batchId: string, isLate: () => boolean): Promise<void> {
   const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
   const requester = await findRequester(deps.db, batch);
@@ -115,7 +117,7 @@ async function advanceLeased(deps: Dependencies, batchId: string, isLate: () => 
   }));
   const outcomes = isStopped
     ? await findRefunds(deps, batch, rows)
-    : await createRefunds(unless(isLate, deps), batch, rows);
+    : await createRefunds(refusingLateRefunds(deps, isLate), batch, rows);
   if (isLate()) return;
   await recordSlice(deps.db, batchId, outcomes);
   const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');

@@ -20,7 +20,7 @@ const batchKeptMs = 90 * dayMs;
 const batchSize = 1_000;
 
 type RetentionDependencies = Pick<Dependencies, 'db' | 'clock'> & {
-  /** Aborted when the worker closes: it stops between two statements. */
+  /** Aborted when the worker closes, so that retention stops between two statements. */
   closing?: AbortSignal;
 };
 
@@ -144,12 +144,17 @@ function ago({ clock }: Pick<Dependencies, 'clock'>, ms: number): Date {
   return new Date(clock.now().getTime() - ms);
 }
 
-/** Repeats a statement until it finds less than a full batch; what other workers hold is left to them. */
+/**
+ * Repeats a statement until it finds less than a full batch, or the worker closes; what other workers hold is left to them.
+ * @param full how many rows the statement deletes at most.
+ */
 async function inBatches(
   { closing }: RetentionDependencies,
   deleteBatch: () => Promise<number>,
   full = batchSize,
 ): Promise<void> {
-  do if ((await deleteBatch()) < full) return;
-  while (closing?.aborted !== true);
+  for (;;) {
+    const count = await deleteBatch();
+    if (count < full || closing?.aborted === true) return;
+  }
 }

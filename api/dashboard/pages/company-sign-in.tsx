@@ -96,8 +96,8 @@ async function requireProvider({ db }: ApiDependencies, organizationId: string):
 }
 
 /**
- * Another site may have led here, and the provider signs in whom it likes: without this, it could replace the session of anyone by one in
- * an organization of its own.
+ * Keeps a session from being replaced by one in another organization. A link on another site may lead here, and the provider signs in
+ * whom it likes.
  * @throws ServiceError insufficient_scope for a signed-in user who is no member of the organization.
  */
 async function refuseNonMember(
@@ -110,7 +110,7 @@ async function refuseNonMember(
   if (visitor === null || request.session.companyOf === organizationId) return;
   const { id, email } = visitor.user;
   if ((await readRole(deps.db, organizationId, id)) !== null) return;
-  const message = `You are signed in as ${email}, who is no member of this organization. Sign out, then open the link again.`;
+  const message = `You are signed in as ${email}, who is not a member of this organization. Sign out, then open the link again.`;
   throw new ServiceError('insufficient_scope', message);
 }
 

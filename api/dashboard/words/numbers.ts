@@ -71,11 +71,11 @@ const problem = (text: string): EnteredAmount => ({ kind: 'problem', problem: te
 /** With thousands separators or a decimal comma: `1.234,56`, `1,234.56`, `42,10`. One separator before three digits is ambiguous. */
 const asWritten = /^(\d{1,3}(?:([.,' ])\d{3})(?:\2\d{3})*(?!\2)|\d+)([.,])(\d{1,2})$/;
 
-/** An amount without thousands separators, with a decimal point. @throws RangeError for what is no amount. */
+/** What was entered, without thousands separators and with a decimal point. @throws RangeError for what is no amount. */
 function decimalFrom(text: string, currency: string): string {
   const [, whole, , , decimals] = asWritten.exec(text) ?? [];
   if (whole !== undefined) return `${whole.replace(/\D/g, '')}.${decimals}`;
-  // As the pages show it: `1,234` is one amount in JPY, and may be several in USD.
+  // Commas stay out where the pages show the amount like this: `1,234` in JPY. In USD it could also be 1.234.
   const ungrouped = text.replaceAll(',', '');
   return inMoney(fromDecimal(ungrouped, currency), currency).startsWith(`${text} `) ? ungrouped : text;
 }

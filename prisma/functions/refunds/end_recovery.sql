@@ -1,5 +1,5 @@
 -- Lets workers send again. Events that were seen before count no more. What was accepted or approved since the restore may have been
--- sent before it, so it is looked up first. What is open was asked for in steps before, so the lock is short.
+-- sent before it, so it is looked up first. The caller has requested that for what was open before, so the lock is short.
 CREATE OR REPLACE FUNCTION end_recovery() RETURNS void
 LANGUAGE plpgsql AS $$
 BEGIN

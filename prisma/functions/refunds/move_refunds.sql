@@ -51,8 +51,8 @@ BEGIN
     SELECT r.* FROM asked JOIN refund AS r ON r.id = asked.refund_id AND r.status = expected WHERE NOT is_change
   ), released AS (
     UPDATE payment AS p SET reserved = p.reserved - ended.amount,
-      -- Read again before its next use: a read that began before may have found the refund at the processor, and counts it as made
-      -- elsewhere now that it has no reservation.
+      -- The payment is read again before its next use: a read under way may have found the refund at the processor, and would count it
+      -- as made elsewhere, now that it has no reservation.
       fetched_at = CASE WHEN NOT ended.was_accepted THEN p.fetched_at END,
       stale_since = CASE WHEN ended.was_accepted THEN moment ELSE p.stale_since END
     FROM (

@@ -1,8 +1,8 @@
--- Counts what is open as possibly at its processor, unless it was since a recovery is required: it is looked up or read before
--- anything else, and a cancellation waits for that.
+-- Requests a resync of open refunds, except of those that had one requested since the recovery is required. Such a refund may be at its
+-- processor: it is looked up or read before anything else, and a cancellation waits for that.
 --
 -- most  how many at once, because a statement has a time limit; null for all
--- Returns how many there were.
+-- Returns how many refunds it changed.
 CREATE OR REPLACE FUNCTION resync_open_refunds(most int) RETURNS int
 LANGUAGE plpgsql AS $$
 DECLARE

@@ -20,8 +20,8 @@ import { findProvider, roleOf } from './provider.ts';
  * at first by a verified email address. A user of another organization is never linked, because the provider's
  * administrator would gain access there: a user is made beside it, who has the address in this organization alone.
  * @returns proof for a session.
- * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or belongs to a member who is one of
- * another organization as well, or the user is disabled.
+ * @throws ServiceError insufficient_scope when the claims give no role, the address is not verified or is that of a member who also
+ * belongs to another organization, or the user is disabled.
  */
 export async function joinByCompany(
   deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
@@ -47,7 +47,7 @@ export async function joinByCompany(
       ...key,
       include: { membership: { include: { user: true } } },
     });
-    if (known !== null && known.membership.user.disabledAt !== null) throw notHere();
+    if (known !== null && known.membership.user.disabledAt !== null) throw unusableAddress();
     if (known === null && newUser === null) throw refused('Your membership has just ended. Start again.');
     const userId = known?.userId ?? (await link(tx, { account, user: newUser as NewUser, role }, now));
     await followRole(tx, { provider, userId, role }, now);
@@ -88,7 +88,7 @@ async function link(tx: DatabaseTransaction, { account, user, role }: Link, now:
 }
 
 /**
- * The member with the address, who signs in with the provider from then on unless an owner. Without one, a user with it who belongs to no
+ * The member with the address, whose password ends unless they are an owner. Without one, a user with it who belongs to no
  * organization becomes the member, first the one whom this provider made; else a new user. The lock keeps the user from joining another
  * organization meanwhile.
  */
@@ -117,7 +117,7 @@ async function memberOf(
   const userId = found.id;
   const elsewhere = found.memberships.some((membership) => membership.organizationId !== organizationId);
   if (elsewhere || found.disabledAt !== null) {
-    throw notHere();
+    throw unusableAddress();
   }
   const [membership] = found.memberships;
   if (membership !== undefined) {
@@ -148,7 +148,7 @@ async function followRole(
   await tx.identityProvider.update({ where: { organizationId }, data: { ownerSignedInAt: now } });
 }
 
-function notHere(): ServiceError {
+function unusableAddress(): ServiceError {
   return refused('Your email address cannot be used here. Ask the operator of this service.');
 }
 

@@ -41,14 +41,14 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   const { refund } = claim;
   const { externalRefundId } = refund;
-  const wasSent = !isUnsent(claim) || (await isRecoveryRequired(deps.db));
-  if (named === null && !wasSent) {
+  const isMaybeSent = !isUnsent(claim) || (await isRecoveryRequired(deps.db));
+  if (named === null && !isMaybeSent) {
     return { kind: 'absent', message: 'It was never sent to the processor.' };
   }
   try {
     const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
     if (named !== null && named !== externalRefundId)
-      return await readNamed(deps, processor, claim, { named, wasSent });
+      return await readNamed(deps, processor, claim, { named, isMaybeSent });
     if (externalRefundId === null) return await lookUp(deps, processor, claim);
     return await readRecorded(deps, processor, claim, externalRefundId);
   } catch (error) {
@@ -65,7 +65,7 @@ async function readNamed(
   deps: Dependencies,
   processor: Processor,
   claim: FlaggedClaim,
-  { named, wasSent }: { named: string; wasSent: boolean },
+  { named, isMaybeSent }: { named: string; isMaybeSent: boolean },
 ): Promise<Evidence> {
   const { refund } = claim;
   const answer = await processor.getPayment(refund.transactionId, optionsOf(deps));
@@ -83,7 +83,7 @@ async function readNamed(
       message: `The processor has a second refund, ${another.id}, besides ${named}.`,
     };
   }
-  if (theirs.refundId === refund.id || !wasSent) return { kind: 'found', refund: theirs };
+  if (theirs.refundId === refund.id || !isMaybeSent) return { kind: 'found', refund: theirs };
   return (await inconclusive(deps, claim)) ?? { kind: 'found', refund: theirs };
 }
 

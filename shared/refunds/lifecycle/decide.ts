@@ -233,7 +233,7 @@ async function examine(
   const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
   const unstored = stored.payment === null ? found : null;
   const examined = { processor, policies, agentLimits, counted, request, found, unstored };
-  // What limits are compared with must not be known to have changed.
+  // Limits are not compared with a payment that is known to have changed.
   const isOutdated = purpose !== 'check' && found.kind === 'stored' && found.payment.fetchedAt === null;
   if (payment === null || (isOutdated && unverifiable(examined) !== null))
     return { ...examined, ruling: null };

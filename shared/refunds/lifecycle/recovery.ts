@@ -37,7 +37,7 @@ export async function requireRecovery(db: Database): Promise<void> {
   await db.$queryRaw`SELECT require_recovery(service_time())::text`;
 }
 
-/** How many open refunds are asked for in one statement, which has a time limit. */
+/** Open refunds of which one statement requests a resync: a statement has a time limit. */
 const resyncedAtOnce = 5_000;
 
 /** Lets workers send again. See prisma/functions/refunds/end_recovery.sql. */
