@@ -8,7 +8,7 @@ import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
-// A client sends the headers of requests in advance, and the bodies once its key is to be of no use, or waits for what happens then.
+// A client may send the headers of a request while its key works and the body afterwards, or wait for what happens afterwards.
 let passedMs = 0;
 const clock = { now: () => new Date(Date.now() + passedMs) };
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 }, overrides: { clock } });
@@ -68,7 +68,7 @@ test('a body that arrives after the person behind the key is removed creates no 
   expect(await service.deps.db.webhookEndpoint.count()).toBe(0);
 });
 
-test('a client that waits for events gets none of after its key is revoked', async () => {
+test('a client that waits for events gets none that follow the revocation of its key', async () => {
   const { id, plaintext } = await service.newKey({ scopes: ['refunds:read'] });
   await newRefund(service);
   const { nextAfter } = (await service.call('GET', '/v1/events')).body;

@@ -81,7 +81,7 @@ test('a mail that the server does not take is sent once when it does, under the 
   expect(mails.map(({ messageId }) => messageId)).toContain(`<${waiting?.messageId}@refunds.test>`);
 });
 
-test('a mail whose server goes on answering for ever without an end is given up', async () => {
+test('a mail whose server never ends its answer is given up', async () => {
   const server = createServer((socket) => {
     socket.write('220 mail\r\n');
     const drip = setInterval(() => socket.write('250-mail\r\n'), 20);

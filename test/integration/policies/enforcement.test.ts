@@ -44,18 +44,18 @@ test.each<[string, object, string, isAgent?: true]>([
   },
 );
 
-test.each<[string, object, string, object?]>([
-  ['an agent key', {}, 'service_unavailable', { maxPerPayment: 5_000 }],
+test.each<[string, string, object, object?]>([
+  ['an agent key', 'service_unavailable', {}, { maxPerPayment: 5_000 }],
   [
     'an enforced policy',
-    { maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } },
     'service_unavailable',
+    { maxAmount: { amount: 5_000, currency: 'usd' }, enforce: { api: true } },
   ],
-  ['a threshold of approval', { approvalAbove: { api: 5_000 } }, 'service_unavailable'],
-  ['an advisory policy alone', { maxAmount: { amount: 5_000, currency: 'usd' } }, 'processing'],
+  ['a threshold of approval', 'service_unavailable', { approvalAbove: { api: 5_000 } }],
+  ['an advisory policy alone', 'processing', { maxAmount: { amount: 5_000, currency: 'usd' } }],
 ])(
-  'creates nothing with %s while a payment that has changed cannot be read again',
-  async (_what, policy, outcome, limits) => {
+  'a creation with %s gets %s while a payment that has changed cannot be read again',
+  async (_what, outcome, policy, limits) => {
     await storePolicies(service, policy);
     const key = limits && (await agentKey(service, limits)).plaintext;
     const transactionId = await newPayment(service);

@@ -4,6 +4,7 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
+import { windowAroundNow } from '../../support/processors/describe/listing.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { leftToRefund, reconcile, work } from '../../support/processors/reconciliation.ts';
 import { createdRefund, resolve } from '../../support/refunds/flagged-refunds.ts';
@@ -33,7 +34,7 @@ test('requires a recovery at once, whatever else holds the open refunds', async 
   expect((await rowOf(service, id)).work?.resyncRequestedAt).not.toBeNull();
 });
 
-test('a flagged refund that seems unsent is looked up before a person ends it, until the recovery', async () => {
+test('until the recovery, a flagged refund that seems unsent is looked up before a person ends it', async () => {
   const { id: refundId, transactionId } = await createdRefund(service, 'stripe');
   const refund = await flagByHand(service, refundId, { reason: 'account_unusable', facts: {} });
   await refundDirectly(service, { processor: 'stripe', transactionId, amount: 2_500, refundId });
@@ -52,9 +53,7 @@ test('a refund whose idempotency key another one has by now is put back without 
   const transactionId = await newPayment(service, { processor });
   const name = `${refundId}.${requestDigestOf(owner, 'used-again')}`;
   await refundDirectly(service, { processor, transactionId, amount: 3_000, refundId: name });
-  const now = Date.now();
-  const window = { from: new Date(now - 60_000), to: new Date(now + 60_000) };
-  await reconcile(service, processor, { window, putsBack: true });
+  await reconcile(service, processor, { window: windowAroundNow(1), putsBack: true });
   expect(await rowOf(service, refundId)).toMatchObject({ status: 'processing', idempotencyKey: null });
   expect((await rowOf(service, other.id)).externalRefundId).toBeNull();
 });
@@ -68,9 +67,7 @@ describe.each(PROCESSORS)('a recovery with %s', (processor) => {
 
   /** What a recovery finds about a payment. */
   async function recover(transactionId: string) {
-    const now = Date.now();
-    const window = { from: new Date(now - 60_000), to: new Date(now + 60_000) };
-    const { findings } = await reconcile(service, processor, { window, putsBack: true });
+    const { findings } = await reconcile(service, processor, { window: windowAroundNow(1), putsBack: true });
     return findings.filter((finding) => finding.transactionId === transactionId);
   }
 

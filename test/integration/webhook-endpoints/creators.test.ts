@@ -55,7 +55,7 @@ describe('revoking a key with what it created', () => {
   });
 });
 
-/** Creates an endpoint with a key while `end` has just begun, and expects that there is none. */
+/** Asks for an endpoint with a key just after `end` has begun, and expects that none is stored. @returns the answer. */
 async function createJustAfter(end: () => Promise<unknown>, key: string) {
   const body = { url: 'http://127.0.0.1:9/hooks' };
   const started = await withClient(service.databaseUrl, async (client) => {

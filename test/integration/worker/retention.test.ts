@@ -44,7 +44,7 @@ test('a worker deletes events after 30 days, however many there are, and no soon
   expect(await db.processorEvent.count()).toBe(3);
 });
 
-test('stops between two statements when the worker closes', async () => {
+test('retention stops between two statements when the worker closes', async () => {
   const { db } = service.deps;
   await storeEvents(1_001, ago(31 * dayMs));
   await retention.expireProcessorEvents({ ...service.deps, closing: AbortSignal.abort() });

@@ -64,7 +64,7 @@ export async function fillOrganization(
   });
 }
 
-/** Organizations beside the service's. */
+/** How many organizations there are beside the service's. */
 export const otherCount = 3_000;
 
 /** Each with a member, an API key, an account and an endpoint. */

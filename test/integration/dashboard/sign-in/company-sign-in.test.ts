@@ -213,7 +213,7 @@ test('links a member of the organization, who then can belong to no other', asyn
   expect(members.filter(({ userId }) => userId === member.userId)).toMatchObject([{ organizationId }]);
 });
 
-test('who set the password of a member before has no part in the role that the provider gives', async () => {
+test('the first sign-in with the provider ends the password and the sessions that the member had before', async () => {
   // An admin invited the address of someone who was to come, and accepted the invitation.
   const squatted = await newPerson(service.deps, organizationId, 'viewer');
   const squatter = newVisitor();
