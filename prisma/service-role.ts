@@ -78,7 +78,7 @@ async function grantsTo(client: pg.Client, user: string): Promise<string[]> {
   const role = pg.escapeIdentifier(user);
   const own = `ALTER DEFAULT PRIVILEGES IN SCHEMA ${schemas.join(', ')} GRANT`;
   return [
-    // Connections say so, too, but a pooler may ignore that, and times that are written without an offset would be moved.
+    // Connections ask for it, too, but a pooler may ignore that, and would shift times that are written without an offset.
     `ALTER DATABASE ${database} SET TimeZone = 'UTC'`,
     `GRANT CONNECT ON DATABASE ${database} TO ${role}`,
     // A temporary table would hide the audit log from the statements of its connection.

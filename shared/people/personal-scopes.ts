@@ -15,7 +15,7 @@ const personalScopes: Readonly<Record<string, Role>> = {
 
 /**
  * Checks that the person behind an actor may still do what a scope allows. Keys of the command line have no such person.
- * @param of.actor `key:<id>`, `user:<id>`, or an actor of the command line.
+ * @param person.actor `key:<id>`, `user:<id>`, or an actor of the command line.
  * @throws ServiceError insufficient_scope for a person who is disabled, no longer a member, or has too weak a role.
  */
 export async function requirePersonBehind(
