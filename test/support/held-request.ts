@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
-import type { TestService } from '../service.ts';
-import type { DashboardVisitor } from './dashboard-visitor.ts';
+import type { DashboardVisitor } from './dashboard/dashboard-visitor.ts';
+import type { TestService } from './service.ts';
 
 export interface HeldRequest {
   method: 'POST' | 'PUT';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { removeMember } from '#shared/people/members/members.ts';
-import { holdBody } from '#test/support/dashboard/held-request.ts';
+import { holdBody } from '#test/support/held-request.ts';
 import { newPerson } from '#test/support/people.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';

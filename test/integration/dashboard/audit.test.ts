@@ -2,7 +2,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
-import { sendHeld } from '../../support/dashboard/held-request.ts';
+import { sendHeld } from '../../support/held-request.ts';
 import { useService } from '../../support/use-service.ts';
 
 const logged: string[] = [];

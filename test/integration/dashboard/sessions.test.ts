@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
-import { sendHeld } from '../../support/dashboard/held-request.ts';
+import { sendHeld } from '../../support/held-request.ts';
 import { newPerson, type TestPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
 
