@@ -1,5 +1,5 @@
 import { type Database, Prisma, type ProcessorAccount, type Refund } from '../platform/database.ts';
-import type { ListedRefund, ListingPeriod } from '../processors/contract/processor.ts';
+import type { ListedRefund, ListingWindow } from '../processors/contract/processor.ts';
 import type { RefundWithWork } from '../refunds/model/refund.ts';
 import { findOfAccount } from '../refunds/queries/find-refunds.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
@@ -69,7 +69,7 @@ export async function findPaymentsAwaitingApproval(db: Database, account: Accoun
 export async function* acceptedWithin(
   db: Database,
   account: Account,
-  { from, to }: ListingPeriod,
+  { from, to }: ListingWindow,
 ): AsyncGenerator<Refund[]> {
   const inWindow = Prisma.sql`${ownerSql(account)} AND processor = ${account.processor}
     AND accepted_at >= ${from} AND accepted_at < ${to}

@@ -9,7 +9,7 @@ import {
 import {
   isLive,
   type ListedRefund,
-  type ListingPeriod,
+  type ListingWindow,
   type Processor,
 } from '../processors/contract/processor.ts';
 import { processorKind } from '../processors/registry.ts';
@@ -31,7 +31,7 @@ import { beginRun, finishRun, RunLostError } from './runs.ts';
 
 interface ReconciliationRequest {
   account: Pick<ProcessorAccount, 'id'>;
-  window: ListingPeriod;
+  window: ListingWindow;
   /** `worker` for the schedule, `cli:<user>` for administration. */
   actor: string;
   /** True to put back refunds of ours that are not on record: a recovery after a restore. */
@@ -107,7 +107,7 @@ async function giveUp(
 }
 
 /** Listed refunds are compared page by page. That one of ours is missing is concluded from a complete list only. */
-async function compareAll(context: Comparison, window: ListingPeriod): Promise<void> {
+async function compareAll(context: Comparison, window: ListingWindow): Promise<void> {
   const { deps, account, signal, progress } = context;
   for await (const page of listPages(context, window)) await comparePage(context, page);
   if (context.putsBack) await putBackApproved(context);
@@ -124,7 +124,7 @@ async function compareAll(context: Comparison, window: ListingPeriod): Promise<v
 
 async function* listPages(
   context: RunContext,
-  window: ListingPeriod,
+  window: ListingWindow,
 ): AsyncGenerator<readonly ListedRefund[]> {
   let answer = await readWithRetries(context, (options) => context.processor.listRefunds(window, options));
   for (;;) {

@@ -6,7 +6,7 @@ import type {
   ReconciliationRun,
 } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
-import type { ListingPeriod } from '../processors/contract/processor.ts';
+import type { ListingWindow } from '../processors/contract/processor.ts';
 import { processorKind } from '../processors/registry.ts';
 
 // When an account is due, which window a run compares, and the lease that allows one run per account at a time.
@@ -44,7 +44,7 @@ export class RunLostError extends Error {
 export async function beginRun(
   { db, clock, settings }: Stored,
   account: Account,
-  { from, to }: ListingPeriod,
+  { from, to }: ListingWindow,
   actor: string,
 ): Promise<ReconciliationRun | null> {
   const id = newId('rec');
@@ -151,7 +151,7 @@ export function isDue(
 export async function nextWindow(
   { db, clock, settings }: Stored,
   { id: accountId }: Account,
-): Promise<ListingPeriod> {
+): Promise<ListingWindow> {
   const to = clock.now();
   const last = await db.reconciliationRun.findFirst({
     where: { accountId, actor: scheduleActor, finishedAt: { not: null }, failure: null },

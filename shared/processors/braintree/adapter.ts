@@ -15,7 +15,7 @@ import {
   isLive,
   isNamed,
   type ListingPage,
-  type ListingPeriod,
+  type ListingWindow,
   type LookupResult,
   type Processor,
   type ProcessorPayment,
@@ -141,7 +141,7 @@ export class BraintreeProcessor implements Processor {
   }
 
   /** Credits by creation time, and voided sales by the time of the void, with the sale's id. */
-  async listRefunds(window: ListingPeriod, options: CallOptions): Promise<ReadResult<ListingPage>> {
+  async listRefunds(window: ListingWindow, options: CallOptions): Promise<ReadResult<ListingPage>> {
     return await listRefunds((callOptions) => this.#client(callOptions), window, options);
   }
 

@@ -3,7 +3,7 @@ import type {
   CallOptions,
   ListedRefund,
   ListingPage,
-  ListingPeriod,
+  ListingWindow,
   ReadResult,
 } from '../contract/processor.ts';
 import type { BraintreeClient, TransactionSearch } from './client.ts';
@@ -42,7 +42,7 @@ interface Progress {
 /** Lists the refunds of a window: credits and voided sales. */
 export async function listRefunds(
   connect: (options: CallOptions) => SearchingClient,
-  { from, to }: ListingPeriod,
+  { from, to }: ListingWindow,
   options: CallOptions,
 ): Promise<ReadResult<ListingPage>> {
   const span = {

@@ -225,7 +225,7 @@ export interface ListedRefund extends ProcessorRefund {
 }
 
 /** The time in which refunds were created: from `from` (inclusive) to `to` (exclusive), to the second. */
-export interface ListingPeriod {
+export interface ListingWindow {
   from: Date;
   to: Date;
 }
@@ -265,7 +265,7 @@ export interface Processor {
     options: CallOptions,
   ): Promise<ReadResult<ProcessorRefund>>;
   /** Lists all refunds created in a window, in any state. Pages may be empty, and a very recent refund may be missing. */
-  listRefunds(window: ListingPeriod, options: CallOptions): Promise<ReadResult<ListingPage>>;
+  listRefunds(window: ListingWindow, options: CallOptions): Promise<ReadResult<ListingPage>>;
   /** Cancels an accepted refund. */
   cancelRefund(
     externalRefundId: string,

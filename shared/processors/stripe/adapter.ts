@@ -14,7 +14,7 @@ import {
   isLive,
   isNamed,
   type ListingPage,
-  type ListingPeriod,
+  type ListingWindow,
   type LookupResult,
   type Processor,
   type ProcessorPayment,
@@ -131,7 +131,7 @@ export class StripeProcessor implements Processor {
     }
   }
 
-  async listRefunds(window: ListingPeriod, options: CallOptions): Promise<ReadResult<ListingPage>> {
+  async listRefunds(window: ListingWindow, options: CallOptions): Promise<ReadResult<ListingPage>> {
     return await listRefunds(this.#stripe, window, null, options);
   }
 

@@ -1,7 +1,7 @@
 import type Stripe from 'stripe';
 import { Deadline } from '../contract/calls.ts';
 import { asListProblem, UnexpectedAnswerError } from '../contract/outcome.ts';
-import type { CallOptions, ListingPage, ListingPeriod, ReadResult } from '../contract/processor.ts';
+import type { CallOptions, ListingPage, ListingWindow, ReadResult } from '../contract/processor.ts';
 import { outcomeOf } from './map-error.ts';
 import { readListedPage } from './replies.ts';
 
@@ -14,7 +14,7 @@ const pageSize = 100;
  */
 export async function listRefunds(
   stripe: Stripe,
-  window: ListingPeriod,
+  window: ListingWindow,
   after: string | null,
   options: CallOptions,
 ): Promise<ReadResult<ListingPage>> {
@@ -36,7 +36,7 @@ export async function listRefunds(
 
 function nextPage(
   stripe: Stripe,
-  window: ListingPeriod,
+  window: ListingWindow,
   last: string | undefined,
   hasMore: boolean,
 ): ListingPage['next'] {

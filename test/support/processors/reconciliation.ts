@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import type { ReconciliationFinding, ReconciliationRun } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { type AccountName, loadAccount } from '#shared/processors/accounts/connections.ts';
-import type { ListingPeriod } from '#shared/processors/contract/processor.ts';
+import type { ListingWindow } from '#shared/processors/contract/processor.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '#shared/reconciliation/runs.ts';
 import type { ProcessorName } from '../../sandbox/processors.ts';
@@ -33,7 +33,7 @@ export interface Reconciled {
 export async function reconcile(
   service: TestService,
   processor: ProcessorName,
-  options: WhichAccount & { window?: ListingPeriod; putsBack?: boolean } = {},
+  options: WhichAccount & { window?: ListingWindow; putsBack?: boolean } = {},
 ): Promise<Reconciled> {
   const account = await accountOf(service, processor, options);
   const window = options.window ?? (await nextWindow(service.deps, account));

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { ListedRefund, ListingPeriod, Processor } from '#shared/processors/contract/processor.ts';
+import type { ListedRefund, ListingWindow, Processor } from '#shared/processors/contract/processor.ts';
 import { submissionFor } from '../../refunds/refund-records.ts';
 import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 
 /** All refunds that a processor lists for a window, and the number of pages. */
 export async function listAll(
   processor: Pick<Processor, 'listRefunds'>,
-  window: ListingPeriod,
+  window: ListingWindow,
 ): Promise<{ refunds: ListedRefund[]; pageCount: number }> {
   const refunds: ListedRefund[] = [];
   let answer = await processor.listRefunds(window, options);
@@ -19,7 +19,7 @@ export async function listAll(
 }
 
 /** From so many minutes ago to so many minutes from now. */
-export function windowAroundNow(minutes: number): ListingPeriod {
+export function windowAroundNow(minutes: number): ListingWindow {
   const now = Date.now();
   return { from: new Date(now - minutes * 60_000), to: new Date(now + minutes * 60_000) };
 }
