@@ -1,6 +1,6 @@
 import type { DatabaseTransaction } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { requirePersonBehind } from './personal-scopes.ts';
+import { type PersonalScope, requirePersonBehind } from './personal-scopes.ts';
 
 interface Creator {
   organizationId: string;
@@ -17,7 +17,7 @@ interface Creator {
 export async function requireCreator(
   tx: DatabaseTransaction,
   creator: Creator,
-  scope: string,
+  scope: PersonalScope,
   now: Date,
 ): Promise<{ expiresAt: Date | null }> {
   const working = await requireWorkingKey(tx, creator, now);

@@ -7,11 +7,13 @@ import { mayAct } from './roles.ts';
  * What a key does in place of the person behind it, and the role that it takes. It ends with the person's role, even if the key goes on
  * with what a backend needs.
  */
-const personalScopes: Readonly<Record<string, Role>> = {
+const personalScopes = {
   'refunds:approve': 'operator',
   'webhooks:manage': 'admin',
   'keys:manage': 'admin',
-};
+} satisfies Readonly<Record<string, Role>>;
+
+export type PersonalScope = keyof typeof personalScopes;
 
 /**
  * Checks that the person behind an actor may still do what a scope allows. Keys of the command line have no such person.
@@ -23,7 +25,8 @@ export async function requirePersonBehind(
   { organizationId, actor }: { organizationId: string; actor: string },
   scope: string,
 ): Promise<void> {
-  const required = personalScopes[scope];
+  const roles: Readonly<Record<string, Role>> = personalScopes;
+  const required = roles[scope];
   if (required === undefined) return;
   const role = (await rolesBehind(db, organizationId, [actor])).get(actor);
   if (role === undefined || (role !== null && mayAct(role, required))) return;
