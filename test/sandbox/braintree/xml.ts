@@ -26,8 +26,10 @@ function element(name: string, content: Content): string {
   if (typeof content === 'number') return `<${name} type="integer">${content}</${name}>`;
   if (content instanceof Date)
     return `<${name} type="datetime">${content.toISOString().replace(/\.\d+Z$/, 'Z')}</${name}>`;
-  if (Array.isArray(content))
-    return `<${name} type="array">${content.map((item) => (typeof item === 'string' ? element('item', item) : elements(item))).join('')}</${name}>`;
+  if (Array.isArray(content)) {
+    const items = content.map((item) => (typeof item === 'string' ? element('item', item) : elements(item)));
+    return `<${name} type="array">${items.join('')}</${name}>`;
+  }
   return `<${name}>${elements(content as Fields)}</${name}>`;
 }
 
