@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest';
+import { readRows } from '#api/operations/refund-batches.ts';
+import { readCsvRows } from '#shared/batches/csv.ts';
+import { useBatches } from '../../support/refunds/use-batches.ts';
+
+const { service, rowsOf, results, workOff } = useBatches();
+const createCsv = async (text: string) =>
+  await service.call('POST', '/v1/refund-batches', {
+    body: text,
+    headers: { 'content-type': 'text/csv; charset=utf-8' },
+  });
+
+test.each([
+  ['columns', `transactionId,${'a,'.repeat(80_000)}amount,reason\n`, 'more than 60 columns'],
+  ['rows', `transactionId,amount,reason\n${',,\n'.repeat(1_000_000)}`, 'must have at most 10000 rows'],
+])('a CSV with a million %s is refused before it is read to its end', async (_what, text, problem) => {
+  const since = performance.now();
+  expect(await createCsv(text)).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringContaining(problem) } },
+  });
+  expect(performance.now() - since).toBeLessThan(5_000);
+});
+
+test('a CSV of 4 MB leaves time to other requests while it is read', async () => {
+  let turns = 0;
+  const counting = setInterval(() => (turns += 1));
+  const row = `,ch_1,5,${'é'.repeat(190)}`;
+  const rows = await readRows(
+    await readCsvRows(`reason,transactionId,amount,metadata.note${`\n${row}`.repeat(9_900)}`),
+  );
+  clearInterval(counting);
+  expect(rows).toHaveLength(9_900);
+  expect(turns).toBeGreaterThan(50);
+});
+
+test('a CSV is read with quotes, line breaks in cells, a byte order mark, and columns of metadata', async () => {
+  const [first, second] = await rowsOf(2);
+  const { status, body } = await createCsv(
+    '\uFEFFtransactionId,amount,reason,metadata.order_id,metadata.note\r\n' +
+      `${first?.transactionId},250,other,00123,"Said ""no"", then\nleft"\r\n\r\n` +
+      `"${second?.transactionId}", ,product_defective,,\r\n`,
+  );
+  expect([status, body.data?.rows.total]).toEqual([200, 2]);
+  await workOff();
+  const [quoted, remaining] = await results(body.data.id);
+  expect([quoted.amount, remaining.amount]).toEqual([250, 10_000]);
+  const refund = await service.call('GET', `/v1/refunds/${quoted.refundId}`);
+  expect(refund.body.data.metadata).toEqual({ order_id: '00123', note: 'Said "no", then\nleft' });
+  const file = await service.app.inject({
+    url: `/v1/refund-batches/${body.data.id}/results`,
+    headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}`, accept: 'text/csv' },
+  });
+  expect(file.headers['content-type']).toBe('text/csv; charset=utf-8');
+  expect(file.body.split('\r\n').slice(0, 2)).toEqual([
+    'row,state,transactionId,refundId,amount,currency,refundStatus,errorCode,errorMessage',
+    `1,created,${first?.transactionId},${quoted.refundId},250,usd,processing,,`,
+  ]);
+});
+
+test.each([
+  ['without the amounts', 'transactionId,reason\nch_1,other', /^body: the column amount is missing; leave/],
+  ['with a column misspelt', 'transactionId,Amount,reason\nch_1,1,other', /^body: unknown column "Amount"/],
+  ['with a column twice', 'transactionId,amount,amount\nch_1,1,', /^body: the column "amount" is repeated/],
+  ['with a shorter row', 'transactionId,amount,reason\nch_1,1', /^body: not valid CSV in line 2;/],
+  ['with major units', 'transactionId,amount,reason\nch_1,10.50,other', /Row 1: amount: must be a positive/],
+  ['without rows', 'transactionId,amount,reason', /^rows: must not be empty/],
+])('a CSV %s is refused', async (_case, text, message) => {
+  const { status, body } = await createCsv(text);
+  expect([status, body.error.message]).toEqual([400, expect.stringMatching(message)]);
+});
