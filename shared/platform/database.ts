@@ -115,10 +115,30 @@ function nameOf(text: string): string {
 const names = new Map<string, string>();
 const mostNames = 1_000;
 
+/** What each connection is set to, whatever the server, the database, the role and the URL say. */
+const connectionSettings = [
+  // The driver sends and reads times in UTC without an offset, and in this format.
+  ...['TimeZone=UTC', 'DateStyle=ISO'],
+  // What is read under a lock has to include what was committed before the lock was taken.
+  'default_transaction_isolation=read\\ committed',
+  // A crash of the server must not forget an attempt that was recorded before the call to a processor.
+  'synchronous_commit=on',
+  // A plan is kept: one made while a table was small would go on to read all of it. Before version 18, what has no index would
+  // look so expensive without sequential scans that it is compiled.
+  ...['enable_seqscan=off', 'jit=off'],
+];
+
+/** The driver takes the options of a URL in place of all others. */
+function withSettings(databaseUrl: string): string {
+  const [, given = ''] = /[?&]options=([^&]*)/.exec(databaseUrl) ?? [];
+  const options = [given, ...connectionSettings.map((each) => `-c ${each}`)].join(' ').trim();
+  return `${databaseUrl}${databaseUrl.includes('?') ? '&' : '?'}options=${options.replaceAll(' ', '+')}`;
+}
+
 /** The timeouts turn an unreachable or hanging server into an error while the caller is still waiting. */
 function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.PoolConfig {
   return {
-    connectionString: databaseUrl,
+    connectionString: withSettings(databaseUrl),
     max: poolSize,
     connectionTimeoutMillis: 3_000,
     idleTimeoutMillis: 30_000,
@@ -126,10 +146,6 @@ function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.Pool
     statement_timeout: 9_000,
     idle_in_transaction_session_timeout: 15_000,
     keepAlive: true,
-    // The driver sends and reads times in UTC without an offset, so another time zone of the database or role would shift them.
-    // A plan is kept: one made while a table was small would go on to read all of it. Before version 18, what has no index would
-    // look so expensive without sequential scans that it is compiled.
-    options: '-c TimeZone=UTC -c enable_seqscan=off -c jit=off',
     Client: StrictClient,
   };
 }

@@ -111,14 +111,22 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
     },
   );
 
-  test('by a full disk refuses creations with 503 and leaves nothing half done', async () => {
+  const full = `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER fill BEFORE INSERT ON refund_event FOR EACH ROW EXECUTE FUNCTION fill()`;
+  const readOnly = (value: string) => [
+    `ALTER SYSTEM SET default_transaction_read_only = ${value}`,
+    'SELECT pg_reload_conf()',
+  ];
+
+  test.each([
+    ['a full disk', [full], ['DROP FUNCTION fill CASCADE']],
+    // As after a failover, and as providers make it before its disk is full.
+    ['a server that only reads', readOnly('on'), readOnly('off')],
+  ])('by %s refuses creations with 503 and leaves nothing half done', async (_how, begin, end) => {
     const transactionId = await newStripePayment();
     await withClient(postgres.url, async (client) => {
-      await client.query(
-        `CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql AS
-         $$ BEGIN RAISE 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
-         CREATE TRIGGER fill BEFORE INSERT ON refund_event FOR EACH ROW EXECUTE FUNCTION fill()`,
-      );
+      for (const statement of begin) await client.query(statement);
       const { status, body, headers } = await create(service, transactionId, keyOf(transactionId));
       const message = expect.stringContaining('Nothing was changed');
       expect([status, body]).toEqual([503, { error: { code: 'service_unavailable', message } }]);
@@ -126,7 +134,7 @@ describe.each(testedBackends)('an outage of PostgreSQL, queues on $name', (backe
       const reads = async () => (await service.call('GET', '/v1/refunds')).status === 200;
       await waitFor('reads to continue', reads);
       expect(await service.deps.db.refund.count({ where: { transactionId } })).toBe(0);
-      await client.query('DROP FUNCTION fill CASCADE');
+      for (const statement of end) await client.query(statement);
     });
     await expectToWork(transactionId);
   });

@@ -6,10 +6,18 @@ import { query } from '../../support/stores/database-client.ts';
 const databaseUrl = useDatabase();
 let db: Database;
 
+const unsuitable = {
+  timezone: 'Pacific/Auckland',
+  datestyle: 'SQL, DMY',
+  default_transaction_isolation: 'repeatable read',
+  synchronous_commit: 'off',
+};
+
 beforeAll(async () => {
   const name = new URL(databaseUrl()).pathname.slice(1);
-  await query(databaseUrl(), `alter database "${name}" set timezone = 'Pacific/Auckland'`);
-  db = openDatabase(databaseUrl(), { poolSize: 1 });
+  for (const [setting, value] of Object.entries(unsuitable))
+    await query(databaseUrl(), `alter database "${name}" set ${setting} = '${value}'`);
+  db = openDatabase(`${databaseUrl()}?options=-c%20lock_timeout%3D5s`, { poolSize: 1 });
 });
 afterAll(() => db.$disconnect());
 
@@ -26,4 +34,11 @@ test('a time is written and read as the moment that it is, in a database of anot
   const distanceMs = (await serviceTime(db)).getTime() - Number(before.ms);
   expect(distanceMs).toBeGreaterThan(-1);
   expect(distanceMs).toBeLessThan(60_000);
+});
+
+test('a commit is on disk, and what is read under a lock is up to date, whatever the database sets', async () => {
+  const [settings] = await db.$queryRaw<Record<string, string>[]>`
+    SELECT current_setting('synchronous_commit') AS commit, current_setting('transaction_isolation') AS isolation,
+      current_setting('lock_timeout') AS "ofUrl"`;
+  expect(settings).toEqual({ commit: 'on', isolation: 'read committed', ofUrl: '5s' });
 });
