@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 const names = [
   ...(['home', 'undo', 'checklist', 'alert', 'law', 'pulse', 'gear', 'person', 'search', 'book'] as const),
   ...(['three-bars', 'key', 'plug', 'inbox', 'credit-card', 'webhook', 'copilot', 'history'] as const),
-  ...(['arrow-switch', 'rows', 'copy'] as const),
+  ...(['arrow-switch', 'rows', 'copy', 'people'] as const),
 ];
 
 export type IconName = (typeof names)[number];
@@ -21,7 +21,7 @@ const shapes = new Map(
 /** A picture beside words that say the same; screen readers skip it. */
 export function Icon({ name }: { name: IconName }) {
   return (
-    <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
       {shapes.get(name)?.map((path) => (
         <path key={path} d={path} />
       ))}
@@ -32,7 +32,7 @@ export function Icon({ name }: { name: IconName }) {
 /** The mark of the service. */
 export function Mark() {
   return (
-    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+    <svg class="mark" width="24" height="24" viewBox="0 0 32 32" aria-hidden="true">
       <rect width="32" height="32" rx="8" fill="currentColor" />
       <path d={markPath} fill="none" stroke="var(--card)" stroke-width="3" stroke-linecap="round" />
     </svg>

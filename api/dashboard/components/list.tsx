@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { ButtonLink } from './button.tsx';
 
-/** Numbers are right-aligned, and `actions` has a hidden title. */
-type ColumnKind = 'number' | 'actions';
+/** Numbers are right-aligned, `actions` has a hidden title, and `named` keeps its title in a compact list. */
+type ColumnKind = 'number' | 'actions' | 'named';
 
 /** A column: its title, and what it shows of an item. The first column names the row; a `row-link` in it makes the row a link. */
 export type Column<Item> = readonly [title: string, of: (item: Item) => ComponentChildren, kind?: ColumnKind];
@@ -16,18 +16,20 @@ interface ListProps<Item> {
   rowId?: (item: Item) => string;
   /** True inside of a card; otherwise the list is a card of its own. */
   isInCard?: boolean;
+  /** True for cells that need no titles: on narrow screens they fill lines instead of having one each. */
+  isCompact?: boolean;
 }
 
 /** A table whose rows become cards on narrow screens. */
-export function List<Item>({ caption, columns, items, rowId, isInCard }: ListProps<Item>) {
+export function List<Item>({ caption, columns, items, rowId, isInCard, isCompact }: ListProps<Item>) {
   return (
     <div class={isInCard ? 'table-scroll' : 'card card-flush table-scroll'}>
-      <table data-narrow>
+      <table data-narrow={isCompact ? 'compact' : ''}>
         <caption class="visually-hidden">{caption}</caption>
         <thead>
           <tr>
             {columns.map(([title, , kind]) => (
-              <th key={title} scope="col" class={kind === 'number' ? kind : undefined}>
+              <th key={title} scope="col" class={kind}>
                 {kind === 'actions' ? <span class="visually-hidden">{title}</span> : title}
               </th>
             ))}
@@ -51,7 +53,7 @@ function Cell<Item>({ column, item, isName }: { column: Column<Item>; item: Item
   const [title, of, kind] = column;
   if (isName) return <th scope="row">{of(item)}</th>;
   return (
-    <td class={kind === 'number' ? kind : undefined} data-title={kind === 'actions' ? undefined : title}>
+    <td class={kind} data-title={kind === 'actions' ? undefined : title}>
       {of(item)}
     </td>
   );

@@ -46,6 +46,7 @@ const sections = {
     role: 'admin',
     group: 'Organization',
   },
+  members: { label: 'Members', path: '/settings/members', icon: 'people', group: 'Organization' },
   settings: { label: 'Settings', path: '/settings', icon: 'gear', group: 'Organization' },
 } as const satisfies Record<string, Entry>;
 

@@ -158,6 +158,7 @@ export function PaymentRefunds({ refunds, areOthers = false }: PaymentRefundsPro
   return (
     <List
       isInCard={areOthers}
+      isCompact
       caption="Refunds of the payment, newest first"
       items={refunds}
       columns={[

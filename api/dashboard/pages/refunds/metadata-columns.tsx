@@ -24,6 +24,7 @@ export function metadataColumns<Item extends { refund: Pick<Refund, 'metadata'> 
   return columns.map(({ title, keys }) => [
     title,
     ({ refund }) => <MetadataValue value={metadataText(refund.metadata, keys)} />,
+    'named',
   ]);
 }
 

@@ -28,6 +28,7 @@ export function RefundTable({ refunds, caption, boxes }: RefundTableProps) {
   return (
     <List
       caption={caption}
+      isCompact
       items={refunds}
       rowId={({ refund }) => `row-${refund.id}`}
       columns={[...columnsOf(boxes), ...metadataColumns(refunds, refundColumns), ...lastColumns]}

@@ -38,18 +38,20 @@ interface ViewsProps {
   saved: readonly SavedView[];
 }
 
-/** Links to the views, with the number of refunds in each, and to those that the member saved. */
+/** Links to the views that have refunds, with the number in each, and to those that the member saved. */
 export function Views({ filter, counts, saved }: ViewsProps) {
   const all = [...views, ...saved];
   const current = viewOf(filter, all);
   return (
     <nav class="chips" aria-label="Views">
-      {all.map((view, index) => (
-        <Link to={`/refunds${view.query}`} aria-current={view === current ? 'true' : undefined}>
-          {'title' in view ? `${view.title} ` : view.name}
-          {'title' in view && <span class="number muted">{capped(counts[index])}</span>}
-        </Link>
-      ))}
+      {all.map((view, index) =>
+        view !== current && counts[index]?.count === 0 ? null : (
+          <Link to={`/refunds${view.query}`} aria-current={view === current ? 'true' : undefined}>
+            {'title' in view ? `${view.title} ` : view.name}
+            {'title' in view && <span class="number muted">{capped(counts[index])}</span>}
+          </Link>
+        ),
+      )}
     </nav>
   );
 }

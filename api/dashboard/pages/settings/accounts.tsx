@@ -12,7 +12,7 @@ import { ButtonLink, Link } from '../../components/button.tsx';
 import { Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { CopyButton, Moment } from '../../components/values.tsx';
+import { Copyable, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
 import { originOf, receivedEventsPath } from '../../http/paths.ts';
@@ -179,8 +179,7 @@ function AccountDetails({ account, now }: { account: AccountSummary; now: Date }
         [
           'Webhook URL',
           <>
-            <code>{webhookUrl}</code>
-            <CopyButton text={webhookUrl} label="webhook URL" />
+            <Copyable text={webhookUrl} label="webhook URL" />
             <p class="small muted">
               Add this URL in {displayName}. {webhooks.setUp}
             </p>

@@ -224,31 +224,41 @@ function environmentIn(detail: AuditLog['detail']): string | null {
   return typeof environment === 'string' && isEnvironment(environment) ? environment : null;
 }
 
-/** Simple details in one line, nested ones as JSON. */
+/** Simple details in one line; nested ones are folded. */
 function Detail({ detail }: Pick<AuditLog, 'detail'>) {
   if (typeof detail !== 'object' || detail === null) return null;
-  const facts = Object.entries(detail).filter(([, value]) => value !== null && value !== undefined);
-  if (facts.length === 0) return null;
-  if (facts.some(([, value]) => typeof value === 'object')) {
-    return (
-      <details class="small">
-        <summary>Show</summary>
-        <pre>{JSON.stringify(detail, null, 2)}</pre>
-      </details>
-    );
-  }
+  const facts = factsIn(detail);
+  if (!Object.values(detail).some(isObject)) return <span class="small">{facts.join(', ')}</span>;
   return (
-    <span class="small">
-      {facts.map(([name, value]) => inWords(name, value, detail as { currency?: unknown })).join(', ')}
-    </span>
+    <details class="small">
+      <summary>Show</summary>
+      <ul class="stack-tight">
+        {facts.map((fact) => (
+          <li key={fact}>{fact}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
-/** "payment: ch_1", "amount: 12.34 USD". */
-function inWords(name: string, value: unknown, { currency }: { currency?: unknown }): string {
-  if (name === 'transactionId') return `payment: ${value}`;
-  if (name === 'amount' && typeof value === 'number' && typeof currency === 'string') {
-    return `amount: ${inMoney(BigInt(value), currency)}`;
-  }
-  return `${name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}: ${value}`;
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+/** "payment: ch_1", "amount: 12.34 USD", "limits (currency: usd, reasons: other)". */
+function factsIn(detail: object): string[] {
+  const { currency } = detail as { currency?: unknown };
+  const inWords = (name: string, value: unknown): string => {
+    if (Array.isArray(value)) return `${name}: ${value.join(', ')}`;
+    if (isObject(value)) return `${name} (${factsIn(value).join(', ')})`;
+    const isAmount = /^(amount|max.*)$/.test(name) && typeof value === 'number';
+    return `${name}: ${isAmount && typeof currency === 'string' ? inMoney(BigInt(value), currency) : value}`;
+  };
+  return Object.entries(detail).flatMap(([key, value]) => {
+    if (value === null || (isObject(value) && Object.keys(value).length === 0)) return [];
+    const name =
+      key === 'transactionId' ? 'payment' : key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+    const areObjects = Array.isArray(value) && value.some(isObject);
+    return areObjects ? value.map((each) => inWords(name, each)) : [inWords(name, value)];
+  });
 }

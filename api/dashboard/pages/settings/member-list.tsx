@@ -28,6 +28,7 @@ export function MemberList({ members, ...created }: Created & { members: readonl
   return (
     <List
       caption="Members, by email address"
+      isCompact
       items={members}
       columns={[
         [
@@ -40,7 +41,7 @@ export function MemberList({ members, ...created }: Created & { members: readonl
           ),
         ],
         ['Role', (member) => (isManaged(member) ? <RoleForm {...member} /> : member.role)],
-        ['Joined', ({ since }) => <Moment at={since} />],
+        ['Joined', ({ since }) => <Moment at={since} />, 'named'],
         [
           'Actions',
           (member) =>

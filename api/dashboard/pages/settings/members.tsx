@@ -21,9 +21,9 @@ import { contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, enteredList, type FormProblems, type FormState } from '../../http/forms.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
 import { changesOf } from '../../layout/changes.ts';
+import { Frame } from '../../layout/frame.tsx';
 import { Invitations, type Invited, InvitedNotice, InviteForm, inviteSchema } from './invitations.tsx';
 import { MemberList } from './member-list.tsx';
-import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/members';
 const ruleSchema = z.object({ required: z.enum(['yes', 'no'], 'Select whether to require it.') });
@@ -120,9 +120,9 @@ interface State {
 async function show(deps: ApiDependencies, reply: FastifyReply, state: State): Promise<FastifyReply> {
   const view = await readMembers(deps, reply);
   return reply.send(
-    <SettingsFrame page="members">
+    <Frame title="Members" section="members">
       <Members {...view} {...state} />
-    </SettingsFrame>,
+    </Frame>,
   );
 }
 

@@ -6,7 +6,6 @@ import { Frame } from '../../layout/frame.tsx';
 
 const pages = [
   { path: 'accounts', label: 'Processor accounts', role: 'viewer' },
-  { path: 'members', label: 'Members', role: 'viewer' },
   { path: 'approvals', label: 'Approvals', role: 'viewer' },
   { path: 'notifications', label: 'Notifications', role: 'admin' },
   { path: 'company-sign-in', label: 'Sign-in', role: 'owner' },
