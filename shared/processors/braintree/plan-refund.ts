@@ -1,7 +1,7 @@
 import { asSubmissionResult, processorFailure } from '../contract/outcome.ts';
 import type { ProcessorFailure, RefundSubmission, SubmissionResult } from '../contract/processor.ts';
 import { unsettled } from './map-error.ts';
-import { type BraintreeTransaction, isChargedBack, saleStage } from './replies.ts';
+import { type BraintreeTransaction, isChargedBack, mapStatus, saleStage } from './replies.ts';
 
 /** How to refund a sale; `answer` when that is not possible, or not yet. */
 type RefundPlan = { kind: 'refund' } | { kind: 'void' } | { kind: 'answer'; result: SubmissionResult };
@@ -29,7 +29,7 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
       }
       return { kind: 'answer', result: asSubmissionResult(unsettled()) };
     }
-    default:
+    case 'refund':
       return { kind: 'refund' };
   }
 }
@@ -37,7 +37,8 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
 /** Why nothing of a sale can be refunded; null otherwise. Braintree itself would refund one that was charged back. */
 export function unrefundable(sale: BraintreeTransaction): ProcessorFailure | null {
   const { status } = sale;
-  if (saleStage(status) === 'unpaid') {
+  // A sale that failed was never paid, in the same statuses as a refund.
+  if (mapStatus(status) === 'failed') {
     return processorFailure(status, `The payment is ${status}, so there is nothing to refund.`);
   }
   if (!isChargedBack(sale)) return null;

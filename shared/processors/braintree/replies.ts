@@ -197,9 +197,8 @@ export function mapStatus(status: string): ProcessorRefundState {
  * - `refund`: it has settled, or is settling.
  * - `void`: not settled yet: it can only be voided, in full.
  * - `voided`: it has been voided.
- * - `unpaid`: it was never paid.
  */
-type SaleStage = 'refund' | 'void' | 'voided' | 'unpaid';
+type SaleStage = 'refund' | 'void' | 'voided';
 
 const saleStages: ReadonlyMap<string, SaleStage> = new Map([
   ['authorized', 'void'],
@@ -207,14 +206,9 @@ const saleStages: ReadonlyMap<string, SaleStage> = new Map([
   // Some PayPal payments.
   ['settlement_pending', 'void'],
   ['voided', 'voided'],
-  ['processor_declined', 'unpaid'],
-  ['gateway_rejected', 'unpaid'],
-  ['failed', 'unpaid'],
-  ['settlement_declined', 'unpaid'],
-  ['authorization_expired', 'unpaid'],
 ]);
 
-/** The stage of a sale by its status. For an unknown status, Braintree decides about the refund. */
+/** The stage of a sale that was paid, by its status. For an unknown status, Braintree decides about the refund. */
 export function saleStage(status: string): SaleStage {
   return saleStages.get(status) ?? 'refund';
 }
