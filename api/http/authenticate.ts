@@ -18,6 +18,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The key behind the request; set only on routes registered after `authenticate`. */
     apiKey: ApiKey;
+    /** When it was read, in milliseconds since 1970. */
+    keyReadAtMs: number;
     /**
      * Reads the key again if it was read a while ago: it may have changed since.
      * @returns whether it was read again. What else was checked of the key then has to be checked again.
@@ -49,24 +51,23 @@ export async function authenticate(app: FastifyInstance): Promise<void> {
     }
   };
   app.decorateRequest('apiKey');
-  const readAt = new WeakMap<FastifyRequest, number>();
-  app.addHook('onRequest', async (request) => {
-    const presented = presentedBy(request);
-    const key = presented === null ? null : await lookUp(request, presented);
+  app.decorateRequest('keyReadAtMs', 0);
+  const setKey = (request: FastifyRequest, key: ApiKey | null): ApiKey => {
     if (key === null) throw invalidKey();
     request.apiKey = key;
-    readAt.set(request, clock.now().getTime());
+    request.keyReadAtMs = clock.now().getTime();
+    return key;
+  };
+  app.addHook('onRequest', async (request) => {
+    const presented = presentedBy(request);
+    const key = setKey(request, presented === null ? null : await lookUp(request, presented));
     noteApiKeyUse(db, key, clock.now()).catch((error: unknown) => {
       request.log.debug({ err: error }, 'the last use of a key was not recorded');
     });
   });
   app.decorateRequest('rereadKey', async function (this: FastifyRequest) {
-    const now = clock.now().getTime();
-    if (now - Number(readAt.get(this)) < keyReadForMs) return false;
-    const key = await findApiKey(apiKeys, presentedBy(this) ?? '');
-    if (key === null) throw invalidKey();
-    this.apiKey = key;
-    readAt.set(this, now);
+    if (clock.now().getTime() - this.keyReadAtMs < keyReadForMs) return false;
+    setKey(this, await findApiKey(apiKeys, presentedBy(this) ?? ''));
     return true;
   });
 }
