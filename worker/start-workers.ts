@@ -9,7 +9,7 @@ import type { DueWork } from './advance/due-work.ts';
 import { createDeliveries } from './deliver/create-deliveries.ts';
 import { openWebhookSender, type WebhookSender } from './deliver/deliver-webhook.ts';
 import { type Notifier, openNotifier } from './notify/notify.ts';
-import { batchTasks } from './schedule/advance-batches.ts';
+import { batchTask } from './schedule/advance-batches.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
 import { reconcileDueAccounts } from './schedule/reconcile.ts';
@@ -110,7 +110,7 @@ function scheduledTasks(
       intervalMs: deliveryCreationMs,
       run: (closing) => createDeliveries(deps, sender, closing),
     },
-    ...batchTasks(deps),
+    batchTask(deps),
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
     ...(notifier?.tasks ?? []).map((task) => ({ ...task, intervalMs: notificationMs })),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },

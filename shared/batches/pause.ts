@@ -4,7 +4,7 @@ import { type Database, Prisma, type RefundBatch, serviceTime } from '../platfor
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { findBatch } from './batch.ts';
-import { findRequester, mayRequest } from './requester.ts';
+import { findRequester } from './requester.ts';
 
 /** A change of a batch by someone. */
 export interface BatchChange {
@@ -40,8 +40,7 @@ export async function resumeBatch(
   change: BatchChange,
 ): Promise<RefundBatch> {
   const batch = await findBatch(deps.db, change.owner, change.batchId);
-  const hasRequesterEnded =
-    batch.pauseReason !== null && !(await mayRequest(deps, batch, await findRequester(deps.db, batch)));
+  const hasRequesterEnded = batch.pauseReason !== null && !(await findRequester(deps, batch)).mayRequest;
   const isOfUser = batch.actor.startsWith('user:');
   if (hasRequesterEnded && !(isOfUser && change.actor.startsWith('user:'))) {
     const instead = isOfUser

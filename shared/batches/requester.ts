@@ -5,34 +5,28 @@ import type { RefundRequest } from '../refunds/lifecycle/decide.ts';
 import { refundRequestedBy } from '../refunds/requests/key-requests.ts';
 import type { RowContent } from './batch.ts';
 
-/** Who requests the refunds of a batch, as they are now. */
-type Requester = { apiKey: ApiKey } | { userId: string };
+/** Who requests the refunds of a batch, and whether they still may. */
+type Requester = ({ apiKey: ApiKey } | { userId: string }) & { mayRequest: boolean };
 
-/** The requester of a batch, whether or not they may still create refunds. */
+/**
+ * The requester of a batch, as they are now. A key that is revoked, expired, stopped or lacks the scope may request no more, nor may a
+ * user who is disabled or no operator any more.
+ */
 export async function findRequester(
-  db: Dependencies['db'],
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   { actor, organizationId, environment }: Pick<RefundBatch, 'actor' | 'organizationId' | 'environment'>,
 ): Promise<Requester> {
   const [kind, id = ''] = actor.split(':');
-  if (kind === 'user') return { userId: id };
-  return { apiKey: await db.apiKey.findUniqueOrThrow({ where: { id, organizationId, environment } }) };
-}
-
-/** False for a key that is revoked, expired, stopped or lacks the scope, and for a user who is disabled or no operator any more. */
-export async function mayRequest(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  { organizationId }: Pick<RefundBatch, 'organizationId'>,
-  requester: Requester,
-): Promise<boolean> {
-  if ('userId' in requester) {
-    const { userId: id } = requester;
+  if (kind === 'user') {
     const user = await db.user.findUnique({ where: { id }, select: { disabledAt: true } });
     const role = user?.disabledAt === null ? await readRole(db, organizationId, id) : null;
-    return role !== null && mayAct(role, 'operator');
+    return { userId: id, mayRequest: role !== null && mayAct(role, 'operator') };
   }
-  const { revokedAt, stoppedAt, expiresAt, scopes } = requester.apiKey;
-  if (revokedAt !== null || stoppedAt !== null) return false;
-  return (expiresAt === null || expiresAt > clock.now()) && scopes.includes('refunds:write');
+  const apiKey = await db.apiKey.findUniqueOrThrow({ where: { id, organizationId, environment } });
+  const { revokedAt, stoppedAt, expiresAt, scopes } = apiKey;
+  const isActive =
+    revokedAt === null && stoppedAt === null && (expiresAt === null || expiresAt > clock.now());
+  return { apiKey, mayRequest: isActive && scopes.includes('refunds:write') };
 }
 
 /** The request of a row, the same each time. Keys that are derived contain a line break, so no client can name them. */

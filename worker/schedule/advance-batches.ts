@@ -1,15 +1,16 @@
-import pLimit, { type LimitFunction } from 'p-limit';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit from 'p-limit';
 import { maxRows, type PauseReason, type RowContent, type RowState } from '#shared/batches/batch.ts';
-import { findRequester, mayRequest, requestOfRow } from '#shared/batches/requester.ts';
+import { findRequester, requestOfRow } from '#shared/batches/requester.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { Database, RefundBatch } from '#shared/platform/database.ts';
 import { errorCatalogue, ServiceError } from '#shared/platform/errors.ts';
-import { redact } from '#shared/platform/log.ts';
+import { redact, warnSparingly } from '#shared/platform/log.ts';
 import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
-import { toItems } from '#shared/refunds/model/rows.ts';
+import { fromRow, type RowJson, toItems } from '#shared/refunds/model/rows.ts';
 import { comparedOwnerSql } from '#shared/refunds/queries/refund-filter.ts';
 import type { Task } from './schedule.ts';
 
@@ -23,14 +24,14 @@ const slice = { rows: 50, atOnce: 8 };
 const sliceMs = 5_000;
 const leaseMs = 60_000;
 
-/** A slice that has taken this long stores nothing more: once its lease has ended, the batch may be paused, and its rows sent again. */
-const longestMs = leaseMs - 20_000;
+/** How long before its end a lease no longer allows to store a refund: longer than a statement may take. */
+const leaseMarginMs = 20_000;
 
 /** After a slice in which no row ended, because a processor or the database is down. */
 const pauseMs = 10_000;
 
 /** Slices that a process works on side by side, each of another owner, so that one whose processor hangs holds up no other. */
-const lanes = 8;
+const mostSlices = 8;
 
 /** How often a process looks for batches that are due while there are none. */
 const lookMs = 250;
@@ -44,96 +45,69 @@ interface RowOutcome {
   errorMessage?: string;
 }
 
-/** The owners of the slices that are under way in a process. */
-interface OwnersUnderWay {
-  names: Set<string>;
-  /** One lease at a time, so that the next one knows the owner of the one before. */
-  leasing: LimitFunction;
-}
+/** A batch under a worker's lease, which ends at `dueAt`. Only what holds that lease changes the batch or its rows. */
+type LeasedBatch = RefundBatch & { dueAt: Date };
 
-const noOwners = (): OwnersUnderWay => ({ names: new Set(), leasing: pLimit(1) });
-
-/** Tasks that advance the batches that are due, each one slice at a time. */
-export function batchTasks(deps: Dependencies): Task[] {
-  const owners = noOwners();
-  return Array.from({ length: lanes }, () => ({
-    name: 'advanceBatches',
-    intervalMs: lookMs * lanes,
-    async run(closing) {
-      while (!closing.aborted && (await advanceOneBatch(deps, owners))) {}
-    },
-  }));
-}
-
-/**
- * Takes the batch that has been due for longest, of an owner without a slice under way, and creates the refunds of its next rows. A row
- * that was begun by a worker that died is begun again: its idempotency key finds the refund. A batch that is to be paused is paused
- * instead, once the refunds of all rows are known.
- * @returns false when no batch is due.
- */
-export async function advanceOneBatch(
-  deps: Dependencies,
-  { names, leasing }: OwnersUnderWay = noOwners(),
-): Promise<boolean> {
-  const since = performance.now();
-  const leased = await leasing(async () => {
-    const found = await leaseBatch(deps, [...names]);
-    if (found !== undefined) names.add(found.owner);
-    return found;
-  });
-  if (leased === undefined) return false;
-  const isLate = () => performance.now() - since >= longestMs;
-  await advanceLeased(deps, leased.id, isLate).finally(() => names.delete(leased.owner));
-  return true;
-}
-
-/** Dependencies that store no refund from the moment at which the lease may have ended. */
-function refusingLateRefunds(deps: Dependencies, isLate: () => boolean): Dependencies {
-  const { create } = deps.statements;
+/** The task that advances the batches that are due, one slice at a time, those of different owners side by side. */
+export function batchTask(deps: Dependencies): Task {
+  const warn = warnSparingly(deps.log, 'a slice of a batch failed; another worker takes it over');
   return {
-    ...deps,
-    statements: {
-      ...deps.statements,
-      async create(item) {
-        if (!isLate()) return await create(item);
-        throw new ServiceError('service_unavailable', 'The worker was too slow. The row is tried again.');
-      },
+    name: 'advanceBatches',
+    intervalMs: lookMs,
+    async run(closing) {
+      const slices = new Map<string, Promise<void>>();
+      try {
+        for (;;) {
+          const isOpen = slices.size < mostSlices && !closing.aborted;
+          const batch = isOpen ? await leaseBatch(deps, [...slices.keys()]) : null;
+          if (batch !== null) {
+            const owner = ownerOf(batch);
+            const begun = advanceLeased(deps, batch).catch(warn);
+            const ended = begun.then(() => void slices.delete(owner));
+            slices.set(owner, ended);
+          } else if (slices.size > 0) await Promise.race([...slices.values(), sleep(lookMs)]);
+          else return;
+        }
+      } finally {
+        await Promise.all(slices.values());
+      }
     },
   };
 }
 
-/** Creates the refunds of a leased batch's next rows, or stops the batch. Records nothing once it is late. */
-async function advanceLeased(deps: Dependencies, batchId: string, isLate: () => boolean): Promise<void> {
-  const batch = await deps.db.refundBatch.findUniqueOrThrow({ where: { id: batchId } });
-  const requester = await findRequester(deps.db, batch);
-  const hasEnded = !(await mayRequest(deps, batch, requester));
-  const isStopped = hasEnded || batch.pauseReason !== null;
+const ownerOf = ({ organizationId, environment }: RefundBatch) => `${organizationId}/${environment}`;
+
+/**
+ * Creates the refunds of a leased batch's next rows. A row that was begun by a worker that died is begun again: its idempotency key
+ * finds the refund. A batch that is to be paused is paused instead, once the refunds of all rows are known.
+ */
+export async function advanceLeased(deps: Dependencies, batch: LeasedBatch): Promise<void> {
+  const requester = await findRequester(deps, batch);
+  const isStopped = !requester.mayRequest || batch.pauseReason !== null;
   const waiting = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
-    SELECT number, content FROM refund_batch_row WHERE batch_id = ${batchId} AND state = 'waiting'
+    SELECT number, content FROM refund_batch_row WHERE batch_id = ${batch.id} AND state = 'waiting'
     ORDER BY attempts, number LIMIT ${isStopped ? maxRows : slice.rows}`;
   const rows = waiting.map(({ number, content }) => ({
     number,
     request: requestOfRow(batch, requester, number, content),
   }));
-  const outcomes = isStopped
-    ? await findRefunds(deps, batch, rows)
-    : await createRefunds(refusingLateRefunds(deps, isLate), batch, rows);
-  if (isLate()) return;
-  await recordSlice(deps.db, batchId, outcomes);
+  const outcomes = await (isStopped ? findRefunds : createRefunds)(deps, batch, rows);
   const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');
-  if (isSettled) await stopBatch(deps.db, batch, hasEnded ? 'requester_ended' : 'requested');
+  const reason = requester.mayRequest ? 'requested' : 'requester_ended';
+  await recordSlice(deps.db, batch, outcomes, isSettled ? reason : null);
 }
 
 /**
- * None while a recovery is required: refunds of rows may have been made before the restore, and only the recovery puts them back.
+ * Leases the batch that has been due for longest. None while a recovery is required: refunds of rows may have been made before the
+ * restore, and only the recovery puts them back.
  * @param busy owners whose batches are left out.
- * @returns a batch that is due and now leased.
+ * @returns null when none is due.
  */
-async function leaseBatch(
+export async function leaseBatch(
   { db, positionMarks }: Pick<Dependencies, 'db' | 'positionMarks'>,
   busy: readonly string[],
-): Promise<{ id: string; owner: string } | undefined> {
-  const [leased] = await db.$queryRaw<{ id: string; owner: string }[]>`
+): Promise<LeasedBatch | null> {
+  const [leased] = await db.$queryRaw<{ batch: RowJson }[]>`
     UPDATE refund_batch SET due_at = service_time() + ${leaseMs} * interval '1 millisecond'
     WHERE (SELECT may_advance(${toItems(positionMarks.reached)}::jsonb, service_time())) AND id = (
       SELECT id FROM refund_batch AS batch
@@ -144,15 +118,8 @@ async function leaseBatch(
           WHERE w.processor = named.processor AND w.organization_id = batch.organization_id
             AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING id, concat_ws('/', organization_id, environment) AS owner`;
-  return leased;
-}
-
-/** Pauses a batch, unless someone has taken it over since, or has resumed it after it was to be paused on request. */
-async function stopBatch(db: Database, { id, actor }: RefundBatch, reason: PauseReason): Promise<void> {
-  await db.$executeRaw`
-    UPDATE refund_batch SET status = 'paused', pause_reason = ${reason}, due_at = NULL, updated_at = service_time()
-    WHERE id = ${id} AND actor = ${actor} AND status = 'processing' AND (${reason} = 'requester_ended' OR pause_reason = ${reason})`;
+    RETURNING to_json(refund_batch) AS batch`;
+  return leased === undefined ? null : fromRow<LeasedBatch>(leased.batch);
 }
 
 interface RequestedRow {
@@ -163,14 +130,14 @@ interface RequestedRow {
 /** Creates the refunds of rows, as many as the time allows, and none once their requester may not request them any more. */
 async function createRefunds(
   deps: Dependencies,
-  batch: RefundBatch,
+  batch: LeasedBatch,
   rows: readonly RequestedRow[],
 ): Promise<RowOutcome[]> {
   const endsAt = performance.now() + sliceMs;
+  const storeUntil = new Date(batch.dueAt.getTime() - leaseMarginMs);
   return await outcomesOf(deps, batch, rows, async (request) => {
-    if (performance.now() > endsAt) return null;
-    const requester = await findRequester(deps.db, batch);
-    return (await mayRequest(deps, batch, requester)) ? await createRefund(deps, request) : null;
+    const isBegun = performance.now() <= endsAt && (await findRequester(deps, batch)).mayRequest;
+    return isBegun ? await createRefund(deps, { ...request, storeUntil }) : null;
   });
 }
 
@@ -221,10 +188,21 @@ async function outcomesOf(
   return outcomes.filter((outcome) => outcome !== null);
 }
 
-/** Records what came of rows, the counts and when the batch is due again. Rows that another worker has recorded stay as they are. */
-async function recordSlice(db: Database, batchId: string, outcomes: readonly RowOutcome[]): Promise<void> {
+/**
+ * Records what came of rows, the counts and when the batch is due again; nothing once the lease has passed to another worker.
+ * @param reason to pause the batch, unless someone has taken it over since, or has resumed it after it was to be paused on request.
+ */
+async function recordSlice(
+  db: Database,
+  { id, dueAt, actor }: LeasedBatch,
+  outcomes: readonly RowOutcome[],
+  reason: PauseReason | null,
+): Promise<void> {
   await db.$executeRaw`
-    WITH outcome AS (
+    WITH leased AS (
+      SELECT id, actor = ${actor} AND coalesce(${reason} IN ('requester_ended', pause_reason), false) AS pauses
+      FROM refund_batch WHERE id = ${id} AND due_at = ${dueAt} FOR UPDATE
+    ), outcome AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb)
         AS o(number int, state text, "refundId" text, "errorCode" text, "errorMessage" text)
     ), recorded AS (
@@ -233,16 +211,16 @@ async function recordSlice(db: Database, batchId: string, outcomes: readonly Row
         error_message = outcome."errorMessage", attempts = row.attempts + 1,
         -- What a refund has is kept with the refund alone.
         content = CASE WHEN outcome.state = 'waiting' THEN row.content END
-      FROM outcome WHERE row.batch_id = ${batchId} AND row.number = outcome.number AND row.state = 'waiting'
+      FROM leased CROSS JOIN outcome WHERE row.batch_id = leased.id AND row.number = outcome.number
       RETURNING row.state
     ), ended AS (
       SELECT count(*)::int AS rows, count(*) FILTER (WHERE state = 'rejected')::int AS rejected FROM recorded WHERE state <> 'waiting')
-    UPDATE refund_batch SET
+    UPDATE refund_batch AS batch SET
       waiting_count = waiting_count - ended.rows, rejected_count = rejected_count + ended.rejected, updated_at = service_time(),
-      status = CASE WHEN waiting_count = ended.rows THEN 'completed' ELSE status END,
-      pause_reason = CASE WHEN waiting_count > ended.rows THEN pause_reason END,
+      status = CASE WHEN waiting_count = ended.rows THEN 'completed' WHEN pauses THEN 'paused' ELSE status END,
+      pause_reason = CASE WHEN waiting_count = ended.rows THEN NULL WHEN pauses THEN ${reason} ELSE pause_reason END,
       completed_at = CASE WHEN waiting_count = ended.rows THEN service_time() END,
-      due_at = CASE WHEN status = 'processing' AND waiting_count > ended.rows
+      due_at = CASE WHEN waiting_count > ended.rows AND NOT pauses
         THEN service_time() + CASE WHEN ended.rows = 0 THEN ${pauseMs} ELSE 0 END * interval '1 millisecond' END
-    FROM ended WHERE id = ${batchId}`;
+    FROM ended CROSS JOIN leased WHERE batch.id = leased.id`;
 }

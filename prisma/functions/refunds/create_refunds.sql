@@ -13,6 +13,7 @@
 --                     the decision
 --   hold_seconds      how long the refund is held before it is sent, after it is created or approved; null for not at all
 --   is_remaining      true when the amount has to be all that is left of the payment
+--   store_until       the last time at which it may be stored; null for none
 --   is_repeated       true when the outcome of an earlier call with this item is unknown
 --
 -- outcome, one row per item:
@@ -23,6 +24,7 @@
 --   limited           a concurrent refund used up a limit, or the decision no longer holds, as when another amount is left of the
 --                     payment: decide again
 --   unread            the stored payment has to be read from the processor first: read it and decide again
+--   late              it is after store_until
 --   locked            nothing was done; call again
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund json, payment json)
@@ -49,7 +51,7 @@ BEGIN
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
       idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, hold_seconds int, is_remaining boolean,
-      is_repeated boolean)
+      store_until timestamptz, is_repeated boolean)
     ORDER BY each.ordinality
   LOOP
     item := asked.item;
@@ -87,6 +89,9 @@ BEGIN
       RETURN NEXT; CONTINUE;
     END IF;
 
+    IF moment > asked.store_until THEN
+      outcome := 'late'; RETURN NEXT; CONTINUE;
+    END IF;
     paid := hold_payment(asked.organization_id, asked.environment, asked.processor, asked.transaction_id, asked.payment, moment);
     IF paid.organization_id IS NULL THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;

@@ -49,7 +49,7 @@ type StoredFacts = Pick<Payment, 'amount' | 'currency' | 'chargedAt' | 'refunded
 export type CreationResult =
   | { outcome: 'created' | 'replayed'; refund: Refund }
   | { outcome: 'refused'; payment: Omit<Payment, 'id'> }
-  | { outcome: 'reused' | 'limited' | 'unread' };
+  | { outcome: 'reused' | 'limited' | 'unread' | 'late' };
 
 /** How often a creation is decided again because of concurrent changes. */
 const maxDecisions = 5;
@@ -157,6 +157,8 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
       return { refund: result.refund, isReplayed: result.outcome === 'replayed' };
     case 'reused':
       throw keyReused();
+    case 'late':
+      throw new ServiceError('service_unavailable', 'The worker was too slow. The row is tried again.');
     case 'refused': {
       const paid = asKnown(result.payment);
       throw (paid && balanceProblem(request, paid.currency, remainingOf(paid) ?? 0n)) ?? nothingLeft();

@@ -52,6 +52,8 @@ export interface RefundRequest {
   metadata: Record<string, unknown> | null;
   /** Null for a request without an idempotency key. */
   idempotency: IdempotencyKey | null;
+  /** The last time at which it may be stored, by the database's clock. */
+  storeUntil?: Date;
 }
 
 /** An API key as it was read for this request. */

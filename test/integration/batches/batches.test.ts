@@ -1,8 +1,9 @@
 import { describe, expect, test, vi } from 'vitest';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { advanceOneBatch, batchTasks } from '#worker/schedule/advance-batches.ts';
+import { batchTask } from '#worker/schedule/advance-batches.ts';
 import { retention } from '#worker/schedule/retention.ts';
 import { startSchedule } from '#worker/schedule/schedule.ts';
+import { advanceOneBatch } from '../../support/refunds/advance-one-batch.ts';
 import { useBatches } from '../../support/refunds/use-batches.ts';
 
 const { service, rowsOf, create, created, read, results, refundsOf, workOff } = useBatches();
@@ -184,7 +185,7 @@ test('batches whose processor hangs hold up no batch of another organization', a
   vi.spyOn(service.deps.statements, 'create').mockImplementation((item) =>
     item.organizationId === other.id ? create(item) : hanging,
   );
-  const schedule = startSchedule(service.deps, batchTasks(service.deps));
+  const schedule = startSchedule(service.deps, [batchTask(service.deps)]);
   await vi.waitFor(
     async () => {
       const { body } = await service.call('GET', `/v1/refund-batches/${id}`, { key });

@@ -1,7 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 import { revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
+import { HeldTime } from '../../support/clocks.ts';
+import { advanceOneBatch } from '../../support/refunds/advance-one-batch.ts';
 import { useBatches } from '../../support/refunds/use-batches.ts';
 
 // Batches that are paused, that lose their requester, or whose worker is frozen or dies before they stop.
@@ -123,31 +124,29 @@ describe('a worker that was frozen beyond its lease', () => {
     const payment = lookups.payment;
     vi.spyOn(lookups, 'payment').mockImplementationOnce(async (...asked) => {
       await meanwhile();
-      const resumedAt = performance.now() + 60_000;
-      vi.spyOn(performance, 'now').mockImplementation(() => resumedAt);
       return await payment(...asked);
     });
     await advanceOneBatch(service.deps);
     vi.restoreAllMocks();
   };
 
-  test('creates no refund of a batch that was paused meanwhile', async () => {
-    const [row] = await rowsOf(1);
-    const id = await created([row]);
-    await advanceFrozen(async () => {
-      await service.call('POST', `/v1/refund-batches/${id}/pause`);
-      await service.deps.db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
-      await workOff();
-      expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
-    });
-    expect(await refundsOf(row?.transactionId ?? '')).toEqual([]);
-    expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
-  });
-
   test('leaves the lease of another worker', async () => {
     const id = await created(await rowsOf(1));
     const dueAt = new Date(Date.now() + 55_000);
     await advanceFrozen(() => service.deps.db.refundBatch.update({ where: { id }, data: { dueAt } }));
     expect(await service.deps.db.refundBatch.findUnique({ where: { id } })).toMatchObject({ dueAt });
+  });
+
+  test('creates no refund of a batch that was paused meanwhile', async () => {
+    const [row] = await rowsOf(1);
+    const id = await created([row]);
+    await advanceFrozen(async () => {
+      await service.call('POST', `/v1/refund-batches/${id}/pause`);
+      await new HeldTime().advance(service.ownerDb, 61_000);
+      await workOff();
+      expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
+    });
+    expect(await refundsOf(row?.transactionId ?? '')).toEqual([]);
+    expect(await read(id)).toMatchObject({ status: 'paused', rows: { waiting: 1 } });
   });
 });

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test, vi } from 'vitest';
-import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
+import { advanceOneBatch } from '../../support/refunds/advance-one-batch.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 
@@ -98,15 +98,14 @@ test('a worker that stops the batch of a former operator leaves it to one who ta
   await leaving.post(`${path}/pause`);
   await service.deps.db.membership.updateMany({ where: { userId }, data: { role: 'viewer' } });
   await operator.get(base);
-  // The worker has found that the requester ended, and has recorded what it found.
+  // The worker has found that the requester ended, and has not recorded it yet.
   const { db } = service.deps;
   const execute = db.$executeRaw.bind(db);
   const recording = vi.spyOn(db, '$executeRaw').mockImplementationOnce((async (
     ...statement: Parameters<typeof execute>
   ) => {
-    const count = await execute(...statement);
     expect((await operator.post(`${path}/resume`)).status).toBe(303);
-    return count;
+    return await execute(...statement);
   }) as typeof execute);
   await advanceOneBatch(service.deps);
   recording.mockRestore();

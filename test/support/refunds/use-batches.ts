@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, expect } from 'vitest';
-import { advanceOneBatch } from '#worker/schedule/advance-batches.ts';
 import type { CallOptions } from '../service.ts';
 import { useService } from '../use-service.ts';
+import { advanceOneBatch } from './advance-one-batch.ts';
 import { advanceRefund } from './advance-refund.ts';
 import { expectInvariants } from './invariants.ts';
 import { newPayment } from './payments.ts';
