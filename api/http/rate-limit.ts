@@ -1,4 +1,4 @@
-import rateLimit from '@fastify/rate-limit';
+import rateLimit, { type FastifyRateLimitStore } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
@@ -44,8 +44,33 @@ export async function limitRate(
         `${messagePrefix}: the limit is ${limit} per second. Wait as long as Retry-After says, then retry.`,
         { retryAfterSeconds: 1 },
       ),
-    ...(redis === null ? {} : { redis }),
+    ...(redis === null ? { store: CountsInProcess } : { redis }),
   });
+}
+
+/**
+ * Counts requests of one process by subject, all in the same window. The package's own store hands out one object per subject, which
+ * later requests change before an earlier one reads its count: more requests at one moment than the limit were all refused.
+ */
+class CountsInProcess implements FastifyRateLimitStore {
+  #since = 0;
+  readonly #counts = new Map<string, number>();
+
+  incr(subject: string, onCounted: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
+    const now = Date.now();
+    // The system's clock may be set back.
+    if (Math.abs(now - this.#since) >= windowMs) {
+      this.#since = now;
+      this.#counts.clear();
+    }
+    const current = (this.#counts.get(subject) ?? 0) + 1;
+    this.#counts.set(subject, current);
+    onCounted(null, { current, ttl: this.#since + windowMs - now });
+  }
+
+  child(): FastifyRateLimitStore {
+    return this;
+  }
 }
 
 const noHeaders = {

@@ -124,6 +124,18 @@ describe('an organization', () => {
     for (const { headers } of [refused, answer]) expect(headers['ratelimit-limit']).toBe('4');
   });
 
+  test('is served as many requests of one moment as the limit of its key allows', async () => {
+    const { id } = await service.addOrganization('With a burst');
+    const [key = ''] = await newKeys(1, id);
+    const answers = await Promise.all(Array.from({ length: 7 }, () => ask(key)));
+    expect(answers.map(({ statusCode }) => statusCode).toSorted()).toEqual([
+      ...Array(4).fill(200),
+      ...Array(3).fill(429),
+    ]);
+    const left = answers.map(({ headers }) => Number(headers['ratelimit-remaining'])).toSorted();
+    expect(left).toEqual([0, 0, 0, 0, 1, 2, 3]);
+  });
+
   test('is still served with its other keys when one key sends far above its limit', async () => {
     const { id } = await service.addOrganization('With a noisy key');
     const [noisy = '', quiet = ''] = await newKeys(2, id);
