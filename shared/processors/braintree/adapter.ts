@@ -35,6 +35,7 @@ import { planRefund, unrefundable } from './plan-refund.ts';
 import {
   type BraintreeTransaction,
   isRefusal,
+  isVoided,
   readResult,
   readTransaction,
   toRefund,
@@ -104,7 +105,7 @@ export class BraintreeProcessor implements Processor {
       const sale = readTransaction(await client.find(transactionId));
       if (
         sale.type === 'sale' &&
-        sale.status === 'voided' &&
+        isVoided(sale) &&
         sale.amountMinor === amount &&
         sale.currencyIsoCode === currency
       ) {
@@ -131,9 +132,8 @@ export class BraintreeProcessor implements Processor {
       if (externalRefundId !== transactionId) {
         return { kind: 'found', value: toRefund(transaction, transactionId) };
       }
-      if (transaction.status === 'voided')
-        return { kind: 'found', value: voidAsRefund(transaction, refundId) };
-      const message = `The payment was voided and is ${transaction.status} now.`;
+      if (isVoided(transaction)) return { kind: 'found', value: voidAsRefund(transaction, refundId) };
+      const message = `The payment is ${transaction.status}; no void has returned all of it.`;
       return { kind: 'not-found', failure: processorFailure('not_voided', message) };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
@@ -194,7 +194,7 @@ export class BraintreeProcessor implements Processor {
     );
     const result = readResult(reply);
     if (!isRefusal(result)) {
-      if (result.id !== transactionId || result.status !== 'voided') {
+      if (result.id !== transactionId || !isVoided(result)) {
         throw new UnexpectedAnswerError(`The voided payment is ${result.status}.`);
       }
       return submitted(submission, voidAsRefund(result, refundId));
@@ -228,7 +228,7 @@ export class BraintreeProcessor implements Processor {
 function toProcessorPayment(sale: BraintreeTransaction, credits: ProcessorRefund[]): ProcessorPayment {
   const chargedAt = new Date(sale.createdAt ?? '');
   if (Number.isNaN(chargedAt.getTime())) throw new UnexpectedAnswerError(`${sale.id} has no creation time.`);
-  const refunds = sale.status === 'voided' ? [...credits, voidAsRefund(sale, null)] : credits;
+  const refunds = isVoided(sale) ? [...credits, voidAsRefund(sale, null)] : credits;
   return {
     transactionIds: [sale.id],
     amount: sale.amountMinor,

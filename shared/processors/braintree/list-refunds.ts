@@ -10,6 +10,7 @@ import type { BraintreeClient, TransactionSearch } from './client.ts';
 import { outcomeOf } from './map-error.ts';
 import {
   type BraintreeTransaction,
+  isVoided,
   readPage,
   readSearch,
   readTransaction,
@@ -114,10 +115,10 @@ async function readRefunds(client: SearchingClient, ids: readonly string[]): Pro
   return found.flatMap(asListed);
 }
 
-/** Leaves out credits without a sale, and sales that are no longer voided: they refund no payment. */
+/** Leaves out credits without a sale, and sales that no void has returned: they refund no payment. */
 function asListed(transaction: BraintreeTransaction): ListedRefund[] {
   if (transaction.type === 'sale') {
-    if (transaction.status !== 'voided') return [];
+    if (!isVoided(transaction)) return [];
     return [{ ...voidAsRefund(transaction, null), transactionIds: [transaction.id] }];
   }
   const saleId = transaction.refundedTransactionId ?? '';

@@ -36,7 +36,11 @@ export function planRefund(submission: RefundSubmission, sale: BraintreeTransact
 
 /** Why nothing of a sale can be refunded; null otherwise. Braintree itself would refund one that was charged back. */
 export function unrefundable(sale: BraintreeTransaction): ProcessorFailure | null {
-  const { status } = sale;
+  const { status, partialSettlementTransactionIds: parts } = sale;
+  if (parts != null && parts.length > 0) {
+    const message = `The payment was settled in parts. Refund these payments instead: ${parts.join(', ')}.`;
+    return processorFailure('settled_in_parts', message);
+  }
   // A sale that failed was never paid, in the same statuses as a refund.
   if (mapStatus(status) === 'failed') {
     return processorFailure(status, `The payment is ${status}, so there is nothing to refund.`);

@@ -34,6 +34,8 @@ const transactionReply = z.object({
   refundedTransactionId: optionalText,
   acquirerReferenceNumber: recordedReference.nullish().catch(null),
   disputes: z.array(z.object({ kind: optionalText, status: z.string() })).nullish(),
+  /** The sales that collected parts of this one, which is only their authorization. */
+  partialSettlementTransactionIds: z.array(z.string()).nullish(),
 });
 
 export type BraintreeTransaction = z.infer<typeof transactionReply> & { amountMinor: bigint };
@@ -124,6 +126,11 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
 /** True when a dispute has given the customer the money back. One of the kind `retrieval` is an inquiry, which moves none. */
 export function isChargedBack({ disputes }: BraintreeTransaction): boolean {
   return (disputes ?? []).some(({ kind, status }) => kind !== 'retrieval' && status !== 'won');
+}
+
+/** True for a sale whose void returned all of it. The void of one that was settled in parts returns none of them. */
+export function isVoided({ status, partialSettlementTransactionIds: parts }: BraintreeTransaction): boolean {
+  return status === 'voided' && (parts ?? []).length === 0;
 }
 
 /** A voided sale, as a full refund. Braintree makes no credit for it, so it has the sale's id. */

@@ -65,6 +65,23 @@ describe('Braintree on the wire', () => {
     expect(seen.map(({ method }) => method)).toEqual(['GET', 'PUT']);
   });
 
+  test('takes the void of what is left of a payment that was settled in parts for no refund', async () => {
+    const parts =
+      '<partial-settlement-transaction-ids type="array"><item>part1</item></partial-settlement-transaction-ids>';
+    const voided = transactionXml({ status: 'voided' }).replace('</transaction>', `${parts}</transaction>`);
+    const whole = { ...submission, amount: 5_000n };
+    const later = await answerWrites(
+      (response) => xml(response, 200, voided),
+      transactionXml({ status: 'authorized' }),
+    );
+    // The first part was submitted between the read and the void.
+    expect(await later.braintree.createRefund(whole, options)).toMatchObject({ kind: 'unknown' });
+    const { braintree } = await answerWrites(() => undefined, voided);
+    expect(await braintree.findRefund(whole, options)).toMatchObject({ kind: 'not-found' });
+    expect(await braintree.getRefund('sale1', whole, options)).toMatchObject({ kind: 'not-found' });
+    expect(await braintree.getPayment('sale1', options)).toMatchObject({ value: { refunds: [] } });
+  });
+
   test('does not send the cancellation of a void, which would void the payment', async () => {
     const { braintree, seen } = await answerWrites((response) => xml(response, 200, creditXml()));
     const answer = await braintree.cancelRefund('sale1', submission, options);
@@ -135,6 +152,16 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     expect(await moved(id)).toEqual([]);
     await control.changeTransaction(id, { status: 'settled' });
     expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
+  });
+
+  test('refunds nothing of a payment that was settled in parts: its void would not return them', async () => {
+    const id = await payment({ status: 'settled_in_parts' });
+    const failure = { code: 'settled_in_parts', message: expect.stringContaining(`${id}-part`) };
+    const answer = await processor.createRefund(submissionFor(id, { amount: 5_000n }), options);
+    expect(answer).toMatchObject({ kind: 'rejected', failure });
+    const value = { refunds: [], unrefundable: failure };
+    expect(await processor.getPayment(id, options)).toMatchObject({ value });
+    expect(await moved(id)).toEqual([]);
   });
 
   test.each(['timeout', 'reset', 'error-500', 'malformed'])(

@@ -8,7 +8,8 @@ import { creditXml, saleOrderId } from './xml.ts';
 
 /** Braintree leaves it to the merchant not to refund what was charged back. */
 const REFUNDABLE = ['settled', 'settling', 'disputed'];
-const VOIDABLE = ['authorized', 'submitted_for_settlement'];
+/** With the rest of a sale that was settled in parts, which its void does not return. */
+const VOIDABLE = ['authorized', 'submitted_for_settlement', 'settled_in_parts'];
 
 export const transactionBody = z.object({
   transaction: z

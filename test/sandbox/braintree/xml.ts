@@ -49,16 +49,22 @@ export function xmlAnswer(status: number, root: string): Answer {
 export function saleXml(ledger: Ledger, sale: Payment): string {
   const credits = ledger.refundsOf(sale).filter((refund) => refund.kind === 'refund');
   const isDisputed = sale.status === 'disputed';
-  return transactionXml(isDisputed ? { ...sale, status: 'settled' } : sale, {
-    type: 'sale',
-    'order-id': saleOrderId(sale),
-    'refunded-transaction-id': null,
-    'refund-ids': credits.map((credit) => credit.id),
-    disputes: isDisputed ? [{ dispute: { kind: 'chargeback', status: 'open' } }] : [],
-    'processor-response-code': '1000',
-    'processor-response-text': 'Approved',
-    'processor-response-type': 'approved',
-  });
+  const isInParts = sale.status === 'settled_in_parts';
+  const status = { disputed: 'settled', settled_in_parts: 'settlement_pending' }[sale.status] ?? sale.status;
+  return transactionXml(
+    { ...sale, status },
+    {
+      type: 'sale',
+      'order-id': saleOrderId(sale),
+      'refunded-transaction-id': null,
+      'refund-ids': credits.map((credit) => credit.id),
+      'partial-settlement-transaction-ids': isInParts ? [`${sale.id}-part`] : [],
+      disputes: isDisputed ? [{ dispute: { kind: 'chargeback', status: 'open' } }] : [],
+      'processor-response-code': '1000',
+      'processor-response-text': 'Approved',
+      'processor-response-type': 'approved',
+    },
+  );
 }
 
 export function creditXml(credit: Refund): string {
