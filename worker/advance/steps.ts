@@ -1,4 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
+import { isUnsettled } from '#shared/processors/contract/outcome.ts';
 import type { Processor, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
@@ -76,7 +77,7 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
       return await rejected(context, result.failure);
     case 'unavailable': {
       // A processor keeps the key of a request that it refused because the payment had not settled.
-      const keySpent = result.failure.code === 'unsettled';
+      const keySpent = isUnsettled(result.failure);
       return unavailable(context, result, { outcome: 'unavailable', keySpent });
     }
     case 'misconfigured':

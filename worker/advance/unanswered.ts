@@ -1,4 +1,4 @@
-import { isUnreadable } from '#shared/processors/contract/outcome.ts';
+import { isUnreadable, isUnsettled } from '#shared/processors/contract/outcome.ts';
 import type { CancelResult, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { lookupConclusiveAt } from '#shared/refunds/model/attempts.ts';
@@ -17,14 +17,15 @@ interface Unavailable {
 /** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
 const unreadableInRow = 3;
 
-/** Not at the processor: retried until the retry deadline. */
+/** Not at the processor: retried until the retry deadline, or for as long as the payment has not settled. */
 export function unavailable(
   context: OutcomeContext,
   { failure, retryAfterMs }: Unavailable,
   attempt?: StepOutcome['attempt'],
 ): StepOutcome {
   const ended = attempt === undefined ? {} : { attempt };
-  if (isPastDeadline(context)) return { ...givenUp(failure), ...ended };
+  const waits = isUnsettled(failure);
+  if (!waits && isPastDeadline(context)) return { ...givenUp(failure), ...ended };
   const again = failedAgain(context, retryAfterMs);
   const isFlagged = isUnreadable(failure) && again.consecutiveFailures >= unreadableInRow;
   return {
@@ -32,7 +33,7 @@ export function unavailable(
     ...ended,
     ...(isFlagged ? { flag: { reason: 'answer_unreadable', facts: { message: failure.message } } } : {}),
     ...again,
-    retrying: true,
+    retrying: !waits,
     isKnown: true,
   };
 }

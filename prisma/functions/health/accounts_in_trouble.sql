@@ -1,7 +1,6 @@
 -- The processor accounts that leave refunds without an answer, of one organization and environment or, with nulls, of all.
 --
--- Left out are refunds whose payment has not settled yet, and those of refused credentials: there the processor has answered. So are
--- attempts under way. Steps from account to account of refund_work_retrying and reads a limited number of refunds of each, so that a
+-- Left out are refunds of refused credentials, where the processor has answered, and attempts under way. Steps from account to account of refund_work_retrying and reads a limited number of refunds of each, so that a
 -- backlog costs no more.
 --
 -- most              accounts that are read
@@ -57,8 +56,7 @@ BEGIN
         AND w.organization_id = a.organization_id AND w.environment = a.environment AND w.processor = a.processor
       ORDER BY w.retrying_since LIMIT most_refunds
     ) AS w
-    WHERE NOT (w.is_key_spent AND w.unknown_since IS NULL)
-      AND NOT (w.attempt_started_at IS NOT NULL AND w.leased_until > moment)
+    WHERE NOT (w.attempt_started_at IS NOT NULL AND w.leased_until > moment)
       AND COALESCE(w.flag_reason NOT IN ('account_unusable', 'answer_unreadable'), true)
   ) AS trouble
   WHERE trouble.refunds > 0;

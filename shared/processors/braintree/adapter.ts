@@ -8,6 +8,7 @@ import {
   submitted,
   UnexpectedAnswerError,
   unavailable,
+  unsettledCode,
 } from '../contract/outcome.ts';
 import {
   type CallOptions,
@@ -199,9 +200,9 @@ export class BraintreeProcessor implements Processor {
       }
       return submitted(submission, voidAsRefund(result, refundId));
     }
-    // The sale has begun to settle since it was read. The next attempt refunds it.
+    // The sale has begun to settle since it was read, and the next attempt refunds it. That of a bank debit takes days.
     if (result.errors.some(({ code }) => code === '91504')) {
-      return unavailable(processorFailure('91504', result.message));
+      return unavailable(processorFailure(unsettledCode, result.message));
     }
     return asSubmissionResult(outcomeOfRefusal(result));
   }

@@ -1,4 +1,10 @@
-import { type Outcome, ownOutcome, processorFailure, unavailable } from '../contract/outcome.ts';
+import {
+  type Outcome,
+  ownOutcome,
+  processorFailure,
+  unavailable,
+  unsettledCode,
+} from '../contract/outcome.ts';
 import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
@@ -74,7 +80,7 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
 export function unsettled(): Outcome {
   const message =
     'The payment has not settled yet; Braintree refunds part of a payment only after that, usually within a day.';
-  return unavailable(processorFailure('unsettled', message), hourMs);
+  return unavailable(processorFailure(unsettledCode, message), hourMs);
 }
 
 function refused(code: string, message: string): Outcome {

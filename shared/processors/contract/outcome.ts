@@ -40,6 +40,13 @@ export function isUnreadable({ code }: ProcessorFailure): boolean {
   return code === unreadableCode;
 }
 
+/** Whether a processor refunds a payment only later: it has answered, and the payment settles, expires or is declined in time. */
+export function isUnsettled({ code }: ProcessorFailure): boolean {
+  return code === unsettledCode;
+}
+
+export const unsettledCode = 'unsettled';
+
 /** The outcome of a read. Reads change nothing, so `unknown` becomes `unavailable`. */
 export function asReadProblem(outcome: Outcome): ReadProblem {
   const { failure } = outcome;

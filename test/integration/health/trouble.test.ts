@@ -4,8 +4,9 @@ import { findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { renderMetrics, serveMetrics } from '#shared/metrics/serve-metrics.ts';
 import type { QueueWorker } from '#shared/platform/queues.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
-import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -104,12 +105,14 @@ test('a stopped worker is named by metrics, readiness, overview and health page,
 });
 
 test('a refund whose payment has not settled is retried, and is no trouble of its processor', async () => {
-  const id = await refund();
-  await service.ownerDb.$executeRaw`
-    UPDATE refund_work SET retrying_since = service_time() - interval '1 hour', is_key_spent = true WHERE refund_id = ${id}`;
+  const payment = { status: 'submitted_for_settlement' };
+  const { id } = await newRefund(service, { processor: 'braintree' }, { payment });
+  await advanceRefund(service.deps, id);
+  expect(await rowOf(service, id)).toMatchObject({ status: 'processing', attemptCount: 1 });
   const owner = { organizationId: service.organization.id, environment: 'test' } as const;
   const troubles = await findAccountsInTrouble(service.deps.db, owner);
-  expect(troubles.filter(({ since }) => Date.now() - since.getTime() > 30 * minuteMs)).toEqual([]);
+  expect(troubles.filter(({ processor }) => processor === 'braintree')).toEqual([]);
+  expect(await pageText(`/refunds/${id}`)).toMatch(/once the payment has settled. Next attempt in 1 h/);
 });
 
 test('names no processor that was not asked since one attempt failed, as while no worker runs', async () => {

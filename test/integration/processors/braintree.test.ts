@@ -61,7 +61,7 @@ describe('Braintree on the wire', () => {
     const authorized = transactionXml({ status: 'authorized' });
     const { braintree, seen } = await answerWrites((response) => xml(response, 422, refusal), authorized);
     const answer = await braintree.createRefund({ ...submission, amount: 5_000n }, options);
-    expect(answer).toMatchObject({ kind: 'unavailable' });
+    expect(answer).toMatchObject({ kind: 'unavailable', failure: { code: 'unsettled' } });
     expect(seen.map(({ method }) => method)).toEqual(['GET', 'PUT']);
   });
 

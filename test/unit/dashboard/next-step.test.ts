@@ -18,6 +18,10 @@ test.each<[refund: object, words: string | null]>([
     'Next attempt in 12 s, because the last request to Stripe got no result.',
   ],
   [
+    { status: 'processing', work: { ...work, isKeySpent: true } },
+    'Stripe refunds it once the payment has settled. Next attempt in 12 s.',
+  ],
+  [
     {
       status: 'processing',
       work: { ...work, attemptStartedAt: now, leasedUntil: inMs(1), unknownSince: now },

@@ -87,6 +87,7 @@ const completedThere = { ...there, state: 'completed', processorStatus: 'succeed
 const failedThere = { ...there, state: 'failed' } as const;
 const no = { code: 'credentials_unusable', message: 'No.' };
 const outage = { code: 'timeout', message: 'No.' };
+const unsettled = { code: 'unsettled', message: 'No.' };
 const unreadable = { code: 'unexpected_answer', message: 'No.' };
 
 const again = { consecutiveFailures: 1, dueInMs: 550 };
@@ -305,6 +306,11 @@ describe('without an answer', () => {
       'not sent until the retry deadline',
       () => unavailable(troubledFor(3 * days), unansweredFor(), ended.attempt),
       givenUp('The processor could not be reached', ended),
+    ],
+    [
+      'not sent until the payment settles, however long that takes',
+      () => unavailable(troubledFor(30 * days), unansweredFor(unsettled), ended.attempt),
+      notSent(unsettled, { ...ended, retrying: false }),
     ],
     [
       'not as documented until the retry deadline',

@@ -43,6 +43,9 @@ function whileProcessing(
   if (heldUntil !== null && heldUntil > now) {
     return `Held by a policy. Sent to ${name} in ${inTime(heldUntil.getTime() - now.getTime())}, unless it is cancelled.`;
   }
+  if (work?.isKeySpent === true && work.dueAt !== null && work.dueAt > now) {
+    return `${name} refunds it once the payment has settled. ${next('Next attempt')}`;
+  }
   return isUnanswered(work) || work?.flaggedAt != null
     ? next('Next attempt')
     : `It is sent to ${name} as soon as a worker is free.`;
