@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { openDatabase } from '#shared/platform/database.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
@@ -33,6 +34,8 @@ const folder = useTemporaryFolder();
 const databaseUrl = useDatabase();
 let lost: TestService;
 let restored: TestService;
+/** Another copy of the backup. */
+let copied: string;
 /** When the backup was made. */
 let since: string;
 /** What was asked for, by the refund's id. */
@@ -177,6 +180,7 @@ beforeAll(async () => {
   const stripe = await makeRefunds('stripe');
   const braintree = await makeRefunds('braintree');
   const backup = await backUp(databaseUrl());
+  copied = await backUp(backup);
   since = new Date().toISOString();
   const late = { stripe: await stripe.afterBackUp(), braintree: await braintree.afterBackUp() };
   const sale = await newPayment(lost, {
@@ -327,12 +331,22 @@ describe('a recovery', () => {
     );
     expect(moved.filter(({ id }) => !ids.has(id)).map(({ status }) => status)).toEqual(['voided']);
   });
+
+  test('is known by its events: a backup of before it, restored once more, sends nothing', async () => {
+    const { generation } = await readRecovery(restored.deps.db, []);
+    const reached = () => restored.deps.positionMarks.reached;
+    await waitFor('a mark since then', () => reached().some((mark) => mark.generation === generation));
+    const db = openDatabase(copied, { poolSize: 1 });
+    const { maySend } = await readRecovery(db, reached());
+    await db.$disconnect();
+    expect(maySend).toBe(false);
+  });
 });
 
 test('a recovery since a time in the future changes nothing', async () => {
-  const { code, stderr } = await adminCliOf(lost)(['recover', '--since', '2100-01-01']);
+  const { code, stderr } = await adminCliOf(restored)(['recover', '--since', '2100-01-01']);
   expect([code, stderr]).toEqual([1, expect.stringContaining('--since must not be in the future.')]);
-  expect((await readRecovery(lost.deps.db, [])).maySend).toBe(true);
+  expect((await readRecovery(restored.deps.db, [])).maySend).toBe(true);
 });
 
 test('sends nothing while RESTORED is set', async () => {
