@@ -117,11 +117,6 @@ export function digestPolicies(policies: readonly Policy[]): string {
   return createHash('sha256').update(written).digest('base64url');
 }
 
-/** The ways to request a refund for which an organization chooses whether denials block it. For agents they always do. */
-export const blockable = ['api', 'dashboard'] as const;
-
-export type Blockable = (typeof blockable)[number];
-
 /** Whether a policy denies anything besides what is fully refunded. */
 export function canDeny({ finalSale, windowDays, maxPercent, maxAmount, velocity }: Policy): boolean {
   const hasLimit = windowDays !== null || maxPercent !== null || maxAmount !== null;
@@ -132,11 +127,4 @@ export function canDeny({ finalSale, windowDays, maxPercent, maxAmount, velocity
 export function blocksNothing(policies: readonly Policy[]): boolean {
   const denying = policies.filter(canDeny);
   return denying.length > 0 && denying.every(({ enforce }) => !enforce.api && !enforce.dashboard);
-}
-
-/** The policies, with the denials of one of them binding. */
-export function withBlocking(policies: readonly Policy[], name: string, initiator: Blockable): Policy[] {
-  return policies.map((policy) =>
-    policy.name === name ? { ...policy, enforce: { ...policy.enforce, [initiator]: true } } : policy,
-  );
 }

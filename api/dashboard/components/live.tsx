@@ -11,7 +11,7 @@ interface LiveProps {
 }
 
 /** Keeps the present content when an update fails for the moment. */
-const keptWhenRefused = { 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' };
+export const keptWhenRefused = { 'hx-status:5xx': 'swap:none', 'hx-status:429': 'swap:none' };
 
 /** A part of a page that updates itself. Unchanged elements and the focus are kept, also when an update fails. */
 export function Live({ id, from, everySeconds, children }: LiveProps) {

@@ -19,7 +19,6 @@ const question = "Confirm that it's you";
 const exceptions: Record<string, string> = {
   '/settings/accounts/:processor/test': 'it changes nothing',
   '/policies/replay': 'it changes nothing',
-  '/policies/block/replay': 'it changes nothing',
   '/settings/company-sign-in/test': 'it changes nothing',
   '/settings/notifications/test': 'it changes nothing',
   '/settings/accounts/columns': 'it changes what lists show, and no right or money',

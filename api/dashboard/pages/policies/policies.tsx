@@ -4,13 +4,15 @@ import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type Policy, policySchema } from '#shared/policies/policy.ts';
-import { blockable, digestPolicies, withBlocking } from '#shared/policies/policy-file.ts';
-import { type Replay, replayPolicies } from '#shared/policies/replay.ts';
+import { digestPolicies } from '#shared/policies/policy-file.ts';
+import { type Replay, replayedDays, replayPolicies } from '#shared/policies/replay.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
 import { ButtonLink } from '../../components/button.tsx';
+import { keptWhenRefused } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
+import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
+import { isForPart, useRequest } from '../../http/render.ts';
 import { leadTo } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
 import {
@@ -21,7 +23,8 @@ import {
   readEnteredPolicy,
 } from './entered-policy.ts';
 import { PolicyCards } from './policy-cards.tsx';
-import { PolicyForm, type PolicyFormProps } from './policy-form.tsx';
+import { policyFields } from './policy-fields.ts';
+import { PolicyForm, type PolicyFormProps, policyFormId } from './policy-form.tsx';
 import { ReplayCard } from './replay-card.tsx';
 
 const admin = needs('admin');
@@ -48,7 +51,9 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     const policies = await policiesFor(request);
     const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
     if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
-    const form = { replaces: policy.name, policy: enteredPolicyOf(policy) };
+    const block = entered(request.query, 'block');
+    const blocking = block === '' ? {} : { [`enforce.${block}`]: 'yes' };
+    const form = { replaces: policy.name, policy: { ...enteredPolicyOf(policy), ...blocking } };
     return <Editor basedOn={digestPolicies(policies)} {...form} />;
   });
 
@@ -92,17 +97,6 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     return await change(request, reply, fileOf, async () => conflicted);
   });
 
-  /** Shows a policy in its form, beside what the policies would have decided with it. */
-  const showReplay = async (
-    request: FastifyRequest,
-    form: PolicyFormProps,
-    sets: { current: readonly Policy[]; proposed: readonly Policy[] },
-  ) => {
-    const { whileWaiting } = request.deps;
-    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
-    return <Editor {...form} replay={replay} />;
-  };
-
   scope.post('/policies/replay', admin, async (request, reply) => {
     const { form, current, reading, refuse, conflicted } = await readEditor(request, reply);
     if (reading.kind === 'invalid') return refuse(reading.problems);
@@ -110,51 +104,27 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
       reply.code(409);
       return conflicted;
     }
-    return await showReplay(request, form, { current, proposed: reading.value });
+    const { whileWaiting } = request.deps;
+    const sets = { current, proposed: reading.value };
+    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
+    return <Editor {...form} replay={replay} />;
   });
 
-  scope.post('/policies/block/replay', admin, async (request) => {
-    const current = await policiesFor(request);
-    const { proposed, policy } = blockingIn(current, request.body);
-    if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
-    const form = { basedOn: digestPolicies(current), replaces: policy.name, policy: enteredPolicyOf(policy) };
-    return await showReplay(request, form, { current, proposed });
-  });
-
-  const buttons = { '/policies/delete': fileWithout, '/policies/block': fileWithBlock };
-  for (const [path, fileOf] of Object.entries(buttons)) {
-    scope.post(path, confirmed, (request, reply) =>
-      change(
-        request,
-        reply,
-        (stored) => fileOf(stored, request.body),
-        async () => <PoliciesPage policies={await policiesFor(request)} problem={conflict} />,
-      ),
-    );
-  }
+  scope.post('/policies/delete', confirmed, (request, reply) =>
+    change(
+      request,
+      reply,
+      (stored) => fileWithout(stored, request.body),
+      async () => <PoliciesPage policies={await policiesFor(request)} problem={conflict} />,
+    ),
+  );
 }
 
 /** Null for a policy that was renamed or deleted since the page was opened. */
 function fileWithout(stored: readonly Policy[], body: unknown): object | null {
   const kept = stored.filter(({ name }) => name !== entered(body, 'name'));
-  return kept.length === stored.length ? null : fileOf(kept);
-}
-
-function fileWithBlock(stored: readonly Policy[], body: unknown): object | null {
-  const { proposed, policy } = blockingIn(stored, body);
-  return policy === undefined ? null : fileOf(proposed);
-}
-
-/** The policies with the denials of one of them binding, and that one; undefined if there is none of its name. */
-function blockingIn(stored: readonly Policy[], body: unknown) {
-  const name = entered(body, 'name');
-  const initiator = blockable.find((each) => each === entered(body, 'initiator'));
-  const proposed = initiator === undefined ? [] : withBlocking(stored, name, initiator);
-  return { proposed, policy: proposed.find((each) => each.name === name) };
-}
-
-function fileOf(policies: readonly Policy[]): object {
-  return { policies: policies.map((each) => policySchema.encode(each)) };
+  const isKept = kept.length === stored.length;
+  return isKept ? null : { policies: kept.map((each) => policySchema.encode(each)) };
 }
 
 interface PoliciesPageProps {
@@ -179,13 +149,44 @@ function PoliciesPage({ policies, problem }: PoliciesPageProps) {
   );
 }
 
+/** The form, beside what its policy would have decided, which follows the form as it changes. */
 function Editor({ replay, ...form }: PolicyFormProps & { replay?: Replay }) {
+  const address = useAddress('/policies/replay');
+  const { environment } = useMember();
+  const result = replay && <ReplayCard replay={replay} />;
+  if (isForPart(useRequest())) return result ?? <NoReplay problems={form.problems} />;
   return (
     <Frame title={form.replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
       <div class="columns">
         <PolicyForm {...form} />
-        {replay === undefined ? null : <ReplayCard replay={replay} />}
+        <div
+          class="beside"
+          hx-post={address}
+          hx-include={`#${policyFormId}`}
+          hx-trigger={`${form.replaces === '' ? '' : 'load, '}change from:#${policyFormId} delay:300ms`}
+          hx-sync="this:replace"
+          {...keptWhenRefused}
+        >
+          {result ?? (
+            <p class="muted">
+              Here you see what the policy would have decided about the {environment} refunds of the last{' '}
+              {replayedDays} days.
+            </p>
+          )}
+        </div>
       </div>
     </Frame>
+  );
+}
+
+/** The first of the problems, which the form shows once it is sent. */
+function NoReplay({ problems = {} }: { problems: FormProblems | undefined }) {
+  const [[field, problem] = []] = Object.entries(problems);
+  const label = policyFields.find(({ name }) => name === field)?.label;
+  return (
+    <Notice tone="warn">
+      No replay. {label && `${label}: `}
+      {problem}
+    </Notice>
   );
 }

@@ -1,13 +1,12 @@
 import { countOf, holdInWords } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
-import { type Blockable, blocksNothing, canDeny } from '#shared/policies/policy-file.ts';
+import { blocksNothing, canDeny } from '#shared/policies/policy-file.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ButtonLink, Submit } from '../../components/button.tsx';
+import { ButtonLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { useMember } from '../../http/access.ts';
 import { inMoney } from '../../words/numbers.ts';
 import { reasonWords } from '../../words/words.ts';
 import { pathOf } from './policy-form.tsx';
@@ -59,7 +58,7 @@ export function PolicyCards(props: PolicyCardsProps) {
                 <li key={sentence}>{sentence}</li>
               ))}
             </ul>
-            {isEditable ? <BlockActions {...props} policy={policy} id={`block-${index}`} /> : null}
+            {isEditable ? <BlockLinks policy={policy} /> : null}
           </li>
         ))}
       </ol>
@@ -89,30 +88,17 @@ function Actions({ policies, basedOn, policy: { name }, id }: ActionsProps) {
   );
 }
 
-/** Makes the denials of a policy binding, for each way in which they are not. */
-function BlockActions({ basedOn, policy, id }: ActionsProps) {
+/** Leads to the form with the denials of a policy binding, for each way in which they are not. */
+function BlockLinks({ policy }: { policy: Policy }) {
   const { name, enforce } = policy;
-  const { base } = useMember();
-  const open = (['api', 'dashboard'] as const satisfies Blockable[]).filter((each) => !enforce[each]);
+  const open = (['api', 'dashboard'] as const).filter((each) => !enforce[each]);
   if (open.length === 0 || !canDeny(policy)) return null;
   return (
     <div class="row">
       {open.map((initiator) => (
-        <Confirm
-          key={initiator}
-          {...{ id: `${id}-${initiator}`, action: `Block ${initiators[initiator]}` }}
-          title={`Block what “${name}” denies ${initiators[initiator]}?`}
-          to="/policies/block"
-          values={{ basedOn, name, initiator }}
-        >
-          <p>
-            New refunds {initiators[initiator]} that this policy denies are refused, in test and live. Replay
-            shows which ones of the last 90 days it would have blocked, before you save.
-          </p>
-          <div>
-            <Submit formAction={`${base}/policies/block/replay#replay`}>Replay</Submit>
-          </div>
-        </Confirm>
+        <ButtonLink key={initiator} to={`${pathOf(name)}&block=${initiator}`}>
+          Block {initiators[initiator]}
+        </ButtonLink>
       ))}
     </div>
   );

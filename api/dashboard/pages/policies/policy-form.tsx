@@ -25,47 +25,52 @@ export interface PolicyFormProps {
   isStale?: boolean;
 }
 
+/** The id of the form. */
+export const policyFormId = 'policy';
+
 /** The path of the form of a policy; of a new one for the empty text. */
 export function pathOf(name: string): string {
   return `/policies/${name === '' ? 'new' : `edit?name=${encodeURIComponent(name)}`}`;
 }
 
 export function PolicyForm(props: PolicyFormProps) {
-  const { base, environment } = useMember();
+  const { base } = useMember();
   const { basedOn, replaces, policy, problems = {}, isStale = false } = props;
   const form = { body: policy, problems };
   const hasFieldProblem = Object.keys(problems).some((field) => field !== 'form');
   return (
-    <form method="post" action={`${base}/policies`} class="card stack" noValidate>
-      <CsrfField />
-      <input type="hidden" name="basedOn" value={basedOn} />
-      <input type="hidden" name="replaces" value={replaces} />
-      <FormNotice problems={problems} />
-      {isStale ? (
-        <div>
-          <ButtonLink to={pathOf(replaces)}>Reload</ButtonLink>
-        </div>
-      ) : null}
-      {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
-      <Row form={form} fields={firstFields} />
-      {fieldGroups.map(({ legend, note, rows }) => (
-        <fieldset key={legend} class="stack field-group">
-          <legend>{legend}</legend>
-          <p class="small muted">{note}</p>
-          {rows.map((fields) => (
-            <Row key={fields[0]?.name} form={form} fields={fields} />
-          ))}
-        </fieldset>
-      ))}
-      <div class="row">
-        <Submit kind="primary">Save</Submit>
-        <Submit formAction={`${base}/policies/replay#replay`}>Replay</Submit>
-        <ButtonLink to="/policies">Cancel</ButtonLink>
+    <form id={policyFormId} method="post" action={`${base}/policies`} class="stack" noValidate>
+      <div class="card stack">
+        <CsrfField />
+        <input type="hidden" name="basedOn" value={basedOn} />
+        <input type="hidden" name="replaces" value={replaces} />
+        <FormNotice problems={problems} />
+        {isStale ? (
+          <div>
+            <ButtonLink to={pathOf(replaces)}>Reload</ButtonLink>
+          </div>
+        ) : null}
+        {hasFieldProblem ? <Notice tone="bad">Fix the highlighted fields.</Notice> : null}
+        <Row form={form} fields={firstFields} />
+        {fieldGroups.map(({ legend, note, rows }) => (
+          <fieldset key={legend} class="stack field-group">
+            <legend>{legend}</legend>
+            <p class="small muted">{note}</p>
+            {rows.map((fields) => (
+              <Row key={fields[0]?.name} form={form} fields={fields} />
+            ))}
+          </fieldset>
+        ))}
       </div>
-      <p class="small muted">
-        Saving affects new refunds in test and live at once. Replay shows what the policy would have decided
-        about the {environment} refunds of the last 90 days, and saves nothing.
-      </p>
+      <div class="action-bar card row">
+        <Submit kind="primary">Save</Submit>
+        {/* The replay follows the form with scripts. */}
+        <noscript>
+          <Submit formAction={`${base}/policies/replay#replay`}>Replay</Submit>
+        </noscript>
+        <ButtonLink to="/policies">Cancel</ButtonLink>
+        <p class="small muted">Saving affects new refunds in test and live at once.</p>
+      </div>
     </form>
   );
 }

@@ -40,27 +40,31 @@ export function ReplayCard({ replay }: { replay: Replay }) {
           return [words, now === then ? `${inWhole(now)}, no change` : `${inWhole(now)} → ${inWhole(then)}`];
         })}
       />
-      {shown.length < changedCount ? <p class="small">The newest {shown.length} that change:</p> : null}
-      <ul class="stack">
-        {shown.map(({ refund, reason, ...decided }) => (
-          <li key={refund.id} class="stack-tight">
-            <div class="row">
-              <Link to={`/refunds/${refund.id}`}>
-                <Amount amount={refund.amount} currency={refund.currency} />
-              </Link>
-              <Moment at={refund.createdAt} />
-              <span class="row">
-                {decided.current === decided.proposed ? null : <Outcome outcome={decided.current} />}
-                {decided.current === decided.proposed ? null : '→'}
-                <Outcome outcome={decided.proposed} />
-              </span>
-            </div>
-            <p class="small">
-              <Sentence text={reason} />
-            </p>
-          </li>
-        ))}
-      </ul>
+      {shown.length === 0 ? null : (
+        <details class="more">
+          <summary>Show the newest {shown.length}</summary>
+          <ul class="stack">
+            {shown.map(({ refund, reason, ...decided }) => (
+              <li key={refund.id} class="stack-tight">
+                <div class="row">
+                  <Link to={`/refunds/${refund.id}`}>
+                    <Amount amount={refund.amount} currency={refund.currency} />
+                  </Link>
+                  <Moment at={refund.createdAt} />
+                  <span class="row">
+                    {decided.current === decided.proposed ? null : <Outcome outcome={decided.current} />}
+                    {decided.current === decided.proposed ? null : '→'}
+                    <Outcome outcome={decided.proposed} />
+                  </span>
+                </div>
+                <p class="small">
+                  <Sentence text={reason} />
+                </p>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       <ul class="small muted">
         {skippedCount === 0 ? null : (
           <li>Left out: {inWhole(skippedCount)} refunds whose payment is not known.</li>
