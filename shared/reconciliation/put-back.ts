@@ -36,7 +36,6 @@ export async function putBackRefunds(
   const refunds = ofOurs(facts, listed);
   const recordedIds = await findRecordedIds(deps.db, refunds);
   const isLost = (theirs: ListedRefund) => isOffRecord(theirs, recordedIds);
-  let hasPutBack = false;
   // Refunds that await approval here come first: a payment that is read again has no room for them. Then come those that hold money. Of
   // several under one name, the first is put back.
   const inOrder = refunds.toSorted(
@@ -47,14 +46,12 @@ export async function putBackRefunds(
     if (ours === null && isLost(theirs)) {
       const id = facts && (await insertRefund(context, transactionId, facts, theirs));
       await noteFinding(context, transactionId, theirs, id);
-      hasPutBack ||= id !== null;
     } else if (ours?.status === 'pending') {
       await approveSent(context, ours, theirs);
       await noteFinding(context, transactionId, theirs, ours.id);
     }
   }
-  if (facts !== null && hasPutBack)
-    await recordPayment(deps.db, { ...account, transactionId }, facts, readAt);
+  if (facts !== null) await recordPayment(deps.db, { ...account, transactionId }, facts, readAt);
 }
 
 /** The refunds of a payment that carry a name of ours, oldest first. */

@@ -7,7 +7,7 @@ import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
-import { replaceCredentials, takeOver } from '../members/accept-invitation.ts';
+import { replaceCredentials } from '../members/accept-invitation.ts';
 import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';
 import { insertUser, type NewUser } from '../members/users.ts';
 import { hashPassword } from '../sign-in/passwords.ts';
@@ -48,8 +48,8 @@ export async function joinByCompany(
       include: { membership: { include: { user: true } } },
     });
     if (known !== null && known.membership.user.disabledAt !== null) throw unusableAddress();
-    if (known === null && newUser === null) throw refused('Your membership has just ended. Start again.');
-    const userId = known?.userId ?? (await link(tx, { account, user: newUser as NewUser, role }, now));
+    const userId = known?.userId ?? (newUser && (await link(tx, { account, user: newUser, role }, now)));
+    if (userId === null) throw refused('Your membership has just ended. Start again.');
     await followRole(tx, { provider, userId, role }, now);
     return { ...(await currentProof(tx, userId)), companyOf: organizationId };
   });
@@ -114,20 +114,16 @@ async function memberOf(
     await insertUser(tx, user, { organizationId, role, actor: actorOf({ userId: user.id }) }, now);
     return user.id;
   }
-  const userId = found.id;
-  const elsewhere = found.memberships.some((membership) => membership.organizationId !== organizationId);
-  if (elsewhere || found.disabledAt !== null) {
-    throw unusableAddress();
-  }
-  const [membership] = found.memberships;
-  if (membership !== undefined) {
-    // Who invited the address may have set the password. Only owners invite owners, who keep theirs in case the provider fails.
-    const { passwordHash } = user;
-    if (membership.role !== 'owner') await replaceCredentials(tx, userId, { passwordHash });
-    return userId;
-  }
-  await takeOver(tx, found, user);
-  await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
+  const { id: userId, disabledAt, memberships } = found;
+  const elsewhere = memberships.some((membership) => membership.organizationId !== organizationId);
+  if (elsewhere || disabledAt !== null) throw unusableAddress();
+  const [membership] = memberships;
+  // Who invited the address may have set the password. Only owners invite owners, who keep theirs in case the provider fails.
+  if (membership?.role === 'owner') return userId;
+  const companyOf = membership === undefined ? organizationId : found.companyOf;
+  await replaceCredentials(tx, userId, { passwordHash: user.passwordHash, companyOf });
+  if (membership === undefined)
+    await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
   return userId;
 }
 

@@ -53,22 +53,11 @@ async function takeOverAbandoned(
     SELECT id, disabled_at AS "disabledAt" FROM "user"
     WHERE email = ${user.email} AND company_of IN ('', ${organizationId}) ORDER BY company_of LIMIT 1 FOR NO KEY UPDATE`;
   if (found === undefined) return null;
-  await takeOver(tx, found, user);
-  return found.id;
-}
-
-/**
- * Sets the new password and the new vouching of a locked user who belongs to no organization, and removes the second factor.
- * @throws ServiceError validation_error for a user who belongs to an organization or is disabled.
- */
-export async function takeOver(
-  tx: DatabaseTransaction,
-  { id: userId, disabledAt }: Pick<User, 'id' | 'disabledAt'>,
-  { passwordHash, companyOf = '' }: NewUser,
-): Promise<void> {
-  await replaceCredentials(tx, userId, { passwordHash, companyOf });
+  const { id: userId, disabledAt } = found;
+  await replaceCredentials(tx, userId, { passwordHash: user.passwordHash, companyOf: '' });
   // Without a session the user can join no organization meanwhile.
   if (disabledAt !== null || (await tx.membership.count({ where: { userId } })) > 0) throw takenEmail();
+  return userId;
 }
 
 /** Sets a locked user's password, removes the second factor and ends the sessions: they may be those of someone else. */
