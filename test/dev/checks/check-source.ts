@@ -3,11 +3,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { importProblems, workProblems } from './import-rules.ts';
+import { linkProblems } from './link-rules.ts';
 import { migrationProblems } from './migration-rules.ts';
 import { findRefusedWords } from './word-rules.ts';
 
 // Run by `npm run check`: exits with 1 and a line for each import, each write of refund_work and each statement of a migration that
-// breaks a rule, and for each word that the docs or the UI should not use.
+// breaks a rule, for each word that the docs or the UI should not use, and for each link of the docs that leads nowhere.
 
 const worded = /^(README|CONTRIBUTING|CHANGELOG)\.md$|^docs\/.*\.md$|^api\/(dashboard|cli)\/.*\.tsx?$/;
 
@@ -21,7 +22,7 @@ const texts = new Map(
   [...new Set(listed.split('\n'))]
     .filter(
       (file) =>
-        /\.tsx?$|^prisma\/functions\//.test(file) || [worded, migration].some((each) => each.test(file)),
+        /\.(tsx?|md)$|^prisma\/functions\//.test(file) || [worded, migration].some((each) => each.test(file)),
     )
     .map((file) => [file, readFileSync(file, 'utf8')]),
 );
@@ -31,9 +32,12 @@ const problems = [
   ...workProblems(new Map([...texts].filter(([file]) => !file.endsWith('.md') && !migration.test(file)))),
   ...[...texts].flatMap(([file, text]) => (migration.test(file) ? migrationProblems(file, text) : [])),
   ...[...texts].flatMap(([file, text]) => (worded.test(file) ? findRefusedWords(file, text) : [])),
+  ...linkProblems(new Map([...texts].filter(([file]) => file.endsWith('.md')))),
 ];
 for (const problem of problems) process.stderr.write(`${problem}\n`);
-process.stdout.write(`${texts.size} files, ${problems.length} problems of imports, migrations and words\n`);
+process.stdout.write(
+  `${texts.size} files, ${problems.length} problems of imports, migrations, words and links\n`,
+);
 process.exitCode = problems.length === 0 ? 0 : 1;
 
 function importsOf(file: string, text: string): string[] {
