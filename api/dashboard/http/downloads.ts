@@ -52,27 +52,21 @@ export class Downloads {
     this.#stallMs = stallMs;
   }
 
-  /** @throws ServiceError rate_limited. */
-  refuseTooMany(userId: string): void {
-    const own = [...this.#running].filter((each) => each.userId === userId).length;
-    if (own < limits.perUser && this.#running.size < limits.inAll) return;
-    const message =
-      own < limits.perUser
-        ? 'Too many exports are running. Try again in 30 seconds.'
-        : `You already have ${own} exports running. Wait for one to finish or cancel its download, then export again.`;
-    throw new ServiceError('rate_limited', message, { retryAfterSeconds: 30 });
-  }
-
-  /** Responds with a file, as fast as the client reads. */
+  /** Responds with a file, as fast as the client reads. @throws ServiceError rate_limited. */
   send(reply: FastifyReply, { userId, name, lines }: CsvFile): FastifyReply {
+    const stream = this.start(userId, reply.raw, lines);
     return reply
       .type('text/csv; charset=utf-8')
       .header('content-disposition', `attachment; filename="${name}.csv"`)
-      .send(this.start(userId, reply.raw, lines));
+      .send(stream);
   }
 
-  /** A stream of the lines for this response. It ends with the response, and counts against the limits until then. */
+  /**
+   * A stream of the lines for this response. It ends with the response, and counts against the limits until then.
+   * @throws ServiceError rate_limited.
+   */
   start(userId: string, response: Receiver, lines: AsyncIterable<string>): Readable {
+    this.#refuseTooMany(userId);
     const stream = Readable.from(lines, { highWaterMark: 1 });
     response.setTimeout(this.#stallMs, () => response.destroy());
     const responseClosed = closed(response).then(() => stream.destroy());
@@ -90,6 +84,16 @@ export class Downloads {
   /** Resolves when all downloads have ended and the audit log has that. */
   async ended(): Promise<void> {
     await Promise.all([...this.#running].map(({ ended }) => ended));
+  }
+
+  #refuseTooMany(userId: string): void {
+    const own = [...this.#running].filter((each) => each.userId === userId).length;
+    if (own < limits.perUser && this.#running.size < limits.inAll) return;
+    const message =
+      own < limits.perUser
+        ? 'Too many exports are running. Try again in 30 seconds.'
+        : `You already have ${own} exports running. Wait for one to finish or cancel its download, then export again.`;
+    throw new ServiceError('rate_limited', message, { retryAfterSeconds: 30 });
   }
 }
 

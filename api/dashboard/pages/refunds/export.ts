@@ -16,7 +16,6 @@ export function refundExport(scope: Api, deps: ApiDependencies, downloads: Downl
     if (reading.kind === 'invalid') {
       throw new ServiceError('validation_error', 'The filter is invalid. Go back to the list and fix it.');
     }
-    downloads.refuseTooMany(user.id);
     // A long download must not outlast the membership.
     const confirm = () => confirmMember(deps, request);
     const lines = auditedExport(deps, { owner, filter: reading.value, actor, confirm });
