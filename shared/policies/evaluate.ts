@@ -156,7 +156,7 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
 export function unknownTransaction(transactionId: string, initiatedBy: InitiatedBy): PolicyVerdict {
   const reason =
     `The payment ${transactionId} was not found at any processor account of this environment. ` +
-    'Check the id, and that the API key belongs to the environment in which the payment was made.';
+    'Check the ID, and that the API key belongs to the environment in which the payment was made.';
   return ineligible(reason, initiatedBy);
 }
 

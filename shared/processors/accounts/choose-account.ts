@@ -67,7 +67,7 @@ async function askEach(
     const names = owners.map(({ account }) => account.processor).join(' and ');
     throw new ServiceError(
       'validation_error',
-      `processor: is required, because ${names} both have this transaction.`,
+      `processor: is required, because ${names} both have this payment.`,
     );
   }
   if (silent.length > 0) {

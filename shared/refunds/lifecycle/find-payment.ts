@@ -13,6 +13,7 @@ import type { CountedKey } from '../../policies/agent-limits.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
+import { displayNameOf } from '../../processors/registry.ts';
 import { refusedCredentials, unreadableAnswer } from '../model/refusals.ts';
 import type { KeySum } from './lookups.ts';
 import { knownUnrecorded, recordKnown } from './record-payment.ts';
@@ -116,7 +117,7 @@ export function unreachable(processor: string, found: PaymentFacts): ServiceErro
   const lastError = 'failure' in found ? ` Last error: ${found.failure.message}` : '';
   return new ServiceError(
     'service_unavailable',
-    `${processor} could not be reached to read this transaction. Retry in a few seconds.${lastError}`,
+    `${displayNameOf(processor)} could not be reached to read this payment. Retry in a few seconds.${lastError}`,
     { retryAfterSeconds: 5 },
   );
 }

@@ -3,6 +3,7 @@ import { asKnown, type KnownPayment, remainingOf } from '../../payments/payment.
 import type { Reads } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { displayNameOf } from '../../processors/registry.ts';
 import {
   type FoundPayment,
   findPayment,
@@ -105,7 +106,7 @@ async function paymentOf(
 function notReadYet(processor: string): ServiceError {
   return new ServiceError(
     'service_unavailable',
-    `The payment is on record, but its amount is not known yet, because ${processor} could not be reached. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=, which takes the ID that they were requested with.`,
+    `The payment is on record, but its amount is not known yet, because ${displayNameOf(processor)} could not be reached. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=, which takes the ID that they were requested with.`,
     { retryAfterSeconds: 5 },
   );
 }

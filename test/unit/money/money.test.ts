@@ -4,7 +4,7 @@ import { currencies, exponentOf, fromDecimal, isCurrency, toDecimal } from '#sha
 
 test.each([
   [0, 'bif clp djf gnf isk jpy kmf krw pyg rwf ugx vnd vuv xaf xof xpf'],
-  [2, 'usd eur gbp chf cad aud sek nok huf twd mga mru'],
+  [2, 'usd eur gbp chf cad aud sek nok huf twd mga mru ved'],
   [3, 'bhd iqd jod kwd lyd omr tnd'],
 ])('amounts have %i decimals in %s', (exponent, codes) => {
   expect(codes.split(' ').map(exponentOf)).toEqual(codes.split(' ').map(() => exponent));
