@@ -3,7 +3,7 @@ import { isUnsettled } from '#shared/processors/contract/outcome.ts';
 import type { Processor, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
-import { recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
+import { currencyProblem, recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { renewLease } from '#shared/refunds/lifecycle/work.ts';
 import { factsOf } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
@@ -32,7 +32,8 @@ export interface StepContext extends OutcomeContext {
 
 /**
  * Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. When the payment cannot
- * be refunded, the refund fails: sent to Stripe, one of an uncaptured payment would cancel the payment.
+ * be refunded, the refund fails: sent to Stripe, one of an uncaptured payment would cancel the payment, and one in another currency would move
+ * another sum.
  */
 export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, options } = context;
@@ -40,8 +41,8 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
   const answer = await processor.getPayment(refund.transactionId, options);
   switch (answer.kind) {
     case 'found': {
-      const { unrefundable } = answer.value;
-      if (unrefundable !== null) return failed(unrefundable);
+      const problem = answer.value.unrefundable ?? currencyProblem(refund, answer.value);
+      if (problem !== null) return failed(problem);
       return paymentStored(context, await recordPayment(deps.db, refund, answer.value, claim.now));
     }
     case 'not-found':

@@ -10,7 +10,7 @@
 -- The first attempt decides which metadata all attempts send, because a processor refuses a repeated idempotency key with another request.
 --
 -- step, decided from the stored rows alone:
---   verify               the payment is not known yet: read it
+--   verify               the payment is not known yet, or in another currency: read it
 --   send                 not at the processor: submit the refund
 --   look_up              may be at the processor: look it up first
 --   settle               at the processor: read whether it has settled
@@ -30,7 +30,7 @@ AS $$
 BEGIN
   RETURN QUERY WITH known AS MATERIALIZED (
     SELECT h.refund_id, r, a.account, a.throttled_until, a.sent_metadata_keys,
-      next_refund_step(r, work.w, p.amount IS NOT NULL) AS step
+      next_refund_step(r, work.w, p.currency = r.currency) AS step
     FROM unnest(held) AS h(refund_id)
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = h.refund_id

@@ -1,5 +1,6 @@
 -- The next step of a refund with work, decided from the stored rows alone, so that a duplicate or late claim is harmless.
--- lease_refunds.sql describes the steps. is_verified: the payment's amount is known.
+-- lease_refunds.sql describes the steps. is_verified: the payment is known and in the refund's
+-- currency, which processors are not told.
 CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, is_verified boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

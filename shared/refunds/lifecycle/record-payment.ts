@@ -12,6 +12,7 @@ import type { Database, DatabaseTransaction, Payment, Refund } from '../../platf
 import {
   isLive,
   isNamed,
+  type ProcessorFailure,
   type ProcessorPayment,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
@@ -135,18 +136,20 @@ async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<Re
   });
 }
 
-/** Why a refund does not fit a payment, as a failure of the refund; null when it fits. */
-function problemOf(
-  refund: Refund,
-  facts: ProcessorPayment,
-  left: bigint,
-): { code: string; message: string } | null {
-  if (refund.currency !== facts.currency) {
-    return {
-      code: 'currency_mismatch',
-      message: `The payment is in ${facts.currency.toUpperCase()}; pass currency "${facts.currency}".`,
-    };
-  }
+/** Why a refund in a currency does not fit a payment, as a failure of the refund; null when it is that of the payment. */
+export function currencyProblem(
+  { currency }: Pick<Refund, 'currency'>,
+  facts: Pick<ProcessorPayment, 'currency'>,
+): ProcessorFailure | null {
+  if (currency === facts.currency) return null;
+  const message = `The payment is in ${facts.currency.toUpperCase()}; pass currency "${facts.currency}".`;
+  return { code: 'currency_mismatch', message };
+}
+
+/** The same for its currency and its amount. */
+function problemOf(refund: Refund, facts: ProcessorPayment, left: bigint): ProcessorFailure | null {
+  const problem = currencyProblem(refund, facts);
+  if (problem !== null) return problem;
   if (refund.amount <= left) return null;
   if (left <= 0n)
     return { code: 'already_refunded', message: 'The payment has already been refunded in full.' };
@@ -157,11 +160,7 @@ function problemOf(
 }
 
 /** A refund that awaits approval is cancelled, any other fails. */
-async function endUnsent(
-  tx: DatabaseTransaction,
-  refund: Refund,
-  problem: { code: string; message: string },
-): Promise<void> {
+async function endUnsent(tx: DatabaseTransaction, refund: Refund, problem: ProcessorFailure): Promise<void> {
   const to = refund.status === 'pending' ? 'cancelled' : 'failed';
   const moved = await moveRefund(tx, {
     refund,

@@ -14,7 +14,7 @@ import type { RecordItem, RecordResult } from './record.ts';
 
 /**
  * What a worker does next for a refund; prisma/functions/refunds/next_refund_step.sql decides it.
- * - `verify`: the payment is not known yet: read it.
+ * - `verify`: the payment is not known yet, or in another currency: read it.
  * - `send`: not at the processor: submit the refund.
  * - `look_up`: may be at the processor: look it up first.
  * - `settle`: at the processor: read whether it has settled.

@@ -42,12 +42,17 @@ afterEach(async () => {
 
 describe('a payment that was unreachable when its refunds were accepted', () => {
   /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
-  async function unverified(processor: string, count: number, traits = {}): Promise<Refund[]> {
+  async function unverified(
+    processor: string,
+    count: number,
+    traits = {},
+    asked: { currency?: string } = {},
+  ): Promise<Refund[]> {
     const transactionId = await newPayment(service, { processor, ...traits });
     await service.sandbox.fault({ processor, operation: '*', kind: 'error-503', times: null });
     const refunds: Refund[] = [];
     while (refunds.length < count) {
-      refunds.push(await createdRefund(service, processor, { transactionId, amount: 6_000 }));
+      refunds.push(await createdRefund(service, processor, { transactionId, amount: 6_000, ...asked }));
     }
     await service.sandbox.clearFaults();
     return refunds;
@@ -131,6 +136,24 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
     expect(await rowOf(service, doubtful.id)).toMatchObject({ status: 'processing', failureCode: null });
     const row = await storedPayment(service, transactionId);
     expect(row).toMatchObject({ amount: 10_000n, reserved: 6_000n, refundedOutside: 4_000n });
+  });
+
+  test('is not refunded in another currency, although it was read while the refund was looked up', async () => {
+    const [refund] = (await unverified('stripe', 1, {}, { currency: 'jpy' })) as [Refund];
+    await requestResync(service.deps.db, refund);
+    expect(await leftToRefund(service, refund.transactionId)).toBe(4_000);
+    await advanceRefund(service.deps, refund.id);
+    await service.deps.db.refundWork.update({
+      where: { refundId: refund.id },
+      data: { unknownSince: new Date(Date.now() - hour) },
+    });
+    await advanced(refund);
+    expect(await service.sandbox.refunds({ transactionId: refund.transactionId })).toEqual([]);
+    expect(await rowOf(service, refund.id)).toMatchObject({
+      status: 'failed',
+      failureCode: 'currency_mismatch',
+      attemptCount: 0,
+    });
   });
 
   test('is not read in a loop while the reservations exceed it', async () => {

@@ -34,7 +34,7 @@ export function useServiceThatFlags(): TestService {
 export async function createdRefund(
   service: TestService,
   processor: string,
-  body: { transactionId?: string; amount?: number } = {},
+  body: { transactionId?: string; amount?: number; currency?: string } = {},
 ): Promise<RefundRecord> {
   const { id } = await newRefund(service, { amount: 2_500, processor, ...body });
   return await rowOf(service, id);
