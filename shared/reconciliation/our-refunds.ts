@@ -65,21 +65,25 @@ export async function findPaymentsAwaitingApproval(db: Database, account: Accoun
   return waiting.map(({ transactionId }) => transactionId);
 }
 
-/** The account's refunds that the processor accepted in a window and should still have, in batches. */
-export async function* acceptedWithin(
+/** The account's refunds that the processor accepted in a window, or completed in it long after, and should still have; in batches. */
+export async function* sentWithin(
   db: Database,
   account: Account,
   { from, to }: ListingWindow,
 ): AsyncGenerator<Refund[]> {
-  const inWindow = Prisma.sql`${ownerSql(account)} AND processor = ${account.processor}
-    AND accepted_at >= ${from} AND accepted_at < ${to}
+  const kept = Prisma.sql`${ownerSql(account)} AND processor = ${account.processor}
     AND external_refund_id IS NOT NULL AND status IN ('processing', 'completed')`;
+  const inWindow = Prisma.sql`${kept} AND accepted_at >= ${from} AND accepted_at < ${to}`;
   // Most are accepted soon after their creation. The others have an index of their own, refund_accepted_late.
   const dayBefore = Prisma.sql`${from}::timestamptz - interval '1 day'`;
   const soon = Prisma.sql`created_at >= ${dayBefore} AND created_at < ${to}`;
   const late = Prisma.sql`created_at < ${dayBefore} AND accepted_at - created_at > interval '1 day'`;
   yield* batchesOf(db, Prisma.sql`${inWindow} AND ${soon}`, Prisma.sql`created_at`);
   yield* batchesOf(db, Prisma.sql`${inWindow} AND ${late}`, Prisma.sql`accepted_at`);
+  // The money may come back within about a month of the completion. These are in refund_completed_late.
+  const completedLate = Prisma.sql`completed_at >= ${from} AND completed_at < ${to} AND accepted_at < ${from}
+    AND completed_at - accepted_at > interval '7 days'`;
+  yield* batchesOf(db, Prisma.sql`${kept} AND ${completedLate}`, Prisma.sql`completed_at`);
 }
 
 /** The refunds that a condition finds, in the order of a time that an index has. */

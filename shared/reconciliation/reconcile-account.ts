@@ -19,11 +19,11 @@ import { referenceTo } from '../refunds/model/refund.ts';
 import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';
 import { recordDiscrepancy, recordFinding } from './findings.ts';
 import {
-  acceptedWithin,
   findCandidates,
   findPaymentIds,
   findPaymentsAwaitingApproval,
   findRecordedIds,
+  sentWithin,
 } from './our-refunds.ts';
 import { isOffRecord, putBackRefunds } from './put-back.ts';
 import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
@@ -111,7 +111,7 @@ async function compareAll(context: Comparison, window: ListingWindow): Promise<v
   const { deps, account, signal, progress } = context;
   for await (const page of listPages(context, window)) await comparePage(context, page);
   if (context.putsBack) await putBackApproved(context);
-  for await (const batch of acceptedWithin(deps.db, account, window)) {
+  for await (const batch of sentWithin(deps.db, account, window)) {
     for (const ours of batch) {
       if (progress.matchedIds.has(ours.id)) continue;
       stopIfAborted(signal);

@@ -71,6 +71,21 @@ describe.each(['stripe', 'braintree'] as const)('reconciliation with %s', (proce
     await expectInvariants(service);
   });
 
+  test('finds a refund that failed after the processor had completed it long after its acceptance', async () => {
+    const refund = await completedRefund(service, processor);
+    await endAtProcessor(service, refund, 'failed');
+    // For two months it waited for the customer's bank details, for example: it is in no list of the last one.
+    const [createdAt, completedAt] = [new Date('2019-11-15T00:00:00Z'), new Date('2020-01-15T00:00:00Z')];
+    await service.deps.db.refund.update({
+      where: { id: refund.id },
+      data: { createdAt, acceptedAt: createdAt, completedAt },
+    });
+    const window = { from: new Date('2020-01-01T00:00:00Z'), to: new Date('2020-02-01T00:00:00Z') };
+    const { findings } = await reconcile(service, processor, { window });
+    expect(findings).toMatchObject([{ kind: 'reversed_there', refundId: refund.id }]);
+    expect((await workWhatIsDue(service, refund)).status).toBe('failed');
+  });
+
   test('looks up a refund that counts as not sent but is at the processor, and never sends it', async () => {
     const refund = await createdRefund(service, processor);
     await refundDirectly(service, {

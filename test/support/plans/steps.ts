@@ -14,7 +14,7 @@ import { newId } from '#shared/platform/ids.ts';
 import { replayPolicies } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
-import { acceptedWithin, findCandidates } from '#shared/reconciliation/our-refunds.ts';
+import { findCandidates, sentWithin } from '#shared/reconciliation/our-refunds.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
 import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
@@ -428,7 +428,7 @@ export function stepsOf(
     },
     'what a processor should have': async () => {
       const window = { from: new Date(Date.now() - 3_600_000), to: new Date() };
-      for await (const _batch of acceptedWithin(db, { ...owner, processor: 'stripe' }, window));
+      for await (const _batch of sentWithin(db, { ...owner, processor: 'stripe' }, window));
     },
     'deliveries of new events': async () => {
       await createNew();
