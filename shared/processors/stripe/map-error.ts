@@ -38,6 +38,8 @@ export function outcomeOf(error: unknown): Outcome {
     case 'StripePermissionError':
       return { kind: 'misconfigured', failure };
     case 'StripeRateLimitError':
+      // Something else works on the payment; the account may send.
+      if (error.code === 'lock_timeout') return unavailable(failure, retryAfterMs(error));
       return { kind: 'unavailable', failure, retryAfterMs: retryAfterMs(error), rateLimited: true };
     case 'StripeInvalidRequestError':
       if (accountCodes.has(error.code)) return { kind: 'misconfigured', failure };

@@ -135,10 +135,14 @@ export function readLatestCharge(reply: unknown): StripeCharge | string | null {
   return latest === null || typeof latest === 'string' ? latest : readCharge(latest);
 }
 
-/** True when a charge has a dispute that prevents refunds: not an inquiry, and not won. */
+/** True when a charge has a dispute by which the customer has the money, or may get it although the charge is refunded. */
 export function readIsChargedBack(reply: unknown): boolean {
   const { data } = readAnswer(disputeListReply, reply);
-  return data.some((dispute) => !dispute.is_charge_refundable && dispute.status !== 'won');
+  return data.some(({ status, is_charge_refundable: isRefundable }) => {
+    // An inquiry moves no money, also one that was closed. One that was prevented has paid the customer without a chargeback.
+    if (status === 'won' || status.startsWith('warning_')) return false;
+    return status === 'prevented' || !isRefundable;
+  });
 }
 
 /**

@@ -154,6 +154,13 @@ describe('Stripe on the wire', () => {
     ['was charged back for good', { disputed: true }, [{ ...dispute, status: 'lost' }], 'charge_disputed'],
     ['was charged back in vain', { disputed: true }, [{ ...dispute, status: 'won' }], null],
     ['is under inquiry', { disputed: true }, [inquiry], null],
+    ['was under inquiry', { disputed: true }, [{ ...dispute, status: 'warning_closed' }], null],
+    [
+      'was given back before a chargeback',
+      { disputed: true },
+      [{ status: 'prevented', is_charge_refundable: true }],
+      'charge_disputed',
+    ],
     ['has several disputes', { disputed: true }, [{ ...dispute, status: 'won' }, dispute], 'charge_disputed'],
   ])('reads whether a payment that %s can be refunded', async (_, charge, disputes, code) => {
     const { stripe, seen } = await withCharge(charge, { disputes });
