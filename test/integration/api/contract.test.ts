@@ -104,7 +104,7 @@ test.each([
     'is unavailable, which can be retried',
     'error-503',
     [503, 'service_unavailable', '5'],
-    /^stripe could not be/,
+    /^Stripe could not be/,
   ],
   [
     "refuses the account's credentials, which cannot",
