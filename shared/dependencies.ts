@@ -10,7 +10,7 @@ import { type Database, openDatabase, openReads, type Reads, serviceTime } from 
 import type { Logger } from './platform/log.ts';
 import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
 import { openQueues, type RefundQueues } from './platform/queues.ts';
-import { SecretBox } from './platform/secrets.ts';
+import { encryptionKeys, SecretBox } from './platform/secrets.ts';
 import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
 import { openReplayLimiter } from './policies/replay.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
@@ -57,7 +57,7 @@ export function openDependencies(
   log: Logger,
   overrides: Partial<Dependencies> = {},
 ): Dependencies {
-  const secrets = new SecretBox([settings.ENCRYPTION_KEY, ...settings.ENCRYPTION_PREVIOUS_KEYS]);
+  const secrets = new SecretBox(encryptionKeys(settings));
   const { DATABASE_URL, DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARED_STATEMENTS } = settings;
   const preparesStatements = DATABASE_PREPARED_STATEMENTS;
   const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, preparesStatements });

@@ -1,9 +1,18 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
+import type { ServiceSettings } from './config.ts';
 
 /** SHA-256, as the columns of hashes store it. */
 export function sha256(text: string): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(createHash('sha256').update(text).digest());
 }
+
+/** The keys that may have encrypted or signed something, the current one first. */
+export function encryptionKeys(settings: EncryptionSettings): [string, ...string[]] {
+  return [settings.ENCRYPTION_KEY, ...settings.ENCRYPTION_PREVIOUS_KEYS];
+}
+
+/** The settings that name encryption keys. */
+export type EncryptionSettings = Pick<ServiceSettings, 'ENCRYPTION_KEY' | 'ENCRYPTION_PREVIOUS_KEYS'>;
 
 /** Encrypted text, with the id of its key. */
 interface Sealed {

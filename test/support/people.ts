@@ -7,6 +7,7 @@ import type { Proof } from '#shared/people/sign-in/sessions.ts';
 import type { Clock } from '#shared/platform/clock.ts';
 import { type Database, openDatabase, type Role } from '#shared/platform/database.ts';
 import { type Logger, openLog } from '#shared/platform/log.ts';
+import type { EncryptionSettings } from '#shared/platform/secrets.ts';
 import { type StoppedClock, stoppedClock } from './clocks.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
@@ -27,7 +28,7 @@ export interface TestPeople {
     clock: Clock;
     hashLimiter: HashLimiter;
     log: Logger;
-    settings: { ENCRYPTION_KEY: string };
+    settings: EncryptionSettings;
   };
   time: StoppedClock;
   addOrganization(): Promise<string>;
@@ -49,7 +50,7 @@ export function usePeople(): TestPeople {
 function peopleOf(databaseUrl: string): TestPeople {
   const time = stoppedClock();
   const db = openDatabase(asService(databaseUrl), { poolSize: 10 });
-  const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64') };
+  const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64'), ENCRYPTION_PREVIOUS_KEYS: [] };
   const clock = { now: () => new Date(time.ms) };
   const deps = { db, clock, hashLimiter: openHashLimiter(), log: openLog('silent', 'test'), settings };
   return {

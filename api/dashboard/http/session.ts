@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { knownBrowserCookie, knownBrowserMs } from '#shared/people/sign-in/known-browsers.ts';
 import { extendSession, type Proof, sessionLifeMs, signOut } from '#shared/people/sign-in/sessions.ts';
+import { encryptionKeys } from '#shared/platform/secrets.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
 import { secureCookies } from './secure-cookies.ts';
 import { databaseStore } from './session-store.ts';
@@ -24,7 +25,7 @@ export async function enableSessions(scope: FastifyInstance, deps: Dependencies)
   await scope.register(cookie);
   secureCookies(scope, deps.settings);
   await scope.register(session, {
-    secret: cookieSecret(deps.settings.ENCRYPTION_KEY),
+    secret: encryptionKeys(deps.settings).map(cookieSecret),
     cookieName: 'refunds_session',
     cookie: {
       path: dashboardPath,

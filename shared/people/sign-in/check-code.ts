@@ -2,6 +2,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { SecondFactor } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import type { EncryptionSettings } from '../../platform/secrets.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
@@ -24,7 +25,7 @@ type CodeCheck =
  * @param request.browser the cookie of the browser.
  */
 export async function checkSignInCode(
-  deps: CodeDependencies & { settings: { ENCRYPTION_KEY: string } },
+  deps: CodeDependencies & { settings: EncryptionSettings },
   { proof, code, browser }: { proof: Proof; code: string; browser: string | undefined },
 ): Promise<CodeCheck> {
   const { userId } = proof;

@@ -1,11 +1,12 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
+import { type EncryptionSettings, encryptionKeys } from '../../platform/secrets.ts';
 import type { Proof } from './sessions.ts';
 
 /** How long a browser stays known after a sign-in. */
 export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
 
-type SigningDependencies = Pick<Dependencies, 'clock'> & { settings: { ENCRYPTION_KEY: string } };
+type SigningDependencies = Pick<Dependencies, 'clock'> & { settings: EncryptionSettings };
 
 /** How many people one browser remembers. */
 const peoplePerBrowser = 5;
@@ -19,7 +20,7 @@ const peoplePerBrowser = 5;
 export function knownBrowserCookie(deps: SigningDependencies, proof: Proof, remembered = ''): string {
   const name = randomBytes(16).toString('base64url');
   const expiry = (deps.clock.now().getTime() + knownBrowserMs).toString();
-  const token = [name, expiry, signatureOf(deps, proof, name, expiry)].join('.');
+  const token = [name, expiry, signatureOf(deps.settings.ENCRYPTION_KEY, proof, name, expiry)].join('.');
   const others = tokensIn(remembered).filter((each) => nameIn(deps, each, proof) === null);
   return [token, ...others].slice(0, peoplePerBrowser).join(separator);
 }
@@ -43,23 +44,26 @@ export function findKnownBrowser(deps: SigningDependencies, remembered: string, 
 function nameIn(deps: SigningDependencies, token: string, proof: Proof): string | null {
   const [name = '', expiry = '', signature = ''] = token.split('.', 3);
   const given = Buffer.from(signature);
-  const expected = Buffer.from(signatureOf(deps, proof, name, expiry));
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null;
+  const isSigned = encryptionKeys(deps.settings).some((key) => {
+    const expected = Buffer.from(signatureOf(key, proof, name, expiry));
+    return given.length === expected.length && timingSafeEqual(given, expected);
+  });
+  if (!isSigned) return null;
   return Number(expiry) > deps.clock.now().getTime() ? name : null;
 }
 
 function signatureOf(
-  deps: SigningDependencies,
+  encryptionKey: string,
   { userId, passwordHash }: Proof,
   name: string,
   expiry: string,
 ): string {
   const bound = JSON.stringify([userId, passwordHash, name, expiry]);
-  return createHmac('sha256', keyOf(deps)).update(bound).digest('base64url');
+  return createHmac('sha256', keyOf(encryptionKey)).update(bound).digest('base64url');
 }
 
 /** A key of its own, so that signatures made for other purposes are invalid here. */
-function keyOf({ settings }: SigningDependencies): Buffer {
-  const encryptionKey = Buffer.from(settings.ENCRYPTION_KEY, 'base64');
-  return Buffer.from(hkdfSync('sha256', encryptionKey, '', 'dashboard known browsers', 32));
+function keyOf(encryptionKey: string): Buffer {
+  const key = Buffer.from(encryptionKey, 'base64');
+  return Buffer.from(hkdfSync('sha256', key, '', 'dashboard known browsers', 32));
 }

@@ -1,5 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { networkOf } from '../../platform/network.ts';
+import type { EncryptionSettings } from '../../platform/secrets.ts';
 import { byAddress, isEmail, normalizeEmail } from '../email.ts';
 import type { HashUse } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
@@ -14,7 +15,7 @@ export type SignIn =
   | { kind: 'locked'; retryAfterSeconds: number };
 
 type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
-  RefusalLog & { settings: { ENCRYPTION_KEY: string } };
+  RefusalLog & { settings: EncryptionSettings };
 
 /**
  * Checks an email address and a password. Failures are counted per email address and network, per email address, and per

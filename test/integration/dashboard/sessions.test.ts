@@ -1,9 +1,11 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { buildApp } from '#api/app.ts';
+import { findKnownBrowser } from '#shared/people/sign-in/known-browsers.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { sendHeld } from '../../support/held-request.ts';
-import { newPerson, type TestPerson } from '../../support/people.ts';
+import { newPerson, proofOf, type TestPerson } from '../../support/people.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
@@ -99,6 +101,20 @@ describe('a session', () => {
     onTestFinished(() => clock.mockRestore());
     expect((await visitor.get(you)).status).toBe(200);
     expect(await sessionIds()).toEqual(before);
+  });
+
+  test('and the known browser outlive a rotation of ENCRYPTION_KEY', async () => {
+    const { visitor, userId } = await addMember();
+    const { ENCRYPTION_KEY: previous } = service.settings;
+    const keys = { ENCRYPTION_KEY: 'A'.repeat(43), ENCRYPTION_PREVIOUS_KEYS: [previous] };
+    const deps = { ...service.deps, settings: { ...service.settings, ...keys } };
+    const { app } = await buildApp({ ...deps, dashboardDb: deps.db });
+    onTestFinished(() => app.close());
+    const elsewhere = new DashboardVisitor({ ...service, app });
+    elsewhere.takeCookies(visitor.cookie);
+    expect((await elsewhere.get(you)).status).toBe(200);
+    const [, browser = ''] = /refunds_known_browser=([^;]+)/.exec(visitor.cookie) ?? [];
+    expect(findKnownBrowser(deps, browser, await proofOf(deps.db, userId))).not.toBeNull();
   });
 
   test('ends on sign-out, also for a copy of its cookie', async () => {
