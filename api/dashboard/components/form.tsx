@@ -145,12 +145,13 @@ export function inputProps(name: string, problem?: string) {
 }
 
 /** An error of the form as a whole. */
+/** A message that lists several problems, as the API separates them, has a line for each. */
 export function FormNotice({ problems }: { problems: FormProblems }) {
   const { form } = problems;
   if (form === undefined) return null;
   return (
-    <p class="notice" data-tone="bad" role="alert">
-      {form}
+    <p class="notice said" data-tone="bad" role="alert">
+      {form.replaceAll(' | ', '\n')}
     </p>
   );
 }

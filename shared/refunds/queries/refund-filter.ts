@@ -32,7 +32,7 @@ export interface RefundFilter {
   needsAttention?: boolean | undefined;
   /** Only refunds that are looked up, because an attempt ended without an answer. */
   outcomeUnknown?: boolean | undefined;
-  /** The id of the refund, any id of the payment, or the id of the refund at the processor; surrounding spaces are ignored. */
+  /** The id of the refund, any id of the payment, the id of the refund at the processor or of its batch; surrounding spaces are ignored. */
   q?: string | undefined;
 }
 
@@ -151,5 +151,6 @@ function namedSql(owner: RefundOwner, text: string): Prisma.Sql {
   return Prisma.sql`id = ANY (ARRAY(
     SELECT ${text}
     UNION ${idsOfPaymentSql(owner, text)}
-    UNION SELECT id FROM refund WHERE external_refund_id = ${text}))`;
+    UNION SELECT id FROM refund WHERE external_refund_id = ${text}
+    UNION SELECT refund_id FROM refund_batch_row WHERE batch_id = ${text}))`;
 }

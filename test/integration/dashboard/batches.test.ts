@@ -42,6 +42,8 @@ test('rows that are uploaded twice are one batch, and its refunds are requested 
   await advanceOneBatch(service.deps);
   const page = await operator.get(path);
   expect(page.text).toContain('amount: must be a positive whole number');
+  const [, list = ''] = /href="([^"]*refunds\?q=[^"&]*)"/.exec(page.text) ?? [];
+  expect((await operator.get(list)).text.match(/row-link/g)).toHaveLength(1);
   const part = await operator.get(path, { 'hx-request': 'true' });
   expect(part.text).toMatch(/^<div id="batch"/);
   const [refund] = await service.deps.db.refund.findMany({

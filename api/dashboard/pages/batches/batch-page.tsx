@@ -4,7 +4,7 @@ import type { RefundBatch } from '#shared/platform/database.ts';
 import { askForException } from '#shared/policies/explain.ts';
 import type { RefundStatus } from '#shared/refunds/model/states.ts';
 import { statusWords } from '../../components/badge.tsx';
-import { ButtonLink } from '../../components/button.tsx';
+import { ButtonLink, Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
@@ -64,6 +64,7 @@ function Progress({ batch, refunds, requestedBy }: BatchProps) {
   const { role } = useMember();
   const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
   const byStatus = Object.entries(refunds).filter(([, count]) => count > 0) as [RefundStatus, number][];
+  const list = `/refunds?q=${id}`;
   const verb = pauseReason === null ? { processing: 'pause' }[status] : 'resume';
   return (
     <Card
@@ -80,8 +81,11 @@ function Progress({ batch, refunds, requestedBy }: BatchProps) {
         facts={[
           ['Rows', inWhole(rowCount)],
           ['Waiting', inWhole(waitingCount)],
-          ['Refunds', inWhole(createdCountOf(batch))],
-          ...byStatus.map(([each, count]) => [statusWords[each], inWhole(count)] as const),
+          ['Refunds', <Link to={list}>{inWhole(createdCountOf(batch))}</Link>],
+          ...byStatus.map(
+            ([each, count]) =>
+              [statusWords[each], <Link to={`${list}&status=${each}`}>{inWhole(count)}</Link>] as const,
+          ),
           ['Rejected', inWhole(rejectedCount)],
           ['Requested by', requestedBy],
           ['Created', <Moment at={createdAt} />],

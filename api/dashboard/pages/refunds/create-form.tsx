@@ -125,10 +125,10 @@ export function CreateReview({ body, entry, payment, verdict }: CreateReviewProp
               ['Reason', reasonWords[entry.reason]],
             ]}
           />
+          <Metadata metadata={entry.metadata} />
         </Card>
         <PaymentCard payment={payment} transactionId={entry.transactionId} />
       </div>
-      <Metadata metadata={entry.metadata} />
       <form {...postedTo(useAddress('/refunds/new'))} class="row">
         <CsrfField />
         <HiddenFields values={{ ...Object.fromEntries(fields), formKey }} />

@@ -25,7 +25,7 @@ import { inMoney } from '../../words/numbers.ts';
 import { Alerts } from './alerts.tsx';
 import { Decisions } from './decision-dialogs.tsx';
 import type { NotDone } from './decisions.tsx';
-import { Metadata, PaymentCard, PaymentRefunds, RefundFacts } from './facts.tsx';
+import { PaymentCard, PaymentRefunds, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
 /** `/refunds/:id`: one refund with its payment and timeline. */
@@ -133,7 +133,7 @@ function Actions({ detail, result }: DetailProps) {
   const { refund, payment, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
-  const mayRefundMore = left !== null && left > 0n && !hasUncertainEnd(detail);
+  const mayRefundMore = refund.status !== 'pending' && left !== null && left > 0n && !hasUncertainEnd(detail);
   const { role } = useMember();
   const again = `/refunds/new?again=${refund.id}`;
   const unfinished = result?.kind === 'unfinished' ? result.decision : null;
@@ -188,7 +188,6 @@ function State({ detail }: DetailProps) {
             <PaymentRefunds refunds={others} areOthers />
           </PaymentCard>
         </div>
-        <Metadata metadata={refund.metadata} />
         <Timeline
           events={events}
           open={openAttempt(refund.work)}

@@ -51,6 +51,7 @@ export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
           ['Updated', <Moment key="updated" at={refund.updatedAt} />],
         ]}
       />
+      <Metadata metadata={refund.metadata} />
     </Card>
   );
 }
@@ -177,14 +178,15 @@ export function PaymentRefunds({ refunds, areOthers = false }: PaymentRefundsPro
   );
 }
 
-/** The refund's metadata by key. */
+/** The refund's metadata by key, below its other facts. */
 export function Metadata({ metadata }: { metadata: unknown }) {
   const facts = metadataFacts(metadata);
   if (facts.length === 0) return null;
   return (
-    <Card id="metadata" title="Metadata">
+    <>
+      <h3>Metadata</h3>
       <Facts facts={facts} />
-    </Card>
+    </>
   );
 }
 

@@ -66,7 +66,7 @@ const selects = [
 const decimal = { hint: 'For example 10.50.', inputMode: 'decimal' } as const;
 
 const texts = [
-  ['q', 'Refund or payment ID', { hint: 'The whole ID.' }],
+  ['q', 'ID of a refund, payment or batch', { hint: 'The whole ID.' }],
   ['apiKeyId', 'API key ID', { maxLength: 255 }],
   ['from', 'Created from (UTC)', { type: 'date' }],
   ['to', 'Created to (UTC)', { type: 'date' }],

@@ -12,6 +12,7 @@ import { findEndpoint, hostOf } from '#shared/webhooks/endpoint.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
+import { Live } from '../../components/live.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useAddress } from '../../http/access.ts';
 import { idInPath } from '../../http/paths.ts';
@@ -23,7 +24,7 @@ import { endpointOf } from './endpoint.tsx';
 
 const path = '/webhooks/:endpointId/deliveries/:deliveryId';
 
-/** A delivery: its body and its attempts, and a button to resend it. */
+/** A delivery: its body and its attempts, which update themselves, and a button to resend it. */
 export function deliveryPages(scope: Api, deps: ApiDependencies): void {
   const deliveryOf = (request: FastifyRequest) => ({
     ...endpointOf(request),
@@ -58,7 +59,6 @@ function DeliveryPage({ endpoint, delivery }: DeliveryPageProps) {
       title={type}
       section="webhooks"
       trail={[[hostOf(endpoint.url), address]]}
-      beside={<DeliveryBadge status={status} />}
       actions={
         endpoint.status === 'enabled' ? (
           <Post to={`${address}/deliveries/${id}/retry`} kind="primary">
@@ -67,23 +67,28 @@ function DeliveryPage({ endpoint, delivery }: DeliveryPageProps) {
         ) : undefined
       }
     >
-      <Card id="delivery" title="Delivery">
-        <Facts
-          facts={[
-            ['Delivery', <Copyable key="id" text={id} label="delivery ID" />],
-            ['Event', <Copyable key="event" text={eventId} label="event ID" />],
-            ['Refund', refundId && <a href={`${refunds}/${refundId}`}>{refundId}</a>],
-            ['Created', <Moment key="created" at={createdAt} />],
-            ['Next attempt', nextAttemptAt && <Moment at={new Date(nextAttemptAt)} />],
-          ]}
-        />
-      </Card>
-      <Card id="attempts" title="Attempts">
-        <Attempts attempts={attempts} />
-      </Card>
-      <Card id="body" title="Body">
-        <pre>{JSON.stringify(body, null, 2)}</pre>
-      </Card>
+      <Live id="state" from={`${address}/deliveries/${id}`} everySeconds={status === 'pending' ? 2 : null}>
+        <div class="stack">
+          <Card id="delivery" title="Delivery">
+            <Facts
+              facts={[
+                ['Status', <DeliveryBadge key="status" status={status} />],
+                ['Delivery', <Copyable key="id" text={id} label="delivery ID" />],
+                ['Event', <Copyable key="event" text={eventId} label="event ID" />],
+                ['Refund', refundId && <a href={`${refunds}/${refundId}`}>{refundId}</a>],
+                ['Created', <Moment key="created" at={createdAt} />],
+                ['Next attempt', nextAttemptAt && <Moment at={new Date(nextAttemptAt)} />],
+              ]}
+            />
+          </Card>
+          <Card id="attempts" title="Attempts">
+            <Attempts attempts={attempts} />
+          </Card>
+          <Card id="body" title="Body">
+            <pre>{JSON.stringify(body, null, 2)}</pre>
+          </Card>
+        </div>
+      </Live>
     </Frame>
   );
 }

@@ -67,9 +67,9 @@ export function Endpoint({ secret, recovered, form, ...view }: EndpointView & En
 }
 
 const disabledWords: Record<DisabledReason, string> = {
-  requested: 'Disabled by a person or an API key.',
-  gone: 'Disabled because it replied 410 Gone. Repair it, then enable it.',
-  failing: 'Disabled because every attempt failed for five days. Repair it, then enable it.',
+  requested: 'By a person or an API key.',
+  gone: 'Because it replied 410 Gone. Repair it, then enable it.',
+  failing: 'Because every attempt failed for five days. Repair it, then enable it.',
 };
 
 function EndpointCard({ endpoint, creator, now }: Pick<EndpointView, 'endpoint' | 'creator' | 'now'>) {
