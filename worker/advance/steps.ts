@@ -75,7 +75,9 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
     case 'mismatched':
       return accepted(context, 'attempt.accepted', result.refund);
     case 'rejected':
-      return await rejected(context, result.failure);
+      return result.missing === true
+        ? paymentMissing(context, result.failure)
+        : await rejected(context, result.failure);
     case 'unavailable': {
       // A processor keeps the key of a request that it refused because the payment had not settled.
       const keySpent = isUnsettled(result.failure);
@@ -86,6 +88,13 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
     case 'unknown':
       return unknown(context, result.failure, result.replied);
   }
+}
+
+/** The payment was read before, and payments do not vanish: the account is another one. It may have kept its answer for the key. */
+function paymentMissing(context: StepContext, { code, message }: ProcessorFailure): StepOutcome {
+  const words = `The credentials may be those of another account, without this payment. ${message}`;
+  const attempt = { outcome: 'misconfigured', keySpent: true } as const;
+  return { ...credentialsRefused(context, { code, message: words }), attempt };
 }
 
 /**

@@ -217,7 +217,7 @@ export class BraintreeProcessor implements Processor {
       return readTransaction(await client.find(transactionId, leaveMs));
     } catch (error) {
       const problem = asReadProblem(outcomeOf(error));
-      return problem.kind === 'not-found' ? { kind: 'rejected', failure: problem.failure } : problem;
+      return problem.kind === 'not-found' ? { ...problem, kind: 'rejected', missing: true } : problem;
     }
   }
 

@@ -75,7 +75,7 @@ export function asListProblem(outcome: Outcome): ReadProblem {
 
 /** Converts the outcome of a submission. */
 export function asSubmissionResult(outcome: Outcome): SubmissionResult {
-  return outcome.kind === 'refused' ? { kind: 'rejected', failure: outcome.failure } : outcome;
+  return outcome.kind === 'refused' ? { ...outcome, kind: 'rejected' } : outcome;
 }
 
 /** The processor has created a refund; its amount and currency may differ from the requested ones. */

@@ -131,12 +131,12 @@ export interface Misconfigured {
 /**
  * The answer to a submission.
  * - `accepted`: the processor has the refund.
- * - `rejected`: refused for good; this call moved nothing.
+ * - `rejected`: refused for good; this call moved nothing. `missing`: because the account does not have the payment.
  * - `mismatched`: the processor has a refund with another amount or currency than requested.
  */
 export type SubmissionResult =
   | { kind: 'accepted'; refund: ProcessorRefund }
-  | { kind: 'rejected'; failure: ProcessorFailure }
+  | { kind: 'rejected'; failure: ProcessorFailure; missing?: boolean }
   | { kind: 'mismatched'; refund: ProcessorRefund; failure: ProcessorFailure }
   | Unavailable
   | Unknown

@@ -43,7 +43,7 @@ function whileProcessing(
   if (heldUntil !== null && heldUntil > now) {
     return `Held by a policy. Sent to ${name} in ${inTime(heldUntil.getTime() - now.getTime())}, unless it is cancelled.`;
   }
-  if (work?.isKeySpent === true && work.dueAt !== null && work.dueAt > now) {
+  if (work?.isKeySpent === true && work.flaggedAt === null && work.dueAt !== null && work.dueAt > now) {
     return `${name} refunds it once the payment has settled. ${next('Next attempt')}`;
   }
   return isUnanswered(work) || work?.flaggedAt != null

@@ -3,6 +3,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { PROCESSORS } from '#test/sandbox/processors.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
@@ -69,6 +70,25 @@ test.each(['cancellation', 'resync'] as const)(
     await advanceRefund(service.deps, id);
     const steps = await Promise.all(claim.mock.results.map(async ({ value }) => (await value)?.step));
     expect(steps).toEqual(['send', request === 'resync' ? 'settle' : 'cancel_at_processor']);
+  },
+);
+
+test.each(PROCESSORS)(
+  'does not fail a refund of a payment that the credentials of another account at %s do not find',
+  async (processor) => {
+    const { id, transactionId } = await createdRefund(service, processor);
+    const sendFor = async (payment: string) => {
+      await service.deps.db.refund.update({ where: { id }, data: { transactionId: payment } });
+      await makeDue(service, id);
+      await advanceRefund(service.deps, id);
+      return await rowOf(service, id);
+    };
+    const unusable = { status: 'processing', flagReason: 'account_unusable', unknownSince: null };
+    expect(await sendFor(processor === 'stripe' ? 'ch_missing' : 'missing')).toMatchObject(unusable);
+    expect(await sendFor(transactionId)).toMatchObject({
+      externalRefundId: expect.any(String),
+      flagReason: null,
+    });
   },
 );
 

@@ -53,6 +53,8 @@ export function describeContract(variant: ProcessorVariant): void {
         expect(await processor.getPayment(id, options)).toMatchObject({ kind: 'not-found' });
         expect(await processor.createRefund(submissionFor(id), options)).toMatchObject(rejected);
       }
+      const sent = await processor.createRefund(submissionFor(ids.missingPayment), options);
+      expect(sent).toMatchObject({ missing: true });
       if (!findsRefunds) return;
       const lookup = await processor.findRefund(submissionFor(ids.missingPayment), options);
       expect(lookup).toMatchObject({ kind: 'payment-not-found' });
