@@ -7,5 +7,6 @@ LANGUAGE sql AS $$
   SELECT owner_id, owner_environment, named_processor, moment + calls / rate * interval '1 second'
   FROM (SELECT (per_second ->> owner_environment::text)::float8 AS rate) AS limits WHERE rate > 0
   ON CONFLICT (organization_id, environment, processor)
-  DO UPDATE SET spent_until = greatest(c.spent_until, moment) + (excluded.spent_until - moment)
+  DO UPDATE SET spent_until = excluded.spent_until
+    + CASE WHEN c.spent_until BETWEEN moment AND moment + interval '1 minute' THEN c.spent_until - moment ELSE interval '0' END
 $$;

@@ -142,6 +142,18 @@ test('two workers that look all the time make no more calls per second to an acc
   await Promise.all(workers.map(closeDependencies));
 });
 
+test('calls that were counted before the clock of the database was set back stop no account', async () => {
+  const settings = { ...service.settings, PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: 20 };
+  const worker = openDependencies(settings, openLog('silent', 'worker'));
+  await flood();
+  expect(await claim(worker, 3)).toHaveLength(3);
+  await service.ownerDb.$executeRaw`UPDATE account_calls SET spent_until = spent_until + interval '1 hour'`;
+  expect(await claim(worker, 3)).not.toEqual([]);
+  // They count as before.
+  expect(await claim(worker, 40)).not.toHaveLength(40);
+  await closeDependencies(worker);
+});
+
 test('a refund keeps its place from one step to the next', async () => {
   await flood();
   const [claimed] = await claim(service.deps, limit);
