@@ -285,7 +285,7 @@ export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
   const nodes = url.split(',').map((node) => node.trim());
   const [first = ''] = nodes;
   const { Cluster, Redis } = ioredis();
-  if (nodes.length === 1) return new Redis(first, options);
+  if (nodes.length === 1) return new Redis(first, { ...options, reconnectOnError: isDemoted });
   const { password, username, protocol } = new URL(first);
   const redisOptions: RedisOptions = {
     ...options,
@@ -294,6 +294,11 @@ export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
     ...(protocol === 'rediss:' ? { tls: {} } : {}),
   };
   return new Cluster(nodes, { redisOptions, enableOfflineQueue: options.enableOfflineQueue ?? true });
+}
+
+/** After a failover the former master, now a replica, keeps its connections, and refuses what they write. */
+function isDemoted({ message }: Error): boolean {
+  return message.startsWith('READONLY ');
 }
 
 /**
