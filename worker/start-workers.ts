@@ -52,9 +52,7 @@ export function startWorkers(deps: Dependencies): QueueWorker {
   const schedule = startSchedule(deps, scheduledTasks(deps, refunds, sender, notifier));
   return {
     async close() {
-      sender.stopClaiming();
-      await Promise.all([schedule, ...refunds.values(), ...workers].map((part) => part.close()));
-      await sender.close();
+      await Promise.all([sender, schedule, ...refunds.values(), ...workers].map((part) => part.close()));
       await notifier?.close();
     },
   };

@@ -5,7 +5,7 @@ import { isLive, type ListedRefund, type ProcessorPayment } from '../processors/
 import type { CreationItem } from '../refunds/lifecycle/create.ts';
 import { type Move, moveRefund } from '../refunds/lifecycle/move.ts';
 import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
-import { lockWork, startWork } from '../refunds/lifecycle/work.ts';
+import { startWork } from '../refunds/lifecycle/work.ts';
 import { processorFacts } from '../refunds/model/flags.ts';
 import { type RowJson, refundFrom, toItems } from '../refunds/model/rows.ts';
 import { matchOf } from './compare.ts';
@@ -116,7 +116,6 @@ async function create(
 async function approveSent({ deps, run }: RunContext, ours: Refund, theirs: ListedRefund): Promise<void> {
   await deps.db.$transaction(async (tx) => {
     await lockPaymentOf(tx, ours);
-    await lockWork(tx, ours);
     const moved = await moveRefund(tx, asSent(ours, theirs, run.actor));
     if (moved !== null) await startWork(tx, ours);
   });

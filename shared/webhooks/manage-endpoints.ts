@@ -3,7 +3,7 @@ import { requireCreator } from '../people/creator.ts';
 import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import { changeOrganization, lockOrganization } from '../platform/organization.ts';
+import { changeOrganization } from '../platform/organization.ts';
 import { SecretUnreadableError } from '../platform/secrets.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { endPendingDeliveries } from './deliveries.ts';
@@ -104,9 +104,8 @@ export async function changeEndpoint(
   change: EndpointChange,
 ): Promise<WebhookEndpoint> {
   const { endpointId: id, organizationId, actor } = request;
-  const changed = await deps.db.$transaction(async (tx) => {
-    const now = deps.clock.now();
-    await lockOrganization(tx, organizationId);
+  const now = deps.clock.now();
+  const changed = await changeOrganization(deps.db, organizationId, async (tx) => {
     await requireCreator(tx, request, 'webhooks:manage', now);
     const before = await lockEndpoint(tx, request, id);
     const data = columnsOf(change, before);

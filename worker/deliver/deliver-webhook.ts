@@ -35,9 +35,7 @@ export interface WebhookSender {
   sweep(): Promise<void>;
   /** Resolves when no attempt is under way. */
   untilIdle(): Promise<void>;
-  /** Claims nothing more, and gives back what is claimed and not sent. */
-  stopClaiming(): void;
-  /** Waits for the attempts under way. Comes after the end of all calls. */
+  /** Claims nothing more, gives back what is claimed and not sent, and waits for the attempts under way. */
   close(): Promise<void>;
 }
 
@@ -113,11 +111,10 @@ export function openWebhookSender(
     startUpTo,
     sweep: () => startUpTo(dueOf(null)),
     untilIdle,
-    stopClaiming() {
-      isClosing = true;
-    },
     async close() {
       isClosing = true;
+      // A claim that is under way may still start something.
+      await claiming(() => {});
       await untilIdle();
       await transport.close();
     },

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
@@ -9,8 +8,8 @@ import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
 import { replaceCredentials } from '../members/accept-invitation.ts';
 import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';
-import { insertUser, type NewUser } from '../members/users.ts';
-import { hashPassword } from '../sign-in/passwords.ts';
+import { insertUser } from '../members/users.ts';
+import { hashOfNoPassword } from '../sign-in/passwords.ts';
 import { currentProof, type Proof } from '../sign-in/sessions.ts';
 import type { Claims } from './authorization.ts';
 import { findProvider, roleOf } from './provider.ts';
@@ -24,17 +23,14 @@ import { findProvider, roleOf } from './provider.ts';
  * belongs to another organization, or the user is disabled.
  */
 export async function joinByCompany(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
   { organizationId, issuer, claims }: { organizationId: string; issuer: string; claims: Claims },
 ): Promise<Proof> {
   // As OpenID Connect limits it.
   if (!/^[\x20-\x7e]{1,255}$/.test(claims.sub)) throw refused('Your company account has no valid subject.');
   const account = { organizationId, issuer, subject: claims.sub };
-  const key = { where: { organizationId_issuer_subject: account } };
-  const isKnown = (await deps.db.companyAccount.findUnique(key)) !== null;
-  const newUser = isKnown ? null : { ...(await prepareUser(deps, claims)), companyOf: organizationId };
-  const now = deps.clock.now();
-  return await changeOrganization(deps.db, organizationId, async (tx) => {
+  const now = clock.now();
+  return await changeOrganization(db, organizationId, async (tx) => {
     const provider = await findProvider(tx, organizationId);
     if (provider?.issuer !== issuer) throw refused('The settings were just changed. Start again.');
     const role = roleOf(provider, claims);
@@ -44,38 +40,30 @@ export async function joinByCompany(
       );
     }
     const known = await tx.companyAccount.findUnique({
-      ...key,
+      where: { organizationId_issuer_subject: account },
       include: { membership: { include: { user: true } } },
     });
     if (known !== null && known.membership.user.disabledAt !== null) throw unusableAddress();
-    const userId = known?.userId ?? (newUser && (await link(tx, { account, user: newUser, role }, now)));
-    if (userId === null) throw refused('Your membership has just ended. Start again.');
+    const userId = known?.userId ?? (await link(tx, { account, email: addressIn(claims), role }, now));
     await followRole(tx, { provider, userId, role }, now);
     return { ...(await currentProof(tx, userId)), companyOf: organizationId };
   });
 }
 
-/** No one knows the password, so the user signs in with the provider until an operator sets another. */
-async function prepareUser(deps: Pick<Dependencies, 'hashLimiter'>, claims: Claims): Promise<NewUser> {
-  const { email, email_verified: isVerified } = claims;
-  if (typeof email !== 'string' || isVerified !== true) {
-    throw refused('Your company account has no verified email address. Ask its administrator to add one.');
-  }
-  const address = checkedEmail(email);
-  const password = randomBytes(32).toString('base64');
-  const passwordHash = await hashPassword(deps, password, { lane: 'open', of: address });
-  return { id: newId('usr'), email: address, passwordHash };
+function addressIn({ email, email_verified: isVerified }: Claims): string {
+  if (typeof email === 'string' && isVerified === true) return checkedEmail(email);
+  throw refused('Your company account has no verified email address. Ask its administrator to add one.');
 }
 
 interface Link {
   account: { organizationId: string; issuer: string; subject: string };
-  user: NewUser;
+  email: string;
   role: Role;
 }
 
-async function link(tx: DatabaseTransaction, { account, user, role }: Link, now: Date): Promise<string> {
+async function link(tx: DatabaseTransaction, { account, email, role }: Link, now: Date): Promise<string> {
   const { organizationId } = account;
-  const userId = await memberOf(tx, { organizationId, user, role }, now);
+  const userId = await memberOf(tx, { organizationId, email, role }, now);
   await tx.companyAccount.create({ data: { ...account, userId, createdAt: now } });
   const entry = {
     organizationId,
@@ -88,16 +76,15 @@ async function link(tx: DatabaseTransaction, { account, user, role }: Link, now:
 }
 
 /**
- * The member with the address, whose password ends unless they are an owner. Without one, a user with it who belongs to no
+ * The member with the address, whose password ends unless they are an owner: no one knows the one that follows. Without one, a user with it who belongs to no
  * organization becomes the member, first the one whom this provider made; else a new user. The lock keeps the user from joining another
  * organization meanwhile.
  */
 async function memberOf(
   tx: DatabaseTransaction,
-  { organizationId, user, role }: { organizationId: string; user: NewUser; role: Role },
+  { organizationId, email, role }: { organizationId: string; email: string; role: Role },
   now: Date,
 ): Promise<string> {
-  const { email } = user;
   await tx.$queryRaw`SELECT 1 FROM "user" WHERE email = ${email} FOR UPDATE`;
   const users = await tx.user.findMany({
     where: { email, companyOf: { in: ['', organizationId] } },
@@ -110,7 +97,9 @@ async function memberOf(
   const found =
     users.find(isMember) ??
     users.find(({ memberships, disabledAt }) => memberships.length === 0 || disabledAt !== null);
+  const passwordHash = hashOfNoPassword();
   if (found === undefined) {
+    const user = { id: newId('usr'), email, passwordHash, companyOf: organizationId };
     await insertUser(tx, user, { organizationId, role, actor: actorOf({ userId: user.id }) }, now);
     return user.id;
   }
@@ -121,7 +110,7 @@ async function memberOf(
   // Who invited the address may have set the password. Only owners invite owners, who keep theirs in case the provider fails.
   if (membership?.role === 'owner') return userId;
   const companyOf = membership === undefined ? organizationId : found.companyOf;
-  await replaceCredentials(tx, userId, { passwordHash: user.passwordHash, companyOf });
+  await replaceCredentials(tx, userId, { passwordHash, companyOf });
   if (membership === undefined)
     await insertMembership(tx, { organizationId, userId, email, role, actor: actorOf({ userId }) }, now);
   return userId;

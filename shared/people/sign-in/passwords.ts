@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
 import type { Dependencies } from '../../dependencies.ts';
 import { endLinks } from '../../notifications/links.ts';
@@ -10,10 +11,6 @@ import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions
 
 /** argon2id, the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
 const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-
-/** The hash of a random password at the same cost, checked for unknown users so that both answers take equally long. */
-const decoyHash =
-  '$argon2id$v=19$m=19456,t=2,p=1$gKlpZSH5nE9IVmgzlVqbVQ$BBczL2CEaa+XFpCADVrauXLVVdpjfsIKPL7+Q86sdZw';
 
 /** Allowed length of a password, in characters. */
 export const passwordLength = { min: 12, max: 128 };
@@ -76,10 +73,15 @@ export async function hashPassword(
   return await hashLimiter(use, (inLane) => inLane(() => hash(password, hashing)));
 }
 
-/** Checks a password in constant time, also for an unknown user (null). Call it in a lane of the hash limiter. */
+/** Another hash each time, of a password that no one knows. It is random, so that nothing has to be hashed. */
+export function hashOfNoPassword(): string {
+  const random = (bytes: number) => randomBytes(bytes).toString('base64').replaceAll('=', '');
+  return `$argon2id$v=19$m=${hashing.memoryCost},t=${hashing.timeCost},p=${hashing.parallelism}$${random(16)}$${random(32)}`;
+}
+
+/** Checks a password; takes equally long for an unknown user (null). Call it in a lane of the hash limiter. */
 export async function verifyPassword(passwordHash: string | null, password: string): Promise<boolean> {
-  const isRight = await verify(passwordHash ?? decoyHash, password);
-  return isRight && passwordHash !== null;
+  return await verify(passwordHash ?? hashOfNoPassword(), password);
 }
 
 /**

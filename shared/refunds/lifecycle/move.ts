@@ -49,12 +49,9 @@ export interface Move {
  * @returns the refund as it is now; null when it was not in the expected status and nothing was changed.
  * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
-export async function moveRefund(
-  tx: DatabaseTransaction,
-  { refund, from, to, change = {}, entry }: Move,
-): Promise<Refund | null> {
-  checkMove(from, to);
-  return await move(tx, { id: refund.id, from, to, change, entry });
+export async function moveRefund(tx: DatabaseTransaction, asked: Move): Promise<Refund | null> {
+  checkMove(asked.from, asked.to);
+  return await move(tx, asked);
 }
 
 /**
@@ -64,23 +61,21 @@ export async function moveRefund(
  */
 export async function noteOnRefund(
   tx: DatabaseTransaction,
-  { id, status }: Pick<Refund, 'id' | 'status'>,
+  refund: Pick<Refund, 'id' | 'status'>,
   entry: TimelineEntry,
   change: RefundChange = {},
 ): Promise<Refund> {
-  const moved = await move(tx, { id, from: status, to: status, change, entry });
+  const moved = await move(tx, { refund, from: refund.status, to: refund.status, change, entry });
   if (moved === null) throw new Error('A locked refund has moved');
   return moved;
 }
 
 async function move(
   tx: DatabaseTransaction,
-  asked: { id: string; from: RefundStatus; to: RefundStatus; change: RefundChange; entry: TimelineEntry },
+  { refund, from: expected, to, change = {}, entry: { type, actor, detail } }: Move,
 ): Promise<Refund | null> {
-  const { id: refundId, from: expected, to, change } = asked;
-  const { type, actor, detail } = asked.entry;
   const entries = [{ eventId: newId('evt'), type, to, detail }];
-  const item: MoveItem = { refundId, expected, entries, change };
+  const item: MoveItem = { refundId: refund.id, expected, entries, change };
   const [row] = await tx.$queryRaw<{ moved: RowJson }[]>`
     SELECT to_jsonb(moved) AS moved
     FROM move_refunds(${toItems([item])}::jsonb, ${actor}, service_time()) AS moved`;
