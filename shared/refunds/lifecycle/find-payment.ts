@@ -38,7 +38,7 @@ export interface FoundPayment {
   processor: string;
   stored: StoredPayment & KeySum;
   found: PaymentFacts;
-  /** Null when its processor does not have it or cannot refund it, or is unreachable while nothing is stored. */
+  /** Null when its processor does not have it, cannot refund it (except for a view), or is unreachable while nothing is stored. */
   payment: KnownPayment | null;
 }
 
@@ -75,8 +75,10 @@ async function knownPayment(
   purpose: Purpose,
 ): Promise<KnownPayment | null> {
   if (found.kind === 'stored') return found.payment;
-  if (found.kind !== 'read') return null;
-  if (purpose === 'dry run' || (purpose === 'view' && stored === null)) {
+  const isUnrefundable = found.kind === 'unrefundable';
+  if (!('facts' in found) || (isUnrefundable && purpose !== 'view')) return null;
+  // Stored, a payment that cannot be refunded would look as if it could.
+  if (purpose === 'dry run' || (purpose === 'view' && (stored === null || isUnrefundable))) {
     const known = stored ?? (await storedByOtherId(deps, key, found.facts));
     return await knownUnrecorded(deps, key, known, found);
   }
@@ -86,7 +88,7 @@ async function knownPayment(
 }
 
 /** The payment as stored by another id than the requested one; null when it is not. */
-export async function storedByOtherId(
+async function storedByOtherId(
   { lookups }: Dependencies,
   key: PaymentKey,
   { transactionIds }: ProcessorPayment,

@@ -172,6 +172,8 @@ async function endUnsent(tx: DatabaseTransaction, refund: Refund, problem: Proce
   if (moved !== null) await endUnsentWork(tx, refund);
 }
 
+type ReadFacts = Pick<Extract<PaymentFacts, { kind: 'read' }>, 'facts' | 'readAt'>;
+
 /**
  * Stores a payment that was just read.
  * @returns the stored payment; the facts as read where the row cannot hold them.
@@ -179,7 +181,7 @@ async function endUnsent(tx: DatabaseTransaction, refund: Refund, problem: Proce
 export async function recordKnown(
   { db }: { db: Database },
   key: PaymentKey,
-  { facts, readAt }: Extract<PaymentFacts, { kind: 'read' }>,
+  { facts, readAt }: ReadFacts,
 ): Promise<KnownPayment> {
   const recorded = await recordPayment(db, key, facts, readAt);
   const { amount, currency, chargedAt } = facts;
@@ -194,7 +196,7 @@ export async function knownUnrecorded(
   { db }: { db: Database },
   key: PaymentKey,
   stored: Payment | null,
-  { facts, readAt }: Pick<Extract<PaymentFacts, { kind: 'read' }>, 'facts' | 'readAt'>,
+  { facts, readAt }: ReadFacts,
 ): Promise<KnownPayment> {
   const { amount, currency, chargedAt, refunds } = facts;
   const { organizationId, environment, processor } = key;

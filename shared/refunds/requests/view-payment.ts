@@ -9,10 +9,8 @@ import {
   findPayment,
   type PaymentQuestion,
   readProblem,
-  storedByOtherId,
   unreachable,
 } from '../lifecycle/find-payment.ts';
-import { knownUnrecorded } from '../lifecycle/record-payment.ts';
 import { type PublicRefund, toPublicRefund } from '../model/refund.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
 
@@ -59,7 +57,7 @@ export async function viewPayment(deps: Dependencies, question: PaymentQuestion)
   const { accounts } = await deps.lookups.setUp(question);
   const found = await findPayment(deps, accounts, question, 'view');
   if (found === null) throw paymentNotFound();
-  const payment = await paymentOf(deps, question, found);
+  const payment = paymentOf(found);
   const { names, refunded, reserved, refunds } = await readRefunds(deps.reads, payment);
   const unrefundable = found.found.kind === 'unrefundable' ? found.found.failure : null;
   const remaining = unrefundable === null ? (remainingOf({ ...payment, reserved }) ?? 0n) : 0n;
@@ -83,16 +81,7 @@ export async function viewPayment(deps: Dependencies, question: PaymentQuestion)
   };
 }
 
-async function paymentOf(
-  deps: Dependencies,
-  question: PaymentQuestion,
-  { processor, stored, found, payment }: FoundPayment,
-): Promise<KnownPayment> {
-  if (found.kind === 'unrefundable') {
-    const key = { ...question, processor };
-    const known = stored.payment ?? (await storedByOtherId(deps, key, found.facts));
-    return await knownUnrecorded(deps, key, known, found);
-  }
+function paymentOf({ processor, stored, found, payment }: FoundPayment): KnownPayment {
   // On record, although its processor does not have it any more, as with the credentials of another account.
   const known = payment ?? asKnown(stored.payment);
   if (known !== null) return known;
