@@ -49,7 +49,7 @@ export const detailedRefundSchema = refundSchema
       .optional()
       .describe(
         "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
-          'processor has accepted the refund, and when it failed or was cancelled.',
+          'processor has accepted the refund, when it failed or was cancelled, and while the customer has to enter bank details.',
       ),
     policy: policyDecisionSchema
       .nullable()

@@ -14,18 +14,25 @@ interface Arrival {
 /** Banks usually post a refund to a card 5 to 10 business days after it was sent to them. The later end is used. */
 const businessDays = 10;
 
+/** True while the customer has to act, for example enter a bank account at Stripe. */
+export function waitsForCustomer({
+  status,
+  processorStatus,
+}: Pick<Refund, 'status' | 'processorStatus'>): boolean {
+  return status === 'processing' && processorStatus === 'requires_action';
+}
+
 /**
  * The arrival of a refund that its processor has accepted: counted from its completion, which is when it was sent to the bank, or from
- * its acceptance until then. Null for any other refund.
+ * its acceptance until then. Null for any other refund, and while it waits for the customer.
  */
-export function arrivalOf({
-  status,
-  acceptedAt,
-  completedAt,
-  arrival,
-}: Pick<Refund, 'status' | 'acceptedAt' | 'completedAt' | 'arrival'>): Arrival | null {
+export function arrivalOf(
+  refund: Pick<Refund, 'status' | 'processorStatus' | 'acceptedAt' | 'completedAt' | 'arrival'>,
+): Arrival | null {
+  const { status, acceptedAt, completedAt, arrival } = refund;
   const sentAt = completedAt ?? acceptedAt;
-  if (sentAt === null || (status !== 'processing' && status !== 'completed')) return null;
+  if (sentAt === null || (status !== 'processing' && status !== 'completed') || waitsForCustomer(refund))
+    return null;
   const { reference = null, referenceType = null } = (arrival ?? {}) as Partial<BankReference>;
   return { expectedBy: afterBusinessDays(sentAt, businessDays), reference, referenceType };
 }

@@ -45,6 +45,13 @@ test.each<[refund: object, words: string | null]>([
     'Stripe has it; the bank usually shows it by 4 December 2026.',
   ],
   [
+    {
+      status: 'processing',
+      ...{ externalRefundId: 're_1', acceptedAt: now, processorStatus: 'requires_action', work },
+    },
+    "Stripe has it, and waits for the customer's bank details.",
+  ],
+  [
     { status: 'processing', externalRefundId: 're_1', work: { ...work, cancelRequestedAt: now } },
     'Cancellation requested. Stripe has not confirmed it yet. Next request in 12 s.',
   ],

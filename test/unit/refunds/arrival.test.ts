@@ -23,12 +23,23 @@ describe('the arrival of a refund', () => {
       { status: 'completed', acceptedAt: monday, completedAt: friday, arrival: known },
       { expectedBy: '2026-12-11', ...known },
     ],
+    [
+      'waiting for the customer',
+      { status: 'processing', processorStatus: 'requires_action', acceptedAt: monday },
+      null,
+    ],
     ['not sent yet', { status: 'processing' }, null],
     ['awaiting approval', { status: 'pending' }, null],
     ['reversed', { status: 'failed', acceptedAt: monday, completedAt: friday, arrival: known }, null],
     ['cancelled', { status: 'cancelled', acceptedAt: monday }, null],
   ] as const)('that is %s', (_what, refund, expected) => {
-    const found = arrivalOf({ acceptedAt: null, completedAt: null, arrival: null, ...refund });
+    const found = arrivalOf({
+      processorStatus: null,
+      acceptedAt: null,
+      completedAt: null,
+      arrival: null,
+      ...refund,
+    });
     if (expected === null) expect(found).toBeNull();
     else expect(found).toMatchObject(expected);
   });

@@ -1,6 +1,6 @@
 import type { RefundWork } from '#shared/platform/database.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
-import { arrivalOf } from '#shared/refunds/model/arrival.ts';
+import { arrivalOf, waitsForCustomer } from '#shared/refunds/model/arrival.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { inDay, inTime } from '../../words/numbers.ts';
 
@@ -21,15 +21,17 @@ export function nextStep(refund: RefundWithWork, isUncertain: boolean, now: Date
 }
 
 function whileProcessing(
-  { work, externalRefundId, heldUntil }: RefundWithWork,
+  refund: RefundWithWork,
   name: string,
   expectedBy: string | undefined,
   now: Date,
 ): string {
+  const { work, externalRefundId, heldUntil } = refund;
   const next = (what: string) => timed(what, work, name, now);
   if (work?.cancelRequestedAt != null) {
     return `Cancellation requested. ${name} has not confirmed it yet. ${next('Next request')}`;
   }
+  if (waitsForCustomer(refund)) return `${name} has it, and waits for the customer's bank details.`;
   if (externalRefundId !== null) {
     const arrival = expectedBy === undefined ? '.' : `; the bank usually shows it by ${inDay(expectedBy)}.`;
     return `${name} has it${arrival} ${isUnanswered(work) ? next('Next check') : ''}`.trimEnd();
