@@ -104,6 +104,7 @@ function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
     <List
       caption="Processor events, newest first"
       items={events}
+      isCompact
       columns={[
         [
           'Event',
@@ -118,8 +119,8 @@ function EventList({ events }: Pick<ReceivedEventsProps, 'events'>) {
         ['Processor', ({ processor }) => displayNameOf(processor)],
         ['Received', ({ receivedAt }) => <Moment at={receivedAt} />],
         ['Refund', (event) => <RefundOf {...event} />],
-        ['Reported status', ({ processorStatus }) => processorStatus],
-        ['Since then', sinceThen],
+        ['Reported status', ({ processorStatus }) => processorStatus, 'named'],
+        ['Since then', sinceThen, 'named'],
       ]}
     />
   );

@@ -172,6 +172,7 @@ function AuditTable({ entries, ...view }: AuditView) {
   return (
     <List
       caption="Activity, newest first"
+      isCompact
       items={entries}
       columns={[
         ['Time', ({ createdAt }) => <ExactTime at={createdAt} />],
