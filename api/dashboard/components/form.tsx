@@ -144,8 +144,7 @@ export function inputProps(name: string, problem?: string) {
   };
 }
 
-/** An error of the form as a whole. */
-/** A message that lists several problems, as the API separates them, has a line for each. */
+/** An error of the form as a whole. A message that lists several problems, as the API separates them, has a line for each. */
 export function FormNotice({ problems }: { problems: FormProblems }) {
   const { form } = problems;
   if (form === undefined) return null;
