@@ -276,7 +276,11 @@ describe('blocking what a policy denies', () => {
     [...(await page()).matchAll(/href="([^"]*&amp;block=\w+)"/g)].map(([, to = '']) =>
       to.replaceAll('&amp;', '&'),
     );
-  const block = async (link = '') => await send('', formIn(await admin.get(link)));
+  const block = async (link = '') => {
+    const page = await admin.get(link);
+    expect(page.text).toContain('Replay of the last 90 days');
+    return await send('', formIn(page));
+  };
 
   test('is a link to the form for each way in which nothing is blocked, which the page says', async () => {
     await store(open, empty);

@@ -279,7 +279,9 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
         await problem(page);
       }),
     ),
-    'policies-replay': open(electronics, {}, (page) => heading(page, 'Replay of the last 90 days')),
+    'policies-replay': open('/policies/edit?name=Everything+else&block=api', {}, (page) =>
+      heading(page, 'Replay of the last 90 days'),
+    ),
     'policies-delete': open('/policies', {}, opens('Delete')),
     agents: open('/agents'),
     'agents-empty': open('/agents', newcomer),

@@ -22,7 +22,7 @@ import {
   newEnteredPolicy,
   readEnteredPolicy,
 } from './entered-policy.ts';
-import { PolicyCards } from './policy-cards.tsx';
+import { initiators, PolicyCards } from './policy-cards.tsx';
 import { policyFields } from './policy-fields.ts';
 import { PolicyForm, type PolicyFormProps, policyFormId } from './policy-form.tsx';
 import { ReplayCard } from './replay-card.tsx';
@@ -47,14 +47,30 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     return <Editor basedOn={digestPolicies(policies)} replaces="" policy={policy} />;
   });
 
+  /** Shows a form beside what the policies would have decided with it. */
+  const showReplay = async (
+    request: FastifyRequest,
+    form: PolicyFormProps,
+    current: readonly Policy[],
+    proposed: readonly Policy[],
+  ) => {
+    const { whileWaiting } = request.deps;
+    const sets = { current, proposed };
+    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
+    return <Editor {...form} replay={replay} />;
+  };
+
   scope.get('/policies/edit', admin, async (request) => {
     const policies = await policiesFor(request);
     const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
     if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
+    const stored = { basedOn: digestPolicies(policies), replaces: policy.name };
     const block = entered(request.query, 'block');
-    const blocking = block === '' ? {} : { [`enforce.${block}`]: 'yes' };
-    const form = { replaces: policy.name, policy: { ...enteredPolicyOf(policy), ...blocking } };
-    return <Editor basedOn={digestPolicies(policies)} {...form} />;
+    if (block === '') return <Editor {...stored} policy={enteredPolicyOf(policy)} />;
+    const blocking = { ...enteredPolicyOf(policy), [`enforce.${block}`]: 'yes' };
+    const reading = checkEnteredPolicy(policies, blocking, policy.name);
+    const proposed = reading.kind === 'valid' ? reading.value : policies;
+    return await showReplay(request, { ...stored, policy: blocking }, policies, proposed);
   });
 
   /** Changes the stored policies if they are still those that the form or the button was shown with. */
@@ -104,10 +120,7 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
       reply.code(409);
       return conflicted;
     }
-    const { whileWaiting } = request.deps;
-    const sets = { current, proposed: reading.value };
-    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
-    return <Editor {...form} replay={replay} />;
+    return await showReplay(request, form, current, reading.value);
   });
 
   scope.post('/policies/delete', confirmed, (request, reply) =>
@@ -152,28 +165,30 @@ function PoliciesPage({ policies, problem }: PoliciesPageProps) {
 /** The form, beside what its policy would have decided, which follows the form as it changes. */
 function Editor({ replay, ...form }: PolicyFormProps & { replay?: Replay }) {
   const address = useAddress('/policies/replay');
-  const { environment } = useMember();
+  const { environment, query } = useMember();
+  const block = Object.entries(initiators).find(([initiator]) => initiator === entered(query, 'block'));
   const result = replay && <ReplayCard replay={replay} />;
   if (isForPart(useRequest())) return result ?? <NoReplay problems={form.problems} />;
   return (
     <Frame title={form.replaces === '' ? 'Add policy' : 'Edit policy'} section="policies">
-      <div class="columns">
-        <PolicyForm {...form} />
+      <div class="with-beside">
         <div
-          class="beside"
+          class="beside stack"
           hx-post={address}
           hx-include={`#${policyFormId}`}
-          hx-trigger={`${form.replaces === '' ? '' : 'load, '}change from:#${policyFormId} delay:300ms`}
+          hx-trigger={`change from:#${policyFormId} delay:300ms`}
           hx-sync="this:replace"
           {...keptWhenRefused}
         >
+          {block && <Notice tone="wait">Save to block what this policy denies {block[1]}.</Notice>}
           {result ?? (
             <p class="muted">
-              Here you see what the policy would have decided about the {environment} refunds of the last{' '}
-              {replayedDays} days.
+              Change a field to see what the policies would have decided about the {environment} refunds of
+              the last {replayedDays} days.
             </p>
           )}
         </div>
+        <PolicyForm {...form} />
       </div>
     </Frame>
   );

@@ -19,7 +19,8 @@ interface PolicyCardsProps {
   isEditable: boolean;
 }
 
-const initiators: Readonly<Record<InitiatedBy, string>> = {
+/** The ways to request a refund, in words. */
+export const initiators: Readonly<Record<InitiatedBy, string>> = {
   api: 'by API',
   dashboard: 'in the dashboard',
   mcp: 'by agents',
