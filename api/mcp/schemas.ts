@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
+import { withDefaults } from '../operations/fields.ts';
 import type { Tool } from './tools.ts';
 
 type JsonSchema = { type: 'object' } & Record<string, unknown>;
@@ -31,7 +32,7 @@ const errorOutput = z.object({
 /** Without `$schema`: clients that know only older drafts would refuse it, and every draft reads the rest the same way. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io });
-  return { ...rest, type: 'object' };
+  return { ...JSON.parse(withDefaults(JSON.stringify(rest))), type: 'object' };
 }
 
 /**

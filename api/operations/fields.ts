@@ -87,7 +87,12 @@ function withFallback(
   meta: ReturnType<typeof numberMeta>,
   fallback: number,
 ) {
-  return number.default(fallback).meta({ ...meta, default: fallback });
+  return number.default(fallback).meta({ ...meta, 'x-default': fallback });
+}
+
+/** A JSON schema of inputs with the defaults of numbers: zod leaves out those of what is transformed. */
+export function withDefaults(schemaText: string): string {
+  return schemaText.replaceAll('"x-default":', '"default":');
 }
 
 /** An amount in a query string that may be left out. */

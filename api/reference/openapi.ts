@@ -13,6 +13,7 @@ import { type ErrorCode, errorCatalogue } from '#shared/platform/errors.ts';
 import { version } from '#shared/platform/version.ts';
 import { describeInvalidFields } from '../http/invalid-fields.ts';
 import { type DescribedRoute, errorExample, type JsonResponse } from '../http/route.ts';
+import { withDefaults } from '../operations/fields.ts';
 import { type NamedExamples, namedExamples } from './examples.ts';
 import { introduction } from './introduction.ts';
 import { type JsonSchema, openOutput } from './open-outputs.ts';
@@ -99,7 +100,7 @@ async function documentOf(routes: readonly DescribedRoute[]): Promise<OpenApiDoc
   });
   for (const route of routes) app.route({ ...route, handler: () => undefined });
   await app.ready();
-  return JSON.parse(JSON.stringify(app.swagger()), withoutFormatPattern);
+  return JSON.parse(withDefaults(JSON.stringify(app.swagger())), withoutFormatPattern);
 }
 
 /** Removes patterns beside formats: quicktype rejects a pattern of a date, and the format says as much. */
@@ -243,7 +244,10 @@ function finishOperation({ parameters = [], requestBody, responses = {}, securit
   const takes = (name: string) => parameters.some((parameter) => parameter.name === name);
   for (const [status, response] of Object.entries(responses)) {
     for (const { schema } of Object.values(response.content ?? {})) openOutput(schema);
-    const names = headersOf(status, takes('Idempotency-Key'), takes('Prefer'));
+    const isIdempotent = takes('Idempotency-Key');
+    // A creation, whose refund may be on record as failed.
+    const isRecorded = isIdempotent && '502' in responses;
+    const names = headersOf(status, { isIdempotent, isRecorded, waits: takes('Prefer') });
     if (security.length > 0) names.push('Refund-Version');
     response.headers = Object.fromEntries(
       names.map((name) => [name, { $ref: `#/components/headers/${name}` }]),
@@ -251,13 +255,17 @@ function finishOperation({ parameters = [], requestBody, responses = {}, securit
   }
 }
 
-function headersOf(status: string, idempotent: boolean, waits: boolean): (keyof typeof headers)[] {
+function headersOf(
+  status: string,
+  { isIdempotent, isRecorded, waits }: { isIdempotent: boolean; isRecorded: boolean; waits: boolean },
+): (keyof typeof headers)[] {
   const names: (keyof typeof headers)[] = ['X-Request-Id'];
-  if (idempotent && ['200', '403', '404', '409', '502'].includes(status)) names.push('Idempotent-Replayed');
+  const isRefusal = ['400', '409', '502'].includes(status);
+  if (isIdempotent && (isRefusal || status === '200')) names.push('Idempotent-Replayed');
   if (waits && status === '200') names.push('Preference-Applied');
-  if (idempotent && status === '502') names.push('Location');
+  if (isRecorded && isRefusal) names.push('Location');
   if (status === '401') names.push('WWW-Authenticate');
-  if (status === '429' || status === '503' || (idempotent && status === '409')) names.push('Retry-After');
+  if (status === '429' || status === '503') names.push('Retry-After');
   return names;
 }
 

@@ -80,6 +80,21 @@ test('a refund that the processor rejects is answered with its reason, and is on
   expect(found.body.data).toMatchObject({ transactionId, status: 'failed' });
 });
 
+test('a refund that fails once its payment can be read is answered as a refusal would be, and repeated', async () => {
+  const body = { ...valid, transactionId: await payment(), currency: 'eur' };
+  await service.sandbox.fault({ processor: 'stripe', operation: 'transaction.get', kind: 'error-503' });
+  for (const isReplayed of [undefined, 'true']) {
+    const answer = await service.call('POST', '/v1/refunds', {
+      body,
+      headers: { 'idempotency-key': 'unread' },
+    });
+    expect([answer.status, answer.body.error.message]).toEqual([400, expect.stringMatching(/^currency: /)]);
+    expect(answer.headers['idempotent-replayed']).toBe(isReplayed);
+    const found = await service.call('GET', String(answer.headers.location));
+    expect(found.body.data).toMatchObject({ currency: 'eur', status: 'failed' });
+  }
+});
+
 test('a payment that cannot be refunded is answered with the reason, and nothing is recorded', async () => {
   const transactionId = await payment({ id: 'ch_disputed', status: 'disputed' });
   const { status, body, headers } = await create({ transactionId });

@@ -57,6 +57,33 @@ describe('the OpenAPI document', () => {
     for (const scope of apiKeyScopes) expect(description).toContain(`\`${scope}\``);
   });
 
+  test('states the least, the greatest and the default of every number in a query', () => {
+    const numbers = served.operations.flatMap(({ path, operation }) =>
+      (operation.parameters ?? [])
+        .filter(({ schema }: ParsedJson) => schema.type === 'integer')
+        .map(({ name, schema: { minimum, maximum, default: fallback } }: ParsedJson) => [
+          `${path} ${name}`,
+          [minimum, maximum, fallback],
+        ]),
+    );
+    const page = [1, 100, 25];
+    const offset = [0, 1_000_000, 0];
+    const amount = [0, Number.MAX_SAFE_INTEGER, undefined];
+    expect(Object.fromEntries(numbers)).toEqual({
+      '/v1/refunds limit': page,
+      '/v1/refunds offset': offset,
+      '/v1/refunds amountMin': amount,
+      '/v1/refunds amountMax': amount,
+      '/v1/events limit': page,
+      '/v1/refund-batches limit': page,
+      '/v1/refund-batches offset': offset,
+      '/v1/refund-batches/{id}/results after': [0, 10_000, 0],
+      '/v1/refund-batches/{id}/results limit': [1, 1_000, 100],
+      '/v1/webhook-endpoints/{id}/deliveries limit': page,
+      '/v1/webhook-endpoints/{id}/deliveries offset': offset,
+    });
+  });
+
   test('lists every error code that the API sends', () => {
     const { description, properties } = document.components.schemas.Error;
     const [known] = properties.error.properties.code.anyOf;

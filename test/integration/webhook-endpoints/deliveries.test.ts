@@ -167,6 +167,8 @@ test.each([
   ['GET', '/deliveries?offset=1000001', 'offset: must be at most 1000000 (filter by status to read fewer)'],
   ['POST', '/replay', 'since: must be a time in ISO 8601', { since: '2026-02-30T00:00:00Z' }],
   ['POST', '/replay', 'since: must be a time in ISO 8601', { since: '9999-12-31T23:59:59-12:00' }],
+  ['POST', '/rotate-secret', 'from 0 to 604800 (seven days)', { overlapSeconds: 604_801 }],
+  ['PATCH', '', 'description: must have at most 500 characters', { description: 'x'.repeat(501) }],
 ] as const)('refuses %s %s: %s %j', async (method, path, message, body?: object) => {
   expect(refusalOf(await call(method, path, body))).toEqual([
     ...[400, 'validation_error'],

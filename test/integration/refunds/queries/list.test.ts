@@ -102,6 +102,17 @@ test('times are exact, in any notation of ISO 8601', async () => {
   );
 });
 
+test.each([
+  ['', 0, 25],
+  ['limit=1', 0, 1],
+  ['limit=100', 0, 100],
+  ['limit=100&offset=159', 159, 160],
+  ['offset=1000000', 160, 160],
+])('%j returns the refunds from %i to %i, the newest first', async (query, from, to) => {
+  const { body } = await get(query);
+  expect(body).toEqual({ data: ours.slice(from, to), hasMore: to < ours.length });
+});
+
 const garbage: Record<string, string[]> = {
   status: ['', 'Completed', 'completed,failed'],
   processor: [' ', 'x'.repeat(51)],
