@@ -8,7 +8,7 @@ import {
   toPublicReplay,
 } from '#shared/policies/replay.ts';
 import { listPolicies } from '#shared/policies/stored-policies.ts';
-import { examinePayment } from '#shared/refunds/lifecycle/decide.ts';
+import { examinePayment } from '#shared/refunds/lifecycle/examine.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { jsonObject, nullableTimeOutput, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';

@@ -1,30 +1,18 @@
 import { formatAmount } from '../money/money.ts';
 import type { InitiatedBy } from '../refunds/model/reasons.ts';
 import {
-  type Balance,
   balanceOf,
   boundsAround,
-  type Cap,
   limitsOf,
   lowestCap,
   lowestOf,
-  type RefundWindow,
   type TotalBounds,
   windowOf,
   withinBoth,
 } from './balance.ts';
+import { denialRules, firstDenial, type RuledRefund } from './denials.ts';
+import { allowedReason, balanceConditions, holdCondition, holdInWords, policyConditions } from './explain.ts';
 import {
-  allowedReason,
-  askForException,
-  balanceConditions,
-  countOf,
-  holdCondition,
-  holdInWords,
-  limitReason,
-  policyConditions,
-} from './explain.ts';
-import {
-  type DenialCode,
   denialCodes,
   inOrder,
   type Policy,
@@ -32,20 +20,11 @@ import {
   type PolicyLimits,
   type PolicyVerdict,
   type Threshold,
-  type Velocity,
 } from './policy.ts';
 
-type Denial = Pick<PolicyVerdict, 'reason' | 'maxAmount' | 'deadline'>;
-
-interface Evaluation {
-  /** The first policy that matches; null when none does. */
-  policy: Policy | null;
-  /** The policies up to this one, in order; all of them when none matches. */
+interface Evaluation extends RuledRefund {
+  /** The policies up to the one that matches, in order; all of them when none does. */
   checked: readonly Policy[];
-  facts: PolicyFacts;
-  balance: Balance;
-  window: RefundWindow | null;
-  cap: Cap;
   /** The total of the payment's refunds, including this one; without an amount, including the smallest refund. */
   total: bigint;
   thresholds: readonly Threshold[];
@@ -143,7 +122,7 @@ export function tracePolicies(policies: readonly Policy[], facts: PolicyFacts): 
   const holdSeconds = holdOf(evaluation.policy, facts.request);
   if (holdSeconds > 0) lines.push(`held before it is sent: ${holdInWords(holdSeconds)}`);
   for (const code of denialCodes) {
-    const { name, check } = rules[code];
+    const { name, check } = denialRules[code];
     const denial = check(evaluation);
     if (denial === undefined) continue;
     lines.push(`${name}: ${denial === null ? 'passed' : 'denied'}`);
@@ -277,90 +256,4 @@ function mismatchOf({ match }: Policy, facts: PolicyFacts): keyof Policy['match'
 
 function isExceeded({ total, above }: Threshold): boolean {
   return total > above;
-}
-
-interface Rule {
-  name: string;
-  /** A denial; null when the rule is met, undefined when the policy does not have it. */
-  check: (evaluation: Evaluation) => Denial | null | undefined;
-}
-
-const rules: Readonly<Record<DenialCode, Rule>> = {
-  fully_refunded: { name: 'not fully refunded', check: checkBalance },
-  final_sale: { name: 'final sale', check: checkFinalSale },
-  window: { name: 'refund window', check: checkWindow },
-  per_payment: { name: 'refunds per payment', check: checkPerTransaction },
-  per_day: {
-    name: 'refunds in 24 hours',
-    check: (each) => checkDay(each, 'perDay', each.facts.velocity, ''),
-  },
-  per_requester_day: {
-    name: 'refunds per requester in 24 hours',
-    check: (each) => checkDay(each, 'perRequesterDay', each.facts.requesterVelocity, ' per requester'),
-  },
-  amount: { name: 'amount', check: checkLimit },
-};
-
-function firstDenial(evaluation: Evaluation): [DenialCode, Denial] | null {
-  for (const code of denialCodes) {
-    const denial = rules[code].check(evaluation);
-    if (denial) return [code, denial];
-  }
-  return null;
-}
-
-function checkBalance({ balance, window }: Evaluation): Denial | null {
-  if (balance.remaining > 0n) return null;
-  const deadline = window?.open ? window.deadline : null;
-  const original = formatAmount(balance.original, balance.currency);
-  const reason = `This payment of ${original} is already fully refunded, or its refunds are in progress. No further refund is needed.`;
-  return { reason, maxAmount: 0n, deadline };
-}
-
-function checkFinalSale({ policy }: Evaluation): Denial | undefined {
-  if (policy === null || !policy.finalSale) return undefined;
-  const reason = `This payment was a final sale under the policy "${policy.name}" and cannot be refunded. ${askForException}`;
-  return { reason, maxAmount: null, deadline: null };
-}
-
-function checkWindow({ policy, window }: Evaluation): Denial | null | undefined {
-  if (policy === null || window === null) return undefined;
-  if (window.open) return null;
-  const days = countOf(policy.windowDays ?? 0, 'day');
-  const reason = `The refund window of ${days} under the policy "${policy.name}" closed on ${window.deadline.toISOString()}. ${askForException}`;
-  return { reason, maxAmount: null, deadline: null };
-}
-
-function checkPerTransaction({ policy, balance }: Evaluation): Denial | null | undefined {
-  const limit = policy?.velocity.perTransaction;
-  if (policy === null || limit === undefined) return undefined;
-  if (balance.refundCount < limit) return null;
-  const reason = `The policy "${policy.name}" allows ${countOf(limit, 'refund')} of a payment, and this payment has reached that limit. ${askForException}`;
-  return { reason, maxAmount: null, deadline: null };
-}
-
-function checkDay(
-  { policy, balance, window }: Evaluation,
-  kind: 'perDay' | 'perRequesterDay',
-  { refundsInLastDay, amountInLastDay }: Velocity,
-  scope: string,
-): Denial | null | undefined {
-  const limit = policy?.velocity[kind];
-  if (policy === null || limit === undefined) return undefined;
-  const { count, amount } = limit;
-  const reached: string[] = [];
-  if (count !== undefined && refundsInLastDay >= count) reached.push(countOf(count, 'refund'));
-  if (amount !== undefined && amountInLastDay >= amount) reached.push(formatAmount(amount, balance.currency));
-  if (reached.length === 0) return null;
-  const reason =
-    `The policy "${policy.name}" allows ${reached.join(' and ')}${scope} in 24 hours, and this limit is reached. ` +
-    'Try again when earlier refunds are more than 24 hours old.';
-  return { reason, maxAmount: null, deadline: window?.deadline ?? null };
-}
-
-function checkLimit({ policy, balance, window, cap, facts }: Evaluation): Denial | null {
-  const { amount } = facts.request;
-  if (cap.left > 0n && (amount === null || amount <= cap.left)) return null;
-  const reason = limitReason(policy, amount, cap, balance);
-  return { reason, maxAmount: cap.left, deadline: window?.deadline ?? null };
 }

@@ -1,6 +1,6 @@
 import { redact } from '#shared/platform/log.ts';
 import type { AttemptError } from '#shared/webhooks/deliveries.ts';
-import type { AttemptResult } from './statements.ts';
+import type { AttemptResult } from './record-attempts.ts';
 import type { Reply } from './transport.ts';
 
 const secondMs = 1_000;

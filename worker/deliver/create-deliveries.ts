@@ -1,6 +1,6 @@
 import type { Dependencies } from '#shared/dependencies.ts';
+import { createDeliveriesBetween } from './claim-deliveries.ts';
 import type { WebhookSender } from './deliver-webhook.ts';
-import { createDeliveriesBetween } from './statements.ts';
 
 /** Positions of the feed whose events one statement takes, so that none takes long. */
 const mostPositions = 200n;

@@ -7,14 +7,8 @@ import { endPendingDeliveries } from '#shared/webhooks/deliveries.ts';
 import { bodyOf } from '#shared/webhooks/delivery-content.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { resultOf } from './attempt-result.ts';
-import {
-  type AttemptResult,
-  claimDue,
-  type DeliveryClaim,
-  type RecordedDelivery,
-  recordAttempts,
-  releaseDeliveries,
-} from './statements.ts';
+import { claimDue, type DeliveryClaim, releaseDeliveries } from './claim-deliveries.ts';
+import { type AttemptResult, type RecordedDelivery, recordAttempts } from './record-attempts.ts';
 import { openTransport, type Reply, type Transport } from './transport.ts';
 
 /** Leases at most so many deliveries. Those of one list are sent one after the other. */

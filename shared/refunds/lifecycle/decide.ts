@@ -1,37 +1,21 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
-import type { ApiKey } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import {
-  type AgentLimits,
   type AgentVerdict,
-  agentConditions,
   availableOf,
-  type CountedKey,
-  countedKey,
-  evaluateAgentLimits,
   type RecordedLimits,
-  readAgentLimits,
   recordedLimitsOf,
 } from '../../policies/agent-limits.ts';
-import {
-  bindsRequester,
-  evaluatePolicies,
-  ineligible,
-  longestHold,
-  tracePolicies,
-  unknownTransaction,
-} from '../../policies/evaluate.ts';
-import { allowedReason } from '../../policies/explain.ts';
-import type { Policy, PolicyVerdict } from '../../policies/policy.ts';
-import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
-import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { longestHold } from '../../policies/evaluate.ts';
+import type { PolicyVerdict } from '../../policies/policy.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
 import type { InitialStatus } from '../model/states.ts';
-import { findPayment, type Purpose, readProblem, unreachable } from './find-payment.ts';
+import { examine, type RequestingKey, unverifiable } from './examine.ts';
+import { readProblem, unreachable } from './find-payment.ts';
 
 /** A request for a refund, with validated fields. */
 export interface RefundRequest {
@@ -56,36 +40,10 @@ export interface RefundRequest {
   storeUntil?: Date;
 }
 
-/** An API key as it was read for this request. */
-export type RequestingKey = Pick<ApiKey, 'id' | 'agentLimits'>;
-
 /** An idempotency key and the SHA-256 of its request. */
 export interface IdempotencyKey {
   key: string;
   fingerprint: Uint8Array;
-}
-
-/** A possible refund of a payment. */
-interface PolicyQuestion {
-  organizationId: string;
-  environment: Environment;
-  /** The key that asks; null for a person. */
-  apiKey: RequestingKey | null;
-  /** `key:<id>` or `user:<id>`. */
-  actor: string;
-  transactionId: string;
-  /** Undefined to detect it. */
-  processor?: string | undefined;
-  request: Omit<PolicyRequest, 'hasAgentKey' | 'amount'> & { amount: PolicyRequest['amount'] | 'remaining' };
-}
-
-/** What a check says about a possible refund. */
-export interface PaymentExamination {
-  /** Null when there is no account for it, or its processor does not have it or cannot refund it. */
-  payment: KnownPayment | null;
-  /** Why its processor cannot refund it; null otherwise. */
-  unrefundable: ProcessorFailure | null;
-  verdict: PolicyVerdict;
 }
 
 /** What a request for a refund comes to at the moment. */
@@ -161,126 +119,11 @@ export async function decideRefund(
   };
 }
 
-/**
- * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment,
- * or one that its processor cannot refund, is not eligible.
- * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
- * processor_error when it refuses the account's credentials or its answer cannot be read. Also what `chooseAccount` throws.
- */
-export async function examinePayment(
-  deps: Dependencies,
-  question: PolicyQuestion,
-): Promise<PaymentExamination> {
-  const { transactionId, request } = question;
-  const unknown = {
-    ...{ payment: null, unrefundable: null },
-    verdict: unknownTransaction(transactionId, request.initiatedBy),
-  };
-  const examined = await examine(deps, question, 'check');
-  if (examined === null) return unknown;
-  const { processor, found, agentLimits, ruling } = examined;
-  if (ruling !== null) {
-    const { payment, verdict, agent } = ruling;
-    return {
-      ...{ payment, unrefundable: null },
-      verdict: withAgentLimits(verdict, agentLimits, agent, examined.request.amount),
-    };
-  }
-  if (found.kind === 'not-found') return unknown;
-  if (found.kind === 'unrefundable') {
-    const { failure } = found;
-    const verdict = ineligible(failure.message, request.initiatedBy);
-    return { payment: null, unrefundable: failure, verdict };
-  }
-  throw readProblem(processor, found) ?? unreachable(processor, found);
-}
-
-interface Examination {
-  processor: string;
-  policies: readonly Policy[];
-  agentLimits: AgentLimits | null;
-  /** The key whose refunds of a day are limited. */
-  counted: CountedKey | null;
-  request: PolicyRequest;
-  found: PaymentFacts;
-  /** What was read of a payment that is not stored; null when it is stored. */
-  unstored: PaymentFacts | null;
-  /** Null while the payment is not known, or not well enough to decide about a refund. */
-  ruling: {
-    payment: KnownPayment;
-    verdict: PolicyVerdict;
-    agent: AgentVerdict | null;
-    /** Empty except for a dry run. */
-    trace: readonly string[];
-  } | null;
-}
-
-/**
- * Chooses the account, reads the payment, and evaluates the policies and the limits of the key.
- * @returns null when no account has the payment.
- */
-async function examine(
-  deps: Dependencies,
-  question: PolicyQuestion,
-  purpose: Purpose,
-): Promise<Examination | null> {
-  const { apiKey, actor } = question;
-  const { accounts, policies } = await deps.lookups.setUp(question);
-  const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
-  const counted = countedKey(apiKey, agentLimits);
-  const known = await findPayment(deps, accounts, question, purpose, counted);
-  if (known === null) return null;
-  const { processor, stored, found, payment } = known;
-  const amount = amountOf(question.request.amount, payment);
-  const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
-  const unstored = stored.payment === null ? found : null;
-  const examined = { processor, policies, agentLimits, counted, request, found, unstored };
-  // Limits are not compared with a payment that is known to have changed.
-  const isOutdated = purpose !== 'check' && found.kind === 'stored' && found.payment.fetchedAt === null;
-  if (payment === null || (isOutdated && unverifiable(examined) !== null))
-    return { ...examined, ruling: null };
-  const asked = { policies, payment, request, actor, now: stored.now };
-  const facts = await readPolicyFacts(deps.db, asked, purpose !== 'creation');
-  const verdict = evaluatePolicies(policies, facts);
-  const agent =
-    agentLimits &&
-    evaluateAgentLimits(agentLimits, {
-      ...{ amount, reason: request.reason, currency: payment.currency },
-      taken: payment.reserved + payment.refundedOutside,
-      takenInLastDay: stored.takenByKeyInLastDay,
-      available: availableOf(payment, verdict),
-    });
-  const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
-  return { ...examined, ruling: { payment, verdict, agent, trace } };
-}
-
-/** The amount to decide about; null when none is given, and for all that is left of a payment that is not known. */
-function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | null): bigint | null {
-  if (asked !== 'remaining') return asked;
-  const remaining = payment && remainingOf(payment);
-  return remaining !== null && remaining < 0n ? 0n : remaining;
-}
-
 // While the processor is unreachable the refund is accepted, and verified before it is sent.
 const acceptedUnread = {
   ...{ refusal: null, status: 'processing' as const, verdict: null, agent: null },
   ...{ trace: [], limits: null },
 };
-
-/** What a policy or a key enforces cannot be evaluated without the payment, and must not be skipped. */
-function unverifiable({
-  policies,
-  request,
-  agentLimits,
-}: Pick<Examination, 'policies' | 'request' | 'agentLimits'>): ServiceError | null {
-  if (agentLimits === null && !policies.some((policy) => bindsRequester(policy, request))) return null;
-  const checked = agentLimits === null ? 'the policies' : 'the policies and the limits of the key';
-  return new ServiceError(
-    'service_unavailable',
-    `The processor is unreachable, and the payment is needed to check ${checked}. Retry in a few seconds.`,
-    { retryAfterSeconds: 5 },
-  );
-}
 
 /** The first reason why there is no refund; null when there is none. */
 function refusalOf(
@@ -313,24 +156,4 @@ export function balanceProblem(
   if (remaining <= 0n) return nothingLeft();
   const { amount } = request;
   return amount !== 'remaining' && amount > remaining ? tooLittleLeft(remaining, currency) : null;
-}
-
-/** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */
-function withAgentLimits(
-  verdict: PolicyVerdict,
-  limits: AgentLimits | null,
-  agent: AgentVerdict | null,
-  amount: bigint | null,
-): PolicyVerdict {
-  if (limits === null || agent === null) return verdict;
-  const approvalRequired = verdict.approvalRequired || agent.approvalRequired;
-  const allowed = () => allowedReason(amount, agent.left, limits, verdict.deadline, approvalRequired);
-  return {
-    ...verdict,
-    eligible: verdict.eligible && agent.denial === null,
-    reason: verdict.eligible ? (agent.denial ?? allowed()) : verdict.reason,
-    maxAmount: verdict.maxAmount === null ? null : agent.left,
-    conditions: [...verdict.conditions, ...agentConditions(limits)],
-    approvalRequired,
-  };
 }

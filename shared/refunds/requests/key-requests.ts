@@ -11,7 +11,8 @@ import {
 } from '../decisions/approve.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
 import { createRefund } from '../lifecycle/create.ts';
-import type { IdempotencyKey, RefundRequest, RequestingKey } from '../lifecycle/decide.ts';
+import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
+import type { RequestingKey } from '../lifecycle/examine.ts';
 import type { RefundWatcher, WatchedRefund } from '../lifecycle/refund-watcher.ts';
 import type { InitiatedBy } from '../model/reasons.ts';
 import {

@@ -66,8 +66,8 @@ const rules: readonly ImportRule[] = [
   },
   { from: /^shared\/platform\/ids\.ts/, to: /^(?!typeid-js$)/, why: 'this file is a pure leaf' },
   {
-    from: /^shared\/policies\/(evaluate|balance|explain)\.ts/,
-    to: /^(?!shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(balance|explain|policy)\.ts)/,
+    from: /^shared\/policies\/(evaluate|denials|balance|explain)\.ts/,
+    to: /^(?!shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(balance|denials|explain|policy)\.ts)/,
     why: 'policy evaluation is a pure leaf',
   },
   {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
-import type { RequestingKey } from '#shared/refunds/lifecycle/decide.ts';
+import type { RequestingKey } from '#shared/refunds/lifecycle/examine.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -1,7 +1,8 @@
 import { beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
+import type { DeliveryClaim } from '#worker/deliver/claim-deliveries.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
-import { type DeliveryClaim, recordAttempts } from '#worker/deliver/statements.ts';
+import { recordAttempts } from '#worker/deliver/record-attempts.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';

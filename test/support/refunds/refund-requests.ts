@@ -3,7 +3,8 @@ import type { z } from 'zod';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import type { agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import type { RefundRequest, RequestingKey } from '#shared/refunds/lifecycle/decide.ts';
+import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
+import type { RequestingKey } from '#shared/refunds/lifecycle/examine.ts';
 import type { TestService } from '../service.ts';
 
 /** A request of the organization's test key for 10.00 USD. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, vi } from 'vitest';
+import { claimDue, type DeliveryClaim } from '#worker/deliver/claim-deliveries.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
-import { claimDue, type DeliveryClaim } from '#worker/deliver/statements.ts';
 import { HeldTime } from '../clocks.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { useService } from '../use-service.ts';

@@ -7,7 +7,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { fingerprintOf } from '#shared/platform/request-digest.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
-import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/decide.ts';
+import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/examine.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
 import { holdsReservation } from '#shared/refunds/model/states.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';

@@ -1,0 +1,183 @@
+import type { Dependencies } from '../../dependencies.ts';
+import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
+import type { ApiKey } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import {
+  type AgentLimits,
+  type AgentVerdict,
+  agentConditions,
+  availableOf,
+  type CountedKey,
+  countedKey,
+  evaluateAgentLimits,
+  readAgentLimits,
+} from '../../policies/agent-limits.ts';
+import {
+  bindsRequester,
+  evaluatePolicies,
+  ineligible,
+  tracePolicies,
+  unknownTransaction,
+} from '../../policies/evaluate.ts';
+import { allowedReason } from '../../policies/explain.ts';
+import type { Policy, PolicyVerdict } from '../../policies/policy.ts';
+import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
+import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { findPayment, type PaymentQuestion, type Purpose, readProblem, unreachable } from './find-payment.ts';
+
+/** An API key as it was read for this request. */
+export type RequestingKey = Pick<ApiKey, 'id' | 'agentLimits'>;
+
+/** A possible refund of a payment. */
+interface PolicyQuestion extends PaymentQuestion {
+  /** The key that asks; null for a person. */
+  apiKey: RequestingKey | null;
+  /** `key:<id>` or `user:<id>`. */
+  actor: string;
+  request: Omit<PolicyRequest, 'hasAgentKey' | 'amount'> & { amount: PolicyRequest['amount'] | 'remaining' };
+}
+
+/** What a check says about a possible refund. */
+export interface PaymentExamination {
+  /** Null when there is no account for it, or its processor does not have it or cannot refund it. */
+  payment: KnownPayment | null;
+  /** Why its processor cannot refund it; null otherwise. */
+  unrefundable: ProcessorFailure | null;
+  verdict: PolicyVerdict;
+}
+
+/**
+ * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment,
+ * or one that its processor cannot refund, is not eligible.
+ * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
+ * processor_error when it refuses the account's credentials or its answer cannot be read. Also what `chooseAccount` throws.
+ */
+export async function examinePayment(
+  deps: Dependencies,
+  question: PolicyQuestion,
+): Promise<PaymentExamination> {
+  const { transactionId, request } = question;
+  const unknown = {
+    ...{ payment: null, unrefundable: null },
+    verdict: unknownTransaction(transactionId, request.initiatedBy),
+  };
+  const examined = await examine(deps, question, 'check');
+  if (examined === null) return unknown;
+  const { processor, found, agentLimits, ruling } = examined;
+  if (ruling !== null) {
+    const { payment, verdict, agent } = ruling;
+    return {
+      ...{ payment, unrefundable: null },
+      verdict: withAgentLimits(verdict, agentLimits, agent, examined.request.amount),
+    };
+  }
+  if (found.kind === 'not-found') return unknown;
+  if (found.kind === 'unrefundable') {
+    const { failure } = found;
+    const verdict = ineligible(failure.message, request.initiatedBy);
+    return { payment: null, unrefundable: failure, verdict };
+  }
+  throw readProblem(processor, found) ?? unreachable(processor, found);
+}
+
+/** What is known of a possible refund. */
+export interface Examination {
+  processor: string;
+  policies: readonly Policy[];
+  agentLimits: AgentLimits | null;
+  /** The key whose refunds of a day are limited. */
+  counted: CountedKey | null;
+  request: PolicyRequest;
+  found: PaymentFacts;
+  /** What was read of a payment that is not stored; null when it is stored. */
+  unstored: PaymentFacts | null;
+  /** Null while the payment is not known, or not well enough to decide about a refund. */
+  ruling: {
+    payment: KnownPayment;
+    verdict: PolicyVerdict;
+    agent: AgentVerdict | null;
+    /** Empty except for a dry run. */
+    trace: readonly string[];
+  } | null;
+}
+
+/**
+ * Chooses the account, reads the payment, and evaluates the policies and the limits of the key.
+ * @returns null when no account has the payment.
+ */
+export async function examine(
+  deps: Dependencies,
+  question: PolicyQuestion,
+  purpose: Purpose,
+): Promise<Examination | null> {
+  const { apiKey, actor } = question;
+  const { accounts, policies } = await deps.lookups.setUp(question);
+  const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
+  const counted = countedKey(apiKey, agentLimits);
+  const known = await findPayment(deps, accounts, question, purpose, counted);
+  if (known === null) return null;
+  const { processor, stored, found, payment } = known;
+  const amount = amountOf(question.request.amount, payment);
+  const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
+  const unstored = stored.payment === null ? found : null;
+  const examined = { processor, policies, agentLimits, counted, request, found, unstored };
+  // Limits are not compared with a payment that is known to have changed.
+  const isOutdated = purpose !== 'check' && found.kind === 'stored' && found.payment.fetchedAt === null;
+  if (payment === null || (isOutdated && unverifiable(examined) !== null))
+    return { ...examined, ruling: null };
+  const asked = { policies, payment, request, actor, now: stored.now };
+  const facts = await readPolicyFacts(deps.db, asked, purpose !== 'creation');
+  const verdict = evaluatePolicies(policies, facts);
+  const agent =
+    agentLimits &&
+    evaluateAgentLimits(agentLimits, {
+      ...{ amount, reason: request.reason, currency: payment.currency },
+      taken: payment.reserved + payment.refundedOutside,
+      takenInLastDay: stored.takenByKeyInLastDay,
+      available: availableOf(payment, verdict),
+    });
+  const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
+  return { ...examined, ruling: { payment, verdict, agent, trace } };
+}
+
+/** The amount to decide about; null when none is given, and for all that is left of a payment that is not known. */
+function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | null): bigint | null {
+  if (asked !== 'remaining') return asked;
+  const remaining = payment && remainingOf(payment);
+  return remaining !== null && remaining < 0n ? 0n : remaining;
+}
+
+/** What a policy or a key enforces cannot be evaluated without the payment, and must not be skipped. */
+export function unverifiable({
+  policies,
+  request,
+  agentLimits,
+}: Pick<Examination, 'policies' | 'request' | 'agentLimits'>): ServiceError | null {
+  if (agentLimits === null && !policies.some((policy) => bindsRequester(policy, request))) return null;
+  const checked = agentLimits === null ? 'the policies' : 'the policies and the limits of the key';
+  return new ServiceError(
+    'service_unavailable',
+    `The processor is unreachable, and the payment is needed to check ${checked}. Retry in a few seconds.`,
+    { retryAfterSeconds: 5 },
+  );
+}
+
+/** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */
+function withAgentLimits(
+  verdict: PolicyVerdict,
+  limits: AgentLimits | null,
+  agent: AgentVerdict | null,
+  amount: bigint | null,
+): PolicyVerdict {
+  if (limits === null || agent === null) return verdict;
+  const approvalRequired = verdict.approvalRequired || agent.approvalRequired;
+  const allowed = () => allowedReason(amount, agent.left, limits, verdict.deadline, approvalRequired);
+  return {
+    ...verdict,
+    eligible: verdict.eligible && agent.denial === null,
+    reason: verdict.eligible ? (agent.denial ?? allowed()) : verdict.reason,
+    maxAmount: verdict.maxAmount === null ? null : agent.left,
+    conditions: [...verdict.conditions, ...agentConditions(limits)],
+    approvalRequired,
+  };
+}
