@@ -1,6 +1,6 @@
 import { migrateQueueTables } from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { migrate } from './migrate.ts';
+import { migrate, withLock } from './migrate.ts';
 import { grantServiceRole } from './service-role.ts';
 
 export interface DatabaseToPrepare {
@@ -23,7 +23,7 @@ export async function prepareDatabase(database: DatabaseToPrepare): Promise<stri
   const applied = await migrate(ownerUrl, { log });
   if (applied === null) return null;
   // With Redis their tables would only be empty.
-  if (redisUrl === null) await migrateQueueTables(ownerUrl, processorNames);
+  if (redisUrl === null) await withLock(ownerUrl, log, () => migrateQueueTables(ownerUrl, processorNames));
   if (serviceUrl !== null) await grantServiceRole(ownerUrl, serviceUrl, log);
   return applied;
 }

@@ -3,13 +3,14 @@ import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, inject, test } from 'vitest';
 import { migrate } from '#prisma/migrate.ts';
 import { prismaFolder, readMigrations } from '#prisma/migrations-folder.ts';
+import { prepareDatabase } from '#prisma/prepare-database.ts';
 import { migrationStatus, schemaDifference } from '../../dev/checks/schema-engine.ts';
 import { startProcess } from '../../support/processes/child-process.ts';
 import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
-import { query, withClient } from '../../support/stores/database-client.ts';
+import { query, waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { asService } from '../../support/stores/service-role.ts';
 
 /** As a deployment does. */
@@ -66,6 +67,24 @@ describe('two processes that migrate at the same time', () => {
       expect(outputs.filter((output) => output.includes(`Applied ${name}`))).toHaveLength(1);
     }
     expect(outputs.filter((output) => output.includes('The database is up to date.'))).toHaveLength(1);
+  });
+});
+
+describe('the tables of the queues', () => {
+  const url = useEmptyDatabase();
+
+  test('are made by one process at a time', async () => {
+    await migrate(url());
+    await withClient(url(), async (client) => {
+      await client.query('BEGIN');
+      await client.query('CREATE SCHEMA bullmq');
+      const preparing = prepareDatabase({ ownerUrl: url(), serviceUrl: null, redisUrl: null, log: () => {} });
+      await waitForLock(client);
+      // The lock of the migration.
+      expect(await query(url(), 'SELECT pg_try_advisory_lock(724366101) AS free')).toEqual([{ free: false }]);
+      await client.query('ROLLBACK');
+      await preparing;
+    });
   });
 });
 
