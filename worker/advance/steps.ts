@@ -1,5 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { isUnsettled } from '#shared/processors/contract/outcome.ts';
+import { isUnsettled, processorFailure } from '#shared/processors/contract/outcome.ts';
 import type { Processor, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
@@ -90,11 +90,16 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
   }
 }
 
-/** The payment was read before, and payments do not vanish: the account is another one. It may have kept its answer for the key. */
-function paymentMissing(context: StepContext, { code, message }: ProcessorFailure): StepOutcome {
+/**
+ * The payment was read before, and payments do not vanish: the account is another one, which may have kept its answer for the key. It
+ * cannot tell what an earlier attempt did, so the refund is looked up before it is sent again.
+ */
+function paymentMissing(context: StepContext, { message }: ProcessorFailure): StepOutcome {
   const words = `The credentials may be those of another account, without this payment. ${message}`;
-  const attempt = { outcome: 'misconfigured', keySpent: true } as const;
-  return { ...credentialsRefused(context, { code, message: words }), attempt };
+  return misconfigured(context, 'attempt.misconfigured', processorFailure('payment_missing', words), {
+    attempt: { outcome: 'misconfigured', keySpent: true },
+    isKnown: context.claim.work.attemptNumber === 1,
+  });
 }
 
 /**

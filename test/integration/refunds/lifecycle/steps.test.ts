@@ -9,6 +9,7 @@ import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { makeDue, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
 import { useService } from '#test/support/use-service.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useService({ workers: 0, settings: { FLAG_UNKNOWN_AFTER_MS: 0 } });
 
@@ -83,12 +84,17 @@ test.each(PROCESSORS)(
       await advanceRefund(service.deps, id);
       return await rowOf(service, id);
     };
-    const unusable = { status: 'processing', flagReason: 'account_unusable', unknownSince: null };
-    expect(await sendFor(processor === 'stripe' ? 'ch_missing' : 'missing')).toMatchObject(unusable);
-    expect(await sendFor(transactionId)).toMatchObject({
-      externalRefundId: expect.any(String),
-      flagReason: null,
+    const missing = processor === 'stripe' ? 'ch_missing' : 'missing';
+    const unusable = { status: 'processing', flagReason: 'account_unusable' };
+    expect(await sendFor(missing)).toMatchObject({ ...unusable, unknownSince: null });
+    // That account cannot tell what became of an earlier attempt.
+    expect(await sendFor(missing)).toMatchObject({ ...unusable, unknownSince: expect.any(Date) });
+    const accepted = await waitFor('the refund to be sent', async () => {
+      const refund = await sendFor(transactionId);
+      return refund.externalRefundId === null ? null : refund;
     });
+    expect(accepted.flagReason).toBeNull();
+    expect(await timelineOf(service, id)).toContain('lookup.absent');
   },
 );
 
