@@ -11,6 +11,7 @@ import { outcomeOf } from './map-error.ts';
 import {
   type BraintreeTransaction,
   isVoided,
+  readListed,
   readPage,
   readSearch,
   readTransaction,
@@ -111,8 +112,8 @@ function isoOf(second: number): string {
 async function readRefunds(client: SearchingClient, ids: readonly string[]): Promise<ListedRefund[]> {
   const found = readPage(await client.searchPage({ ids }));
   const known = new Set(found.map(({ id }) => id));
-  for (const id of ids) if (!known.has(id)) found.push(readTransaction(await client.find(id)));
-  return found.flatMap(asListed);
+  for (const id of ids) if (!known.has(id)) found.push(readListed(await client.find(id)));
+  return found.flatMap(({ transaction }) => (transaction === null ? [] : asListed(transaction)));
 }
 
 /** Leaves out credits without a sale, and sales that no void has returned: they refund no payment. */

@@ -99,8 +99,22 @@ export function readSearch(reply: unknown): string[] {
 }
 
 /** The transactions on a page of a search. */
-export function readPage(reply: unknown): BraintreeTransaction[] {
-  return (readAnswer(pageReply, reply).creditCardTransactions.transaction ?? []).map(readTransaction);
+export function readPage(reply: unknown): ListedTransaction[] {
+  return (readAnswer(pageReply, reply).creditCardTransactions.transaction ?? []).map(readListed);
+}
+
+/** Null for one in a currency that is not known: no payment here is, and it must not keep the others from being compared. */
+interface ListedTransaction {
+  id: string;
+  transaction: BraintreeTransaction | null;
+}
+
+const listedReply = z.object({ id: recordedId, currencyIsoCode: z.string().toLowerCase() });
+
+/** A sale or a credit of any currency. */
+export function readListed(reply: unknown): ListedTransaction {
+  const { id, currencyIsoCode } = readAnswer(listedReply, reply);
+  return { id, transaction: isCurrency(currencyIsoCode) ? readTransaction(reply) : null };
 }
 
 /** A credit, made for the given sale. */

@@ -27,8 +27,8 @@ export async function listRefunds(
       },
       { timeout: new Deadline(options).remainingMs() },
     );
-    const { refunds, hasMore } = readListedPage(reply);
-    return { kind: 'found', value: { refunds, next: nextPage(stripe, window, refunds.at(-1)?.id, hasMore) } };
+    const { refunds, last, hasMore } = readListedPage(reply);
+    return { kind: 'found', value: { refunds, next: nextPage(stripe, window, last, hasMore) } };
   } catch (error) {
     return asListProblem(outcomeOf(error));
   }

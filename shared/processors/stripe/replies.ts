@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isCurrency } from '../../money/money.ts';
 import {
   processorFailure,
   readAnswer,
@@ -108,11 +109,19 @@ export function readRefundPage(reply: unknown): { refunds: ProcessorRefund[]; ha
   return { refunds: page.data.map(readRefund), hasMore: page.has_more };
 }
 
-/** One page of the refunds of all payments. */
-export function readListedPage(reply: unknown): { refunds: ListedRefund[]; hasMore: boolean } {
-  const page = readAnswer(refundListReply, reply);
-  return { refunds: page.data.map(readListedRefund), hasMore: page.has_more };
+/**
+ * One page of the refunds of all payments; `last` is the id of its last one. No payment here is in a currency that is not known, and a
+ * refund in one must not keep the others from being compared.
+ */
+export function readListedPage(reply: unknown): { refunds: ListedRefund[]; last?: string; hasMore: boolean } {
+  const { data, has_more: hasMore } = readAnswer(refundListReply, reply);
+  const listed = data.map((each) => readAnswer(listedReply, each));
+  const known = data.filter((_, at) => isCurrency(listed[at]?.currency ?? ''));
+  const last = listed.at(-1)?.id;
+  return { refunds: known.map(readListedRefund), ...(last !== undefined && { last }), hasMore };
 }
+
+const listedReply = z.object({ id: recordedId, currency });
 
 function readListedRefund(reply: unknown): ListedRefund {
   const { charge, payment_intent: paymentIntent } = readAnswer(listedRefundReply, reply);

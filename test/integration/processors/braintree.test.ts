@@ -206,6 +206,25 @@ describe('the list of refunds', () => {
     return { listRefunds: list, spans };
   };
 
+  test('leaves out a refund in a currency that is not known', async () => {
+    const credit = (id: string, currencyIsoCode: string) => ({
+      ...{ id, currencyIsoCode, type: 'credit', status: 'settled', amount: '1.00' },
+      refundedTransactionId: 'sale1',
+    });
+    const client = {
+      searchIds: async ({ createdAt }: { createdAt?: object }) => ({
+        searchResults: { ids: createdAt === undefined ? [] : ['credit1', 'credit2', 'credit3'] },
+      }),
+      searchPage: async () => ({
+        creditCardTransactions: { transaction: [credit('credit1', 'STD'), credit('credit2', 'USD')] },
+      }),
+      find: async (id: string) => credit(id, 'STD'),
+    };
+    const list: typeof processor.listRefunds = (window, limits) => listRefunds(() => client, window, limits);
+    const { refunds } = await listAll({ listRefunds: list }, windowAroundNow(5));
+    expect(refunds.map(({ id }) => id)).toEqual(['credit2']);
+  });
+
   test('splits a search that may have been cut off', async () => {
     const list = listOf((min, max) => min <= 3 && max >= 3 && min !== max);
     const { refunds } = await listAll(list, { from: new Date(0), to: new Date(8_000) });

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { listAll, windowAroundNow } from '../../support/processors/describe/listing.ts';
 import { chargeJson, refundJson } from '../../support/processors/processor-replies.ts';
 import { connect, options, stripeCredentials } from '../../support/processors/processor-variants.ts';
 import { json, type Seen, useScriptedServers } from '../../support/processors/scripted-server.ts';
@@ -98,6 +99,17 @@ describe('Stripe on the wire', () => {
     // An address that is reserved for documentation, so that nothing answers there.
     const stripe = connect('stripe', stripeCredentials, 'http://192.0.2.1:9');
     expect(await stripe.createRefund(submission, { timeoutMs: 300 })).toMatchObject({ kind: 'unavailable' });
+  });
+
+  test('lists the refunds beside those in a currency that is not known', async () => {
+    const { stripe } = await stripeWith(({ path }, response) => {
+      const isFirst = !path.includes('starting_after=re_2');
+      const first = [refundJson(), refundJson({ id: 're_2', currency: 'std' })];
+      const data = isFirst ? first : [refundJson({ id: 're_3' })];
+      json(response, 200, { object: 'list', data, has_more: isFirst });
+    });
+    const { refunds } = await listAll(stripe, windowAroundNow(5));
+    expect(refunds.map(({ id }) => id)).toEqual(['re_1', 're_3']);
   });
 
   test('reads all pages of a list of refunds, unless it does not end', async () => {
