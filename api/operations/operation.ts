@@ -55,7 +55,7 @@ interface Definition<
   hasData?: true;
   /** Besides those that follow from the rest of the definition. */
   errors?: readonly ErrorCode[];
-  /** The same answer for a caller that prefers text/csv; without parameters, all of it. Few such requests are handled at once. */
+  /** The same answer for a caller that prefers text/csv, without pages. Few such requests are handled at once. */
   csv?(deps: OperationDependencies, call: Call<z.output<Params>, z.output<Query>>): Promise<string>;
   /** @throws ServiceError for what is refused. */
   run(

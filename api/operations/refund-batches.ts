@@ -303,15 +303,15 @@ export const batchOperations = [
     scope: 'refunds:read',
     summary: 'Get the results of a batch',
     description:
-      'What came of each row, in their order. With `Accept: text/csv` all of them as a file; the parameters are for pages in JSON.',
+      'What came of each row, in their order. With `Accept: text/csv` all of them, or those in a `state`, as a file; `after` and `limit` are for pages in JSON.',
     params: batchParamsSchema,
     query: resultsQuerySchema,
     answer: 'One page of rows.',
     output: listOutput(resultSchema),
     hasData: true,
-    async csv({ db }, { apiKey, params }) {
+    async csv({ db }, { apiKey, params, query: { state } }) {
       const { id } = await findBatch(db, apiKey, params.id);
-      return await resultsInCsv(db, id);
+      return await resultsInCsv(db, id, state);
     },
     async run({ db }, { apiKey, params, query: { after, limit, state } }) {
       const { id } = await findBatch(db, apiKey, params.id);

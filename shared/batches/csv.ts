@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { csvLine } from '../platform/csv.ts';
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { maxRows, type RowResult, readResults } from './batch.ts';
+import { maxRows, type RowResult, type RowState, readResults } from './batch.ts';
 
 const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];
 const metadataPrefix = 'metadata.';
@@ -90,11 +90,11 @@ const resultColumns = [
 /** Rows of one statement. */
 const pageSize = 1_000;
 
-/** The results of a batch as CSV, of which there is at most that of `maxRows`. */
-export async function resultsInCsv(db: Database, batchId: string): Promise<string> {
+/** The results of a batch, or of its rows in a state, as CSV: at most that of `maxRows`. */
+export async function resultsInCsv(db: Database, batchId: string, state?: RowState): Promise<string> {
   const lines = [csvLine(resultColumns)];
   for (let after: number | undefined = 0; after !== undefined; ) {
-    const rows: RowResult[] = await readResults(db, batchId, { after, limit: pageSize });
+    const rows: RowResult[] = await readResults(db, batchId, { after, limit: pageSize, state });
     for (const row of rows) lines.push(csvLine(resultColumns.map((name) => row[name]?.toString() ?? null)));
     after = rows.at(-1)?.row;
   }

@@ -47,15 +47,19 @@ test('a CSV is read with quotes, line breaks in cells, a byte order mark, and co
   expect([quoted.amount, remaining.amount]).toEqual([250, 10_000]);
   const refund = await service.call('GET', `/v1/refunds/${quoted.refundId}`);
   expect(refund.body.data.metadata).toEqual({ order_id: '00123', note: 'Said "no", then\nleft' });
-  const file = await service.app.inject({
-    url: `/v1/refund-batches/${body.data.id}/results`,
-    headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}`, accept: 'text/csv' },
-  });
+  const fileOf = async (query: string) =>
+    await service.app.inject({
+      url: `/v1/refund-batches/${body.data.id}/results${query}`,
+      headers: { authorization: `Bearer ${service.organization.keys.test.plaintext}`, accept: 'text/csv' },
+    });
+  const file = await fileOf('');
   expect(file.headers['content-type']).toBe('text/csv; charset=utf-8');
+  const header = 'row,state,transactionId,refundId,amount,currency,refundStatus,errorCode,errorMessage';
   expect(file.body.split('\r\n').slice(0, 2)).toEqual([
-    'row,state,transactionId,refundId,amount,currency,refundStatus,errorCode,errorMessage',
+    header,
     `1,created,${first?.transactionId},${quoted.refundId},250,usd,processing,,`,
   ]);
+  expect((await fileOf('?state=rejected')).body).toBe(`${header}\r\n`);
 });
 
 test.each([
