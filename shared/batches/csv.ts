@@ -44,9 +44,10 @@ async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
 
 function checkColumns(names: readonly string[]): void {
   if (names.length > maxColumns) throw invalid(`more than ${maxColumns} columns`);
-  const unknown = names.find(
-    (name) => !columns.includes(name) && !(name.startsWith(metadataPrefix) && name !== metadataPrefix),
-  );
+  // A key __proto__ would be lost.
+  const isMetadata = (name: string) =>
+    name.startsWith(metadataPrefix) && !['', '__proto__'].includes(name.slice(metadataPrefix.length));
+  const unknown = names.find((name) => !columns.includes(name) && !isMetadata(name));
   if (unknown !== undefined) {
     const known = [...columns, `${metadataPrefix}<key>`].join(', ');
     throw invalid(`unknown column ${JSON.stringify(unknown.slice(0, 40))}; the columns are ${known}`);

@@ -65,6 +65,11 @@ test('a CSV is read with quotes, line breaks in cells, a byte order mark, and co
 test.each([
   ['without the amounts', 'transactionId,reason\nch_1,other', /^body: the column amount is missing; leave/],
   ['with a column misspelt', 'transactionId,Amount,reason\nch_1,1,other', /^body: unknown column "Amount"/],
+  [
+    'with a column that would be lost',
+    'transactionId,amount,reason,metadata.__proto__\nch_1,1,other,x',
+    /^body: unknown column "metadata.__proto__"/,
+  ],
   ['with a column twice', 'transactionId,amount,amount\nch_1,1,', /^body: the column "amount" is repeated/],
   ['with a shorter row', 'transactionId,amount,reason\nch_1,1', /^body: not valid CSV in line 2;/],
   ['with major units', 'transactionId,amount,reason\nch_1,10.50,other', /Row 1: amount: must be a positive/],
