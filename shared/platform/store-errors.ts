@@ -108,7 +108,7 @@ function chainOf(error: unknown): ErrorLink[] {
 const redisNames = new Set(['MaxRetriesPerRequestError', 'ClusterAllFailedError']);
 
 const redisMessages =
-  /^(command timed out|stream isn't writeable|connection is closed|LOADING |CLUSTERDOWN |MASTERDOWN |READONLY |TRYAGAIN )/i;
+  /^(command timed out|stream isn't writeable|connection is closed|LOADING |CLUSTERDOWN |MASTERDOWN |READONLY |OOM |TRYAGAIN )/i;
 
 /** True when an error says that the queues' store, Redis or PostgreSQL, is unreachable or not ready. */
 export function isQueueUnavailable(error: unknown): boolean {
