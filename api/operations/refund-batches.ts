@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import {
   batchModes,
@@ -12,15 +11,15 @@ import {
   rowStates,
   toPublicBatch,
 } from '#shared/batches/batch.ts';
-import { createBatch, type RequestedRow } from '#shared/batches/create-batch.ts';
+import { createBatch } from '#shared/batches/create-batch.ts';
 import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { type BatchChange, pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import type { ApiKey, RefundBatch } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { isOwn, ownedKey } from '#shared/refunds/requests/key-requests.ts';
+import { readRows, rowSchema } from './batch-rows.ts';
 import {
-  idempotencyKeyField,
   idParams,
   jsonObject,
   listOutput,
@@ -32,58 +31,12 @@ import {
   wholeNumber,
 } from './fields.ts';
 import { type Call, type OperationDependencies, operation } from './operation.ts';
-import { creationShape, withAmount } from './refund-creation.ts';
 import { exampleRefund } from './refund-schemas.ts';
 
 /** The most bytes of a body. */
 export const batchLimitBytes = 4 * 1024 * 1024;
 
 const batches = { tag: 'Refund batches' } as const;
-
-const rowSchema = withAmount(
-  jsonObject({
-    ...creationShape,
-    idempotencyKey: idempotencyKeyField(
-      'The Idempotency-Key of this refund, as of a creation of its own. By default it follows from the Idempotency-Key of the ' +
-        'batch and the number of the row.',
-    ),
-  }),
-);
-
-/**
- * Validates the rows of a batch: each as the request for one refund, and that no two have the same idempotency key.
- * @param rows as they were sent.
- */
-export async function readRows(rows: readonly unknown[]): Promise<RequestedRow[]> {
-  const keys = new Map<string, number>();
-  const read: RequestedRow[] = [];
-  for (const row of rows) {
-    // Other requests go on in between.
-    if (read.length % 500 === 499) await setImmediate();
-    read.push(readRow(row, read.length + 1, keys));
-  }
-  return read;
-}
-
-/** @param keys the idempotency keys of earlier rows, with their numbers. */
-function readRow(row: unknown, number: number, keys: Map<string, number>): RequestedRow {
-  const { data, error } = rowSchema.safeParse(row);
-  if (error !== undefined) return { problem: problemOf(error) };
-  const { idempotencyKey: key } = data;
-  const earlier = key === undefined ? undefined : keys.get(key);
-  if (earlier !== undefined) return { problem: `idempotencyKey: is the same as in row ${earlier}` };
-  if (key !== undefined) keys.set(key, number);
-  return { content: data };
-}
-
-function problemOf({ issues }: z.ZodError): string {
-  const problems = issues.flatMap((issue) =>
-    issue.code === 'unrecognized_keys'
-      ? issue.keys.map((key) => `${JSON.stringify(key.slice(0, 40))}: unknown field`)
-      : [`${issue.path.length === 0 ? 'row' : issue.path.join('.').slice(0, 40)}: ${issue.message}`],
-  );
-  return problems.slice(0, 5).join('; ');
-}
 
 const { $schema: _, ...rowJsonSchema } = z.toJSONSchema(rowSchema, { io: 'input', unrepresentable: 'any' });
 

@@ -46,9 +46,6 @@ export async function createBatch(
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
   const waitingCount = rows.length - rejectedCount;
   return await db.$transaction(async (tx) => {
-    const earlier = key === null ? null : await findByKey(tx, request, key);
-    if (earlier !== null) return replayed(earlier, fingerprint);
-    await refuseTooMany(tx, request);
     const now = await serviceTime(tx);
     const batch: RefundBatch = {
       ...{ id: newId('bat'), organizationId, environment, actor, mode, pauseReason: null },
@@ -57,11 +54,8 @@ export async function createBatch(
     };
     // Waits for a request with the same key that is under way.
     const { count } = await tx.refundBatch.createMany({ data: [batch], skipDuplicates: true });
-    if (count === 0) {
-      const other = await findByKey(tx, request, key ?? '');
-      if (other === null) throw new Error('A batch was neither stored nor found.');
-      return replayed(other, fingerprint);
-    }
+    if (count === 0) return { batch: await earlierBatch(tx, batch), isReplayed: true };
+    await refuseTooMany(tx, request);
     await insertRows(tx, batch.id, rows);
     const detail = { environment, mode, rows: rows.length };
     await writeAudit(
@@ -90,18 +84,16 @@ function refuseInvalid(rows: readonly RequestedRow[]): void {
   throw new ServiceError('validation_error', `No refund was created. ${listed.join(' | ')}${rest}`);
 }
 
-async function findByKey(
+/** The batch of an earlier request with the same key. @throws ServiceError idempotency_key_reused for another request. */
+async function earlierBatch(
   tx: DatabaseTransaction,
-  { organizationId, environment }: BatchRequest,
-  idempotencyKey: string,
-): Promise<RefundBatch | null> {
-  const key = { organizationId, environment, idempotencyKey };
-  return await tx.refundBatch.findUnique({ where: { organizationId_environment_idempotencyKey: key } });
-}
-
-function replayed(batch: RefundBatch, fingerprint: Uint8Array): { batch: RefundBatch; isReplayed: true } {
-  if (Buffer.compare(batch.fingerprint, fingerprint) !== 0) throw keyReused();
-  return { batch, isReplayed: true };
+  { organizationId, environment, idempotencyKey, fingerprint }: RefundBatch,
+): Promise<RefundBatch> {
+  const found = await tx.refundBatch.findFirstOrThrow({
+    where: { organizationId, environment, idempotencyKey },
+  });
+  if (Buffer.compare(found.fingerprint, fingerprint) !== 0) throw keyReused();
+  return found;
 }
 
 async function refuseTooMany(
@@ -109,7 +101,8 @@ async function refuseTooMany(
   { organizationId, environment, actor }: BatchRequest,
 ): Promise<void> {
   const unfinished = { organizationId, environment, actor, completedAt: null };
-  if ((await tx.refundBatch.count({ where: unfinished, take: maxUnfinished })) < maxUnfinished) return;
+  const count = await tx.refundBatch.count({ where: unfinished, take: maxUnfinished + 1 });
+  if (count <= maxUnfinished) return;
   throw new ServiceError(
     'rate_limited',
     `At most ${maxUnfinished} batches of a requester can be open at a time. Wait until one is completed, then send this one again.`,

@@ -10,8 +10,8 @@ import { processorFacts } from '../refunds/model/flags.ts';
 import { type RowJson, refundFrom, toItems } from '../refunds/model/rows.ts';
 import { matchOf } from './compare.ts';
 import { recordFinding } from './findings.ts';
-import { findCandidates, findRecordedIds } from './our-refunds.ts';
-import { type RunContext, readWithRetries } from './read-processor.ts';
+import { findCandidates, findPaymentsAwaitingApproval, findRecordedIds } from './our-refunds.ts';
+import { type RunContext, readWithRetries, stopIfAborted } from './read-processor.ts';
 
 /** True for a refund that the processor has under a name of ours that is not on record. */
 export function isOffRecord({ refundId }: ListedRefund, recordedIds: ReadonlySet<string>): boolean {
@@ -52,6 +52,14 @@ export async function putBackRefunds(
     }
   }
   if (facts !== null) await recordPayment(deps.db, { ...account, transactionId }, facts, readAt);
+}
+
+/** Refunds that await approval here may have been approved and sent after the backup, too recently for the list. */
+export async function putBackApproved(context: RunContext): Promise<void> {
+  for (const transactionId of await findPaymentsAwaitingApproval(context.deps.db, context.account)) {
+    stopIfAborted(context.signal);
+    await putBackRefunds(context, transactionId, []);
+  }
 }
 
 /** The refunds of a payment that carry a name of ours, oldest first. */

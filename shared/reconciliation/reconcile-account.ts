@@ -18,14 +18,8 @@ import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
 import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';
 import { recordDiscrepancy, recordFinding } from './findings.ts';
-import {
-  findCandidates,
-  findPaymentIds,
-  findPaymentsAwaitingApproval,
-  findRecordedIds,
-  sentWithin,
-} from './our-refunds.ts';
-import { isOffRecord, putBackRefunds } from './put-back.ts';
+import { findCandidates, findPaymentIds, findRecordedIds, sentWithin } from './our-refunds.ts';
+import { isOffRecord, putBackApproved, putBackRefunds } from './put-back.ts';
 import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
 import { beginRun, finishRun, RunLostError } from './runs.ts';
 
@@ -166,14 +160,6 @@ async function putBackLost(context: Comparison, lost: readonly ListedRefund[]): 
   for (const theirs of lost) {
     const ours = matchOf(theirs, putBack);
     if (ours !== null && ours.externalRefundId !== theirs.id) await comparePair(context, theirs, ours);
-  }
-}
-
-/** Refunds that await approval here may have been approved and sent after the backup, too recently for the list. */
-async function putBackApproved(context: RunContext): Promise<void> {
-  for (const transactionId of await findPaymentsAwaitingApproval(context.deps.db, context.account)) {
-    stopIfAborted(context.signal);
-    await putBackRefunds(context, transactionId, []);
   }
 }
 

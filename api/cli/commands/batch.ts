@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { readRows } from '#api/operations/refund-batches.ts';
+import { readRows } from '#api/operations/batch-rows.ts';
 import { batchModes, countRefundsOf, toPublicBatch } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
 import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { countNeedingAttention, type NeedingAttention } from '#shared/insights/needs-attention.ts';
 import { actorOf } from '#shared/people/actors.ts';
-import { findMembership, type Membership } from '#shared/people/members/members.ts';
+import { findMembership, type Membership } from '#shared/people/members/memberships.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { loadSession, sessionEnded } from '#shared/people/sign-in/sessions.ts';
 import type { Organization, Role } from '#shared/platform/database.ts';

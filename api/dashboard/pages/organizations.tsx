@@ -1,4 +1,4 @@
-import { organizationsOf } from '#shared/people/members/members.ts';
+import { organizationsOf } from '#shared/people/members/memberships.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { Empty } from '../components/notice.tsx';

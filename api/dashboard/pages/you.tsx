@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { kindsByRole, type NotificationKind, notificationKinds } from '#shared/notifications/kinds.ts';
 import { chooseMails } from '#shared/people/members/mail-choices.ts';
-import { findMembership, organizationsOf } from '#shared/people/members/members.ts';
+import { findMembership, organizationsOf } from '#shared/people/members/memberships.ts';
 import { changePassword } from '#shared/people/sign-in/passwords.ts';
 import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import {

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { actorOf } from '#shared/people/actors.ts';
-import { leastRoleInAll } from '#shared/people/members/members.ts';
+import { leastRoleInAll } from '#shared/people/members/memberships.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { holdSession } from '#shared/people/sign-in/sessions.ts';
 import { auditEverywhere } from '#shared/platform/audit-log.ts';

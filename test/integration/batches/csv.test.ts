@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRows } from '#api/operations/refund-batches.ts';
+import { readRows } from '#api/operations/batch-rows.ts';
 import { readCsvRows } from '#shared/batches/csv.ts';
 import { useBatches } from '../../support/refunds/use-batches.ts';
 

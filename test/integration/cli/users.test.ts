@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { setupCode } from '#shared/people/members/first-owner.ts';
-import { findMembership } from '#shared/people/members/members.ts';
+import { findMembership } from '#shared/people/members/memberships.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';

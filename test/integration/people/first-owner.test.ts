@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createFirstOwner, needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
-import { organizationsOf } from '#shared/people/members/members.ts';
+import { organizationsOf } from '#shared/people/members/memberships.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import { newEmail, outcomesOf, usePeople } from '../../support/people.ts';
 
