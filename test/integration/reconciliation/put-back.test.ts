@@ -84,6 +84,8 @@ describe.each(PROCESSORS)('a recovery with %s', (processor) => {
     const facts = flagFacts as { externalRefundId: string };
     const ids = [first.externalRefundId, second.externalRefundId];
     expect([externalRefundId, facts.externalRefundId].toSorted()).toEqual(ids.toSorted());
+    // What is left is known without another reading.
+    expect(await service.deps.db.payment.count({ where: { amount: null } })).toBe(0);
     expect(await leftToRefund(service, transactionId)).toBe(4_000);
   });
 
