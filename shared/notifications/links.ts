@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Database, DatabaseTransaction } from '../platform/database.ts';
+import { type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
 import { sha256 } from '../platform/secrets.ts';
 import type { LinkKind } from './kinds.ts';
 
@@ -23,9 +23,15 @@ export async function noteInvitation(
     FROM (SELECT service_time() AS moment) AS clock`;
 }
 
+/** Whether a user `u` may set a new password by a link: neither a disabled one nor one with a company account of an enabled provider. */
+export const mayResetPassword = Prisma.sql`(
+  u.company_of = '' AND u.disabled_at IS NULL AND NOT EXISTS (
+    SELECT FROM company_account AS a JOIN identity_provider AS p USING (organization_id, issuer)
+    WHERE a.user_id = u.id AND p.disabled_at IS NULL))`;
+
 /**
- * Stores that a link to set a new password is to be mailed. For an address without a user, with a disabled one, or with one who
- * has a company account of an enabled provider, a row without a recipient is stored, so that every request costs the same.
+ * Stores that a link to set a new password is to be mailed. For an address without a user who may, a row without a recipient is
+ * stored, so that every request costs the same.
  */
 export async function notePasswordReset(db: Database, email: string): Promise<void> {
   await db.$executeRaw`
@@ -33,10 +39,7 @@ export async function notePasswordReset(db: Database, email: string): Promise<vo
     SELECT new_type_id('ntf', moment), 'password_reset', recipient, moment, recipient, moment, moment
     FROM (
       SELECT service_time() AS moment, coalesce((
-        SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND u.company_of = '' AND u.disabled_at IS NULL
-          AND NOT EXISTS (
-            SELECT FROM company_account AS a JOIN identity_provider AS p USING (organization_id, issuer)
-            WHERE a.user_id = u.id AND p.disabled_at IS NULL)), 'none') AS recipient) AS noted
+        SELECT u.id FROM "user" AS u WHERE u.email = ${email} AND ${mayResetPassword}), 'none') AS recipient) AS noted
     ON CONFLICT DO NOTHING`;
 }
 

@@ -1,6 +1,7 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { endLinks, notePasswordReset, targetOfLink } from '../../notifications/links.ts';
+import { endLinks, mayResetPassword, notePasswordReset, targetOfLink } from '../../notifications/links.ts';
 import { auditEverywhere } from '../../platform/audit-log.ts';
+import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/network.ts';
 import { checkedEmail } from '../email.ts';
@@ -22,15 +23,15 @@ export async function requestPasswordReset(
   await notePasswordReset(deps.db, email);
 }
 
-/** A user who may set a new password; null when the link is unknown, used or expired, or the user is disabled. */
+/** A user who may set a new password; null when the link is unknown, used or expired, or the user may not, or no more. */
 export async function findPasswordReset(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
   token: string,
 ): Promise<{ userId: string; email: string } | null> {
   const id = await targetOfLink(db, token, clock.now());
-  if (id === null) return null;
-  const user = await db.user.findUnique({ where: { id, disabledAt: null } });
-  return user === null ? null : { userId: id, email: user.email };
+  const [user = null] = await db.$queryRaw<{ userId: string; email: string }[]>`
+    SELECT u.id AS "userId", u.email FROM "user" AS u WHERE u.id = ${id} AND ${mayResetPassword}`;
+  return user;
 }
 
 /**
@@ -50,12 +51,9 @@ export async function setForgottenPassword(
   const passwordHash = await hashPassword(deps, password, { lane: 'open', of: userId });
   const now = deps.clock.now();
   await deps.db.$transaction(async (tx) => {
-    // Locks the user, so that one of several concurrent uses still finds the link.
-    const { count } = await tx.user.updateMany({
-      where: { id: userId, disabledAt: null },
-      data: { passwordHash },
-    });
-    if (count === 0 || (await targetOfLink(tx, token, now)) === null) throw linkOver();
+    // Locks the user, so that one of several concurrent uses, or of a sign-in with a company account, still finds the link.
+    await tx.user.updateMany({ where: { id: userId }, data: { passwordHash } });
+    if ((await findPasswordReset({ db: tx, clock: deps.clock }, token)) === null) throw linkOver();
     await endLinks(tx, userId);
     await endSessionsOf(tx, userId, null);
     await auditEverywhere(tx, { userId, action: 'user.password_reset' }, now);

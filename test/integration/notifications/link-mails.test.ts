@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { newLinkToken } from '#shared/notifications/links.ts';
+import { joinByCompany } from '#shared/people/company-sign-in/join.ts';
 import { disableProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { retention } from '#worker/schedule/retention.ts';
@@ -156,6 +157,34 @@ test('a reset link expires after an hour, and is deleted', async () => {
   expect((await new DashboardVisitor(service).get(link)).status).toBe(404);
   await retention.expireNotifications(service.deps);
   expect(await service.deps.db.mailedLink.count({ where: { target: { startsWith: 'usr_' } } })).toBe(0);
+});
+
+test('a reset link is over once its user signs in with an account of the company, also in a mail that comes later', async () => {
+  const { db } = service.deps;
+  const [mailed, waiting] = [await signInMember(service, 'viewer'), await signInMember(service, 'viewer')];
+  const link = await resetLink(mailed.email);
+  await requestReset(waiting.email);
+  const organizationId = service.organization.id;
+  const [issuer, roles] = ['https://idp.test', { support: 'viewer' }];
+  const settings = { issuer, roles, clientId: 'refunds', clientSecret: 'secret', roleClaim: 'groups' };
+  await setProvider(service.deps, { organizationId, actor: 'test', settings });
+  for (const { userId: sub, email } of [mailed, waiting]) {
+    const claims = { sub, email, email_verified: true, groups: 'support' } as never;
+    await joinByCompany(service.deps, { organizationId, issuer, claims });
+  }
+  await stage.run();
+  const hashes = () => db.user.findMany({ select: { id: true, passwordHash: true }, orderBy: { id: 'asc' } });
+  const before = await hashes();
+  const links = [link, ...stage.mailsTo(waiting.email).map(() => linkTo(waiting.email))];
+  for (const each of links) {
+    const used = await new DashboardVisitor(service).post(
+      each,
+      { password: newPassword },
+      { csrfToken: null },
+    );
+    expect(used.status).toBe(404);
+  }
+  expect(await hashes()).toEqual(before);
 });
 
 test('the sixth request for an address within an hour is refused, whether or not it has a user', async () => {
