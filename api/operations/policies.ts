@@ -150,6 +150,8 @@ export const replayPolicies = operation({
   id: 'replayPolicies',
   route: 'POST /v1/policies/replay',
   scope: 'policies:read',
+  // It names refunds, and which of them a policy matches tells their metadata.
+  alsoNeeds: 'refunds:read',
   tag: 'Policies',
   summary: 'Replay policies',
   description:

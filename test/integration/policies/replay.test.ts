@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { type ApiKeyScope, createApiKey } from '#shared/organizations/api-keys.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
 import { policySchema } from '#shared/policies/policy.ts';
 import { openReplayLimiter, type Replay, replayPolicies } from '#shared/policies/replay.ts';
@@ -121,6 +121,17 @@ test('a replay counts what a payment had been refunded then, also before the tim
   const capped = await replay({ maxAmount: { amount: 4_999, currency: 'usd' }, enforce });
   // Of payment 3: 4000 had not failed yet when 2000 more were requested.
   expect(idsOf(capped, 'blocked')).toEqual([ids.beforeFailure, ids.second, ids.first]);
+});
+
+test('a replay, which names refunds, is refused for a key that may not read them', async () => {
+  const policies = [{ name: 'All', priority: 1, finalSale: true, enforce }];
+  const ask = async (scopes: ApiKeyScope[]) => {
+    const { plaintext: key } = await service.newKey({ scopes });
+    const { status, body } = await service.call('POST', '/v1/policies/replay', { key, body: { policies } });
+    return [status, JSON.stringify(body).includes(ids.gift ?? '')];
+  };
+  expect(await ask(['policies:read'])).toEqual([403, false]);
+  expect(await ask(['policies:read', 'refunds:read'])).toEqual([200, true]);
 });
 
 test('a replay counts what the organization and the requester had requested in the 24 hours before', async () => {
