@@ -69,7 +69,8 @@ async function recoverAccount(
   account: ProcessorAccount,
   since: Date,
 ): Promise<ReconciliationRun> {
-  const window = { from: new Date(since.getTime() - overlapMs), to: session.clock.now() };
+  const to = new Date(session.clock.now().getTime() + overlapMs);
+  const window = { from: new Date(since.getTime() - overlapMs), to };
   const { signal } = new AbortController();
   const request = { account, window, actor: session.actor, signal, putsBack: true };
   for (let tried = 1; tried < busyTries; tried += 1) {

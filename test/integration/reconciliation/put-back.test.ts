@@ -4,6 +4,7 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
+import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import { windowAroundNow } from '../../support/processors/describe/listing.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { leftToRefund, reconcile, work } from '../../support/processors/reconciliation.ts';
@@ -57,6 +58,25 @@ test('a refund whose idempotency key another one has by now is put back without 
   expect(await rowOf(service, refundId)).toMatchObject({ status: 'processing', idempotencyKey: null });
   expect((await rowOf(service, other.id)).externalRefundId).toBeNull();
 });
+
+test.each(PROCESSORS)(
+  'a refund that %s dates after the time of the database, whose clock is behind, is put back',
+  async (processor) => {
+    const refundId = newId('ref');
+    const transactionId = await newPayment(service, { processor });
+    await refundDirectly(service, { processor, transactionId, amount: 3_000, refundId });
+    const setClock = (time: string) =>
+      service.ownerDb.$executeRawUnsafe(
+        `CREATE OR REPLACE FUNCTION service_time() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$ SELECT ${time} $$`,
+      );
+    await setClock("date_trunc('milliseconds', clock_timestamp() - interval '10 minutes')");
+    const since = new Date(Date.now() - 3_600_000).toISOString();
+    const { stderr } = await adminCliOf(service)(['recover', '--since', since]);
+    await setClock("date_trunc('milliseconds', clock_timestamp())");
+    expect(stderr).toContain('Recovery is complete.');
+    expect((await rowOf(service, refundId)).status).toBe('processing');
+  },
+);
 
 describe.each(PROCESSORS)('a recovery with %s', (processor) => {
   /** A refund of a payment of 100.00 that is at its processor alone, under a name of ours. */
