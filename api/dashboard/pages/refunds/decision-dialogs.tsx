@@ -55,9 +55,9 @@ export function Decisions({ refund, unfinished, approvalRefusal, now }: Decision
       )}
       {isCancellable && !isHeld && <Cancel {...{ refund, ...posted('cancel') }} />}
       {isFlagged && !isPending && (
-        <Confirm {...posted('recheck')} action="Recheck" title="Recheck this refund?" kind="primary">
-          <p>Its current status is read from {displayNameOf(refund.processor)}.</p>
-        </Confirm>
+        <Post to={posted('recheck').to} kind="primary">
+          Recheck
+        </Post>
       )}
       {isFlagged && <Resolve {...{ refund, ...unfinishedIn('resolve') }} />}
       <Note {...unfinishedIn('note')} />

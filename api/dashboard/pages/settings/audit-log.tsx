@@ -257,6 +257,8 @@ function factsIn(detail: object): string[] {
   };
   return Object.entries(detail).flatMap(([key, value]) => {
     if (value === null || (isObject(value) && Object.keys(value).length === 0)) return [];
+    // Shown with the amount.
+    if (key === 'currency' && 'amount' in detail) return [];
     const name =
       key === 'transactionId' ? 'payment' : key.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
     const areObjects = Array.isArray(value) && value.some(isObject);

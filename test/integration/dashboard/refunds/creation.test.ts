@@ -228,7 +228,7 @@ test('shows that the processor is unavailable instead of reviewing without the p
   await service.sandbox.fault(fault);
   const page = await review(refundOf(transactionId));
   expect(page.status).toBe(400);
-  expect(page.text).toMatch(/role="alert">stripe could not be/);
+  expect(page.text).toMatch(/role="alert">Stripe could not be/);
 });
 
 test('creates in the environment of the address', async () => {

@@ -1,7 +1,9 @@
+import { randomBytes } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey, defaultScopes, revokeApiKey } from '#shared/organizations/api-keys.ts';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import type { Environment } from '#shared/platform/environment.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
@@ -177,12 +179,14 @@ describe('API keys', () => {
   test('are listed 50 to a page, revoked ones included', async () => {
     const { id: organizationId } = await service.addOrganization('Many keys');
     const member = await signInMember(service, 'viewer', organizationId);
-    const request = { organizationId, environment: 'test', actor: 'cli:ada' } as const;
-    const ids = [
-      await service.deps.db.apiKey.findFirstOrThrow({ where: { organizationId, environment: 'test' } }),
-    ].map(({ id }) => id);
-    while (ids.length < 51) ids.push((await createApiKey(service.deps, request)).id);
-    await service.deps.db.apiKey.updateMany({ where: { organizationId }, data: { revokedAt: new Date() } });
+    const { db } = service.deps;
+    const { agentLimits: _, ...key } = await db.apiKey.findFirstOrThrow({
+      where: { organizationId, environment: 'test' },
+    });
+    const others = Array.from({ length: 50 }, () => ({ ...key, id: newId('key'), hash: randomBytes(32) }));
+    await db.apiKey.createMany({ data: others });
+    await db.apiKey.updateMany({ where: { organizationId }, data: { revokedAt: new Date() } });
+    const ids = [key, ...others].map(({ id }) => id);
     const read = async (url: string) => {
       const { text } = await member.visitor.get(url);
       const [, older = ''] = /href="([^"]+\?before=key_\w+)">\s*Older/.exec(text) ?? [];
