@@ -1,6 +1,6 @@
 -- Makes refunds due that may wait because of their account at a processor, whose credentials were replaced: those that the
--- processor has not accepted, that are flagged or to be cancelled, or that have ended and wait for a resync. A step that comes
--- too early is harmless, but for what a policy holds. Refunds under a lease are left out. Returns the ids of those that became due.
+-- processor has not accepted, that are flagged or to be cancelled, or that have ended and wait for a resync or are flagged as missing
+-- there, as all of another account are. A step that comes too early is harmless, but for what a policy holds. Refunds under a lease are left out. Returns the ids of those that became due.
 CREATE OR REPLACE FUNCTION resume_refunds(owner_id text, owner_environment environment, named_processor text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -10,7 +10,7 @@ BEGIN
   WHERE resumed.refund_id = ANY (ARRAY(
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
     WHERE w.organization_id = owner_id AND w.environment = owner_environment
-      AND w.processor = named_processor AND w.due_at > moment
+      AND w.processor = named_processor AND (w.due_at > moment OR w.due_at IS NULL AND w.flag_reason = 'missing_there')
       AND (w.cancel_requested_at IS NOT NULL OR r.external_refund_id IS NOT NULL OR coalesce(r.held_until <= moment, true))
       AND (r.status <> 'processing' OR r.external_refund_id IS NULL
         OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)

@@ -17,7 +17,7 @@ import {
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment, readPayment } from '#test/support/refunds/payments.ts';
 import { type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
-import { askToCancel } from '#test/support/refunds/refund-work.ts';
+import { askToCancel, flagByHand } from '#test/support/refunds/refund-work.ts';
 
 const service = useServiceThatFlags();
 const admin = adminCliOf(service);
@@ -225,6 +225,14 @@ describe('credentials', () => {
         expect((await rowOf(service, id)).flaggedAt).toBeNull();
     },
   );
+
+  test('ends the flags of refunds that another account did not have', async () => {
+    const { id } = await completedRefund(service, 'stripe');
+    await flagByHand(service, id, { reason: 'missing_there', facts: {} });
+    await stripe.setKey('sk_test_sandbox');
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'completed', work: null });
+  });
 
   test('counts an attempt that could not read the payment with refused credentials', async () => {
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
