@@ -17,7 +17,8 @@ const unavailableCodes = new Set([
     '08001',
     '08003',
     '08006',
-    '25P03',
+    // Sessions that were idle for too long.
+    ...['25P03', '57P05'],
     // It only reads: a replica after a failover, or a server that its provider protects from a full disk.
     '25006',
     // Deadlocks, serialization failures and lock timeouts: the transaction was rolled back.
@@ -66,7 +67,7 @@ export function isDeadlock(error: unknown): boolean {
 /** Codes of connections that were not made, and of statements that PostgreSQL refused and rolled back. */
 const nothingDoneCodes = new Set([
   ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', '28P01', '57P03', '53300'],
-  ...['P2021', '42P01', '53100', '53200', '57014', '25006', '40P01', '40001', '55P03'],
+  ...['P2021', '42P01', '53100', '53200', '57014', '57P05', '25006', '40P01', '40001', '55P03'],
 ]);
 
 /** True when nothing was changed; false when the connection broke and the outcome is unknown. */
