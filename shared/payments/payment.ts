@@ -155,28 +155,15 @@ async function lockRow(select: () => Promise<{ id: bigint }[]>): Promise<bigint>
 }
 
 /**
- * Counts money that moved without a reservation, as far as the payment allows, until the payment is read again. The caller also
- * calls `markPaymentStale`.
- * @param id of a payment that the caller has locked.
- * @param amount minor units.
- */
-export async function countRefundedOutside(
-  tx: DatabaseTransaction,
-  id: bigint,
-  amount: bigint,
-): Promise<void> {
-  await tx.$executeRaw`
-    UPDATE payment SET refunded_outside = LEAST(refunded_outside + ${amount}, amount - reserved) WHERE id = ${id}`;
-}
-
-/**
  * Marks a payment as stale: it is read again from its processor before its next use. A read that has begun before does not end
  * that.
  * @param id of a payment that the caller has locked.
+ * @param moved minor units that moved without a reservation. Until the reading they count as refunded outside, as far as the payment allows.
  */
-export async function markPaymentStale(tx: DatabaseTransaction, id: bigint): Promise<void> {
+export async function markPaymentStale(tx: DatabaseTransaction, id: bigint, moved = 0n): Promise<void> {
   await tx.$executeRaw`
-    UPDATE payment SET fetched_at = NULL, stale_since = service_time() WHERE id = ${id}`;
+    UPDATE payment SET fetched_at = NULL, stale_since = service_time(),
+      refunded_outside = LEAST(refunded_outside + ${moved}, amount - reserved) WHERE id = ${id}`;
 }
 
 /**

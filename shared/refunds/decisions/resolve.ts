@@ -1,5 +1,5 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { countRefundedOutside, lockPaymentOf, markPaymentStale } from '../../payments/payment.ts';
+import { lockPaymentOf, markPaymentStale } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import {
   type DatabaseTransaction,
@@ -192,8 +192,7 @@ async function record(
   if (moved === null) throw new Error(`Refund ${refund.id} moved under the lease of its resolution`);
   // A forced decision, and one made before the latest resync, is compared with the processor again.
   if (forced || ended.isResyncRequested) await requestResync(tx, refund);
-  await countRefundedOutside(tx, payment, movedAnyway(status, evidence));
-  await markPaymentStale(tx, payment);
+  await markPaymentStale(tx, payment, movedAnyway(status, evidence));
   await audit(tx, deps, refund, { actor, action: 'refund.resolved', detail: { ...detail, as: status } });
   return moved;
 }
