@@ -50,6 +50,12 @@ export function idInPath({ params }: Pick<FastifyRequest, 'params'>, name: strin
   throw pageNotFound();
 }
 
+/** An address with the parameters that are given and neither empty nor 0. */
+export function withQuery(address: string, parameters: object): string {
+  const given = Object.entries(parameters).filter(([, value]) => value);
+  return given.length === 0 ? address : `${address}?${new URLSearchParams(given)}`;
+}
+
 /** A placeholder for our own host: an address that resolves to another host is foreign. */
 const thisHost = 'http://dashboard.invalid';
 

@@ -15,7 +15,7 @@ import { List, Pages } from '../components/list.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
-import { receivedEventsPath as path } from '../http/paths.ts';
+import { receivedEventsPath as path, withQuery } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { processorChoices } from '../words/words.ts';
 import { eventWords } from './refunds/timeline.tsx';
@@ -47,10 +47,7 @@ interface ReceivedEventsProps {
 }
 
 function ReceivedEvents({ events, hasMore, filter, offset }: ReceivedEventsProps) {
-  const at = (from: number) => {
-    const { processor = '', id = '' } = filter;
-    return `${path}?${new URLSearchParams({ processor, id, offset: `${from}` })}`;
-  };
+  const at = (from: number) => withQuery(path, { ...filter, offset: from });
   return (
     <Frame title="Processor events" section="health">
       <p class="muted">

@@ -22,7 +22,7 @@ import { ExactTime } from '../../components/values.tsx';
 import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
 import { dayRangeFields, readDayRange } from '../../http/day-range.ts';
 import { type FormReading, readForm } from '../../http/forms.ts';
-import { dashboardPath } from '../../http/paths.ts';
+import { dashboardPath, withQuery } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
 
@@ -100,18 +100,12 @@ function actorsIn({ actor, target }: AuditLog): string[] {
 function AuditLogPage(view: AuditView) {
   const { entries, next, form, isNewest } = view;
   const base = useAddress(path);
-  const addressOf = (query: EnteredAuditQuery, address = base) => {
-    const given = Object.entries(query).flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, value]],
-    );
-    return given.length === 0 ? address : `${address}?${new URLSearchParams(given)}`;
-  };
   return (
     <Frame
       title="Activity"
       section="activity"
       actions={
-        <ButtonLink id="export" to={addressOf(form.body, `${base}/export`)}>
+        <ButtonLink id="export" to={withQuery(`${base}/export`, form.body)}>
           Export as CSV
         </ButtonLink>
       }
@@ -130,8 +124,8 @@ function AuditLogPage(view: AuditView) {
         <AuditTable {...view} />
       )}
       <Pages
-        newest={isNewest ? null : addressOf(form.body)}
-        older={next && addressOf({ ...form.body, before: next })}
+        newest={isNewest ? null : withQuery(base, form.body)}
+        older={next && withQuery(base, { ...form.body, before: next })}
       />
     </Frame>
   );
@@ -176,12 +170,7 @@ function AuditTable({ entries, ...view }: AuditView) {
       items={entries}
       columns={[
         ['Time', ({ createdAt }) => <ExactTime at={createdAt} />],
-        [
-          'Actor',
-          ({ actor }) => (
-            <a href={`${log}?${new URLSearchParams({ actor })}`}>{view.names.get(actor) ?? actor}</a>
-          ),
-        ],
+        ['Actor', ({ actor }) => <a href={withQuery(log, { actor })}>{view.names.get(actor) ?? actor}</a>],
         [
           'Action',
           (entry) => (

@@ -8,6 +8,7 @@ import { List, Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Moment } from '../../components/values.tsx';
 import { useAddress } from '../../http/access.ts';
+import { withQuery } from '../../http/paths.ts';
 
 export interface DeliveriesProps {
   endpoint: WebhookEndpoint;
@@ -19,20 +20,18 @@ export interface DeliveriesProps {
 /** A page of an endpoint's deliveries, newest first. The first one updates itself. */
 export function DeliveriesPart({ endpoint, status, offset, page }: DeliveriesProps) {
   const address = useAddress(`/webhooks/${endpoint.id}`);
-  const at = (query: { status?: string | undefined; offset?: number }) => {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== 0);
-    return given.length === 0
-      ? address
-      : `${address}?${new URLSearchParams(given.map(([name, value]) => [name, `${value}`]))}`;
-  };
   const length = page.data.length;
   return (
-    <Live id="deliveries" from={at({ status, offset })} everySeconds={offset === 0 ? 5 : null}>
+    <Live
+      id="deliveries"
+      from={withQuery(address, { status, offset })}
+      everySeconds={offset === 0 ? 5 : null}
+    >
       <div class="stack">
         <Switch
           label="Status of deliveries"
           links={[undefined, 'pending', 'succeeded', 'failed'].map((each) => ({
-            to: at({ status: each }),
+            to: withQuery(address, { status: each }),
             text: each === undefined ? 'All' : deliveryWords[each as DeliveryStatus].word,
             isCurrent: each === status,
           }))}
@@ -45,8 +44,8 @@ export function DeliveriesPart({ endpoint, status, offset, page }: DeliveriesPro
           <DeliveryTable endpoint={endpoint} deliveries={page.data} />
         )}
         <Pages
-          newest={offset === 0 ? null : at({ status })}
-          older={page.hasMore ? at({ status, offset: offset + length }) : null}
+          newest={offset === 0 ? null : withQuery(address, { status })}
+          older={page.hasMore ? withQuery(address, { status, offset: offset + length }) : null}
         />
       </div>
     </Live>
