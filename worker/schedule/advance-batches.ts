@@ -104,9 +104,10 @@ export async function advanceLeased(deps: Dependencies, batch: LeasedBatch): Pro
  * @returns null when none is due.
  */
 export async function leaseBatch(
-  { db, positionMarks }: Pick<Dependencies, 'db' | 'positionMarks'>,
+  { db, positionMarks, settings }: Pick<Dependencies, 'db' | 'positionMarks' | 'settings'>,
   busy: readonly string[],
 ): Promise<LeasedBatch | null> {
+  if (settings.RESTORED) return null;
   const [leased] = await db.$queryRaw<{ batch: RowJson }[]>`
     UPDATE refund_batch SET due_at = service_time() + ${leaseMs} * interval '1 millisecond'
     WHERE (SELECT may_advance(${toItems(positionMarks.reached)}::jsonb, service_time())) AND id = (

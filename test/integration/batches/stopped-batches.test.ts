@@ -51,6 +51,15 @@ test('a batch of a restored database begins no row, and is not paused, until the
   ]);
 });
 
+test('a worker with RESTORED begins no row, and pauses no batch', async () => {
+  const ids = [await created(await rowsOf(1)), await created(await rowsOf(1))];
+  await service.call('POST', `/v1/refund-batches/${ids[1]}/pause`);
+  const deps = { ...service.deps, settings: { ...service.settings, RESTORED: true } };
+  expect(await advanceOneBatch(deps)).toBe(false);
+  for (const id of ids) expect(await read(id)).toMatchObject({ status: 'processing', rows: { waiting: 1 } });
+  await workOff();
+});
+
 test('a revoked key stops the rest of its batches, which no other key resumes', async () => {
   const key = await service.newKey();
   const id = await created(await rowsOf(60), { key: key.plaintext });
