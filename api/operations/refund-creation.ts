@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { checkMetadata, metadataLimits } from '#shared/refunds/model/metadata.ts';
+import { checkMetadata, forbiddenMetadataKeys, metadataLimits } from '#shared/refunds/model/metadata.ts';
 import { refundReasons } from '#shared/refunds/model/reasons.ts';
 import { checkedBy, jsonObject, oneOf, required } from './fields.ts';
 import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
@@ -37,7 +37,8 @@ export const creationShape = {
     .meta({
       description:
         `Stored with the refund: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
-        `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON. Do not include card numbers.`,
+        `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON, without a key ` +
+        `${forbiddenMetadataKeys.join(', ')}. Do not include card numbers.`,
       examples: [{ ticket: 'T-1001' }],
     }),
 };

@@ -22,7 +22,7 @@ type Content =
   | { about: 'key'; name: string; lastFour: string };
 
 /** For how long a processor does not answer before a notification. */
-const unansweredMinutes = 5;
+export const unansweredMinutes = 5;
 
 /**
  * All current states, of all organizations. `requester` gets no notification, because they may not act. A processor's account causes
@@ -60,7 +60,7 @@ const occasions = Prisma.sql`
   FROM api_key WHERE created_at > service_time() - interval '1 day' AND revoked_at IS NULL`;
 
 /** How long notifications gather before they are sent, in milliseconds: many at once are one message. */
-const gatheringMs = 60_000;
+export const gatheringMs = 60_000;
 
 /** What one statement notes, so that none takes long. */
 const mostNoted = 1_000;

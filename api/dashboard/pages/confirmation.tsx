@@ -21,7 +21,7 @@ declare module 'fastify' {
 }
 
 /** How long a sign-in or a confirmation lasts. */
-const confirmedForMs = 10 * 60 * 1000;
+export const confirmedForMs = 10 * 60 * 1000;
 
 const title = "Confirm that it's you";
 
