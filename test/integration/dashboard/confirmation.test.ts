@@ -4,9 +4,6 @@ import { type DashboardMember, signInMember } from '../../support/dashboard/dash
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
 import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { rowOf } from '../../support/refunds/refund-records.ts';
-import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { useService } from '../../support/use-service.ts';
 
 const registered = noteRegisteredRoutes();
@@ -86,23 +83,6 @@ test('no form asks within ten minutes of the sign-in', async () => {
   for (const path of sensitiveRoutes().filter((each) => !/leave|disable|^\/dashboard/.test(each))) {
     expect((await visitor.post(filled(path))).text, path).not.toContain(question);
   }
-});
-
-test('ten approvals in a row ask once', async () => {
-  await storePolicies(service, { approvalAbove: { api: 0 } });
-  const ids: string[] = [];
-  while (ids.length < 10) {
-    const body = { transactionId: await newPayment(service), amount: 1_000, reason: 'other' };
-    ids.push((await service.call('POST', '/v1/refunds', { body })).body.data.id);
-  }
-  const url = (id: string) => `/dashboard/${service.organization.id}/test/refunds/${id}/approve`;
-  const [first = '', ...others] = ids;
-  const asked = await owner.visitor.post(url(first));
-  expect(asked.text).toContain(question);
-  expect((await rowOf(service, first)).status).toBe('pending');
-  expect((await answer(asked, { current: owner.password }, url(first))).status).toBe(303);
-  for (const id of others) expect((await owner.visitor.post(url(id))).status).toBe(303);
-  for (const id of ids) expect((await rowOf(service, id)).status).toBe('processing');
 });
 
 describe('a user without a second factor', () => {
