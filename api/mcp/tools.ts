@@ -78,7 +78,7 @@ export const tools: readonly Tool[] = [
       'Refunds a payment, in full or in part. `amount` is a whole number in minor units of the currency: 1050 is 10.50 USD; ' +
       '`remaining: true` in place of it refunds all that is left. ' +
       'Money moves, so check first that the customer is entitled to it and that payment, amount and currency are right; with ' +
-      '`dryRun: true` nothing is sent, and the answer says what would happen and how much is left to refund.\n' +
+      '`dryRun: true` nothing is sent, and the answer says what would happen and how much can be refunded now.\n' +
       'The status of the refund: `processing` means that the processor has it or will get it, and it settles later; ' +
       '`pending` means that a person must approve it first. Say so, and follow it with get_refund; do not create another one.\n' +
       'Repeating a call is safe: within 24 hours the same arguments are the same refund (`replayed: true`). For a second, ' +

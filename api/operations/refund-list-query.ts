@@ -44,7 +44,8 @@ export const listRefundsQuerySchema = z.object({
   status: oneOf(refundStatuses).optional().describe('Only refunds with this status.'),
   processor: visibleText(50).meta({ description: 'Only refunds at this processor.', examples: ['stripe'] }),
   transactionId: visibleText(255).meta({
-    description: 'Only refunds of this charge or payment.',
+    description:
+      'Only refunds that were requested with this id. GET /v1/payments/{transactionId} finds those of a payment by any of its ids.',
     examples: [exampleRefund.transactionId],
   }),
   reason: oneOf(refundReasons).optional().describe('Only refunds for this reason.'),

@@ -66,7 +66,13 @@ async function ensureKey(
   environment: Environment,
   remembered: DevFile | null,
 ): Promise<string> {
-  const request = { organizationId, environment, actor, scopes: apiKeyScopes };
+  const request = {
+    organizationId,
+    environment,
+    actor,
+    scopes: apiKeyScopes,
+    name: `Development, ${environment}`,
+  };
   const plaintext = remembered?.keys[environment];
   if (plaintext === undefined) return (await createApiKey(deps, request)).plaintext;
   const known = await deps.db.apiKey.findUnique({ where: { hash: hashApiKey(plaintext) } });

@@ -50,7 +50,7 @@ export const batchCommands = commands(
         explain(
           isReplayed
             ? 'This file was given before; this is its batch.'
-            : `Created a batch of ${batch.rowCount} rows.`,
+            : `Created a batch of ${batch.rowCount} rows in the ${environment} environment.`,
         );
         printData(batch.id);
       },

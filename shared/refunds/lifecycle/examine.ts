@@ -136,7 +136,10 @@ export async function examine(
       takenInLastDay: stored.takenByKeyInLastDay,
       available: availableOf(payment, verdict),
     });
-  const trace = purpose === 'dry run' ? tracePolicies(policies, facts) : [];
+  const trace =
+    purpose === 'dry run'
+      ? [...tracePolicies(policies, facts), ...(agentLimits ? agentConditions(agentLimits) : [])]
+      : [];
   return { ...examined, ruling: { payment, verdict, agent, trace } };
 }
 

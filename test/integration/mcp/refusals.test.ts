@@ -26,6 +26,7 @@ describe('limits of a key', () => {
     const message = expect.stringMatching(/at most 9\.99 USD per refund\./);
     expect(content).toEqual({ code: 'policy_denied', message });
     expect(dryRun).toMatchObject({ isError: false, content: { wouldCreate: false, error: content } });
+    expect(dryRun.content.policy.trace).toContain('Limit of this key per refund: 9.99 USD');
     expect(await countRefunds()).toBe(0);
   });
 
