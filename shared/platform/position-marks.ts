@@ -114,7 +114,8 @@ function fileIn(folder: string): Place {
 }
 
 function keyIn({ REDIS_URL, QUEUE_PREFIX }: ServiceSettings): Place {
-  const redis = openRedis(REDIS_URL ?? '', failFast);
+  // The first read comes before the connection, which it waits for: a worker must know what was seen before it claims anything.
+  const redis = openRedis(REDIS_URL ?? '', { ...failFast, enableOfflineQueue: true });
   redis.on('error', () => undefined);
   const key = `{${QUEUE_PREFIX}}:feed-position`;
   return {
