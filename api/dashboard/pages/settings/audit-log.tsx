@@ -241,7 +241,7 @@ function factsIn(detail: object): string[] {
   const inWords = (name: string, value: unknown): string => {
     if (Array.isArray(value)) return `${name}: ${value.join(', ')}`;
     if (isObject(value)) return `${name} (${factsIn(value).join(', ')})`;
-    const isAmount = /^(amount|max.*)$/.test(name) && typeof value === 'number';
+    const isAmount = /^(amount|approval above|max.*)$/.test(name) && typeof value === 'number';
     return `${name}: ${isAmount && typeof currency === 'string' ? inMoney(BigInt(value), currency) : value}`;
   };
   return Object.entries(detail).flatMap(([key, value]) => {

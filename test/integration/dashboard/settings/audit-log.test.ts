@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { type AuditAction, readAuditLog, writeAudit, writeAudits } from '#shared/platform/audit-log.ts';
+import type { Prisma } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { parseCsv } from '#test/support/http/csv.ts';
@@ -24,7 +25,7 @@ interface Entry {
   actor?: string;
   action?: AuditAction;
   target?: string;
-  detail?: Record<string, string>;
+  detail?: Prisma.InputJsonObject;
 }
 
 async function note(entry: Entry, at = service.deps.clock.now()): Promise<void> {
@@ -36,11 +37,15 @@ async function note(entry: Entry, at = service.deps.clock.now()): Promise<void> 
 describe('the audit log', () => {
   test('shows actor, action and details', async () => {
     await note({ action: 'key.revoked', detail: { environment: 'live', lastFour: 'WXYZ' } });
+    const limits = { currency: 'usd', maxPerRefund: 1_234, approvalAbove: 500, reasons: ['other'] };
+    await note({ detail: { limits } });
     const { status, text } = await admin.visitor.get(auditLog);
     expect(status).toBe(200);
     expect(text).toContain('ada (command line)');
     expect(text).toContain('Revoked API key');
     expect(text).toContain('last four: WXYZ, environment: live');
+    for (const limit of ['max per refund: 12.34 USD', 'approval above: 5.00 USD', 'reasons: other'])
+      expect(text).toContain(limit);
     expect(text).toContain(admin.email);
   });
 
