@@ -2,7 +2,7 @@ import { isUnreadable, isUnsettled } from '#shared/processors/contract/outcome.t
 import type { CancelResult, ProcessorFailure } from '#shared/processors/contract/processor.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { lookupConclusiveAt } from '#shared/refunds/model/attempts.ts';
-import type { Flag } from '#shared/refunds/model/flags.ts';
+import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
 import { failed, failedAgain, isPastDeadline, type OutcomeContext, settlementPause } from './outcomes.ts';
 
 // What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure
@@ -17,6 +17,9 @@ interface Unavailable {
 /** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
 const unreadableInRow = 3;
 
+/** Age of a refund after which it is flagged while its payment has not settled: most settle within days. */
+const unsettledMs = 7 * 24 * 60 * 60 * 1000;
+
 /** Not at the processor: retried until the retry deadline, or for as long as the payment has not settled. */
 export function unavailable(
   context: OutcomeContext,
@@ -27,11 +30,16 @@ export function unavailable(
   const waits = isUnsettled(failure);
   if (!waits && isPastDeadline(context)) return { ...givenUp(failure), ...ended };
   const again = failedAgain(context, retryAfterMs);
-  const isFlagged = isUnreadable(failure) && again.consecutiveFailures >= unreadableInRow;
+  const facts = { message: failure.message };
+  const isUnread = isUnreadable(failure) && again.consecutiveFailures >= unreadableInRow;
+  const { now, refund } = context.claim;
+  const isLate = now.getTime() - refund.createdAt.getTime() >= unsettledMs;
   return {
     moves: [{ to: 'processing', type: 'attempt.unavailable', detail: { ...failure } }],
     ...ended,
-    ...(isFlagged ? { flag: { reason: 'answer_unreadable', facts: { message: failure.message } } } : {}),
+    ...(isUnread ? { flag: { reason: 'answer_unreadable', facts } } : {}),
+    // Otherwise the account works again, so no other flag for what is not sent stands.
+    ...(waits ? { flag: isLate ? { reason: 'unsettled', facts } : null } : {}),
     ...again,
     retrying: !waits,
     isKnown: true,
@@ -59,12 +67,15 @@ export function absent(context: OutcomeContext): StepOutcome {
   }
   // The attempt of the killed worker was not applied.
   const attempt = { outcome: 'unavailable' } as const;
-  if (isPastDeadline(context))
+  // With other credentials since, it has not been tried for as long as the deadline says.
+  const hadNoAccount = flagOf(claim.work)?.reason === 'account_unusable';
+  if (isPastDeadline(context) && !hadNoAccount)
     return { ...givenUp({ code: 'absent', message: 'refund not found' }), attempt };
   return {
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     attempt,
     dueInMs: 0,
+    ...(hadNoAccount ? { retrying: false } : {}),
     isKnown: true,
     flag: null,
   };

@@ -54,6 +54,11 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary: `${processor} answers about the payment, but not as documented, so this refund is not sent. ${lastAnswer(facts)}`,
     advice: `Check the payment in ${processor} and report the answer. Cancel the refund if it was made there by hand.`,
   }),
+  unsettled: (facts, processor) => ({
+    title: 'Payment not settled',
+    summary: `This refund has waited for a week, because its payment has not settled at ${processor}. ${lastAnswer(facts)}`,
+    advice: `Check the payment in ${processor}. The refund is sent once it settles. Cancel it to refund the payment otherwise.`,
+  }),
   amount_differs: (facts, processor) => ({
     title: 'Amount differs',
     summary: `${processor} shows ${facts.externalRefundId} with ${theirAmount(facts)}, but ${inMoney(facts.expectedAmount, facts.expectedCurrency)} was requested.`,

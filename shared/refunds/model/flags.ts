@@ -37,7 +37,9 @@ export type FlagReason =
   /** The processor has it, and its state could not be read for too long. */
   | 'no_answer'
   /** It is not sent, because the processor's answers about its payment are not as documented. */
-  | 'answer_unreadable';
+  | 'answer_unreadable'
+  /** It is not sent, because its payment has not settled for too long. */
+  | 'unsettled';
 
 /** The facts behind a flag or a finding, stored as JSON. Amounts are minor units. */
 export type Facts = {

@@ -55,6 +55,7 @@ const asked = {
   externalRefundId: null,
   processorStatus: null,
   arrival: null,
+  createdAt: now,
 };
 
 const untroubled = {
@@ -308,9 +309,14 @@ describe('without an answer', () => {
       givenUp('The processor could not be reached', ended),
     ],
     [
-      'not sent until the payment settles, however long that takes',
+      'not sent until the payment settles, also after the retry deadline',
       () => unavailable(troubledFor(30 * days), unansweredFor(unsettled), ended.attempt),
-      notSent(unsettled, { ...ended, retrying: false }),
+      notSent(unsettled, { ...ended, retrying: false, flag: null }),
+    ],
+    [
+      'not sent for a week, because the payment has not settled',
+      () => unavailable(given({ refund: { createdAt: ago(7 * days) } }), unansweredFor(unsettled)),
+      notSent(unsettled, { retrying: false, flag: flagFor('unsettled') }),
     ],
     [
       'not as documented until the retry deadline',
@@ -418,6 +424,14 @@ describe('without an answer', () => {
         'The processor could not be reached before the retry deadline. Last error: refund not found',
         ended,
       ),
+    ],
+    [
+      'not found after the retry deadline, with credentials that were refused until now',
+      () => absent(unknownFor(3 * days, { flaggedAt: now, flagReason: 'account_unusable', flagFacts: {} })),
+      {
+        moves: [{ to: 'processing', type: 'lookup.absent' }],
+        ...{ ...ended, dueInMs: 0, retrying: false, isKnown: true, flag: null },
+      },
     ],
     ['a send that failed here', () => stepFailed(given()), unknown(given(), stepFailure, false)],
     [
