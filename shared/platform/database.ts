@@ -128,7 +128,7 @@ const connectionSettings = [
   ...['enable_seqscan=off', 'jit=off'],
 ];
 
-/** The driver takes the options of a URL in place of all others. */
+/** The URL with the settings after its own options. The driver would ignore them beside the URL if that has options. */
 function withSettings(databaseUrl: string): string {
   const [, given = ''] = /[?&]options=([^&]*)/.exec(databaseUrl) ?? [];
   const options = [given, ...connectionSettings.map((each) => `-c ${each}`)].join(' ').trim();

@@ -32,8 +32,8 @@ export interface StepContext extends OutcomeContext {
 
 /**
  * Reads and stores the payment of a refund that was accepted while its processor was unreachable. Sends nothing. When the payment cannot
- * be refunded, the refund fails: sent to Stripe, one of an uncaptured payment would cancel the payment, and one in another currency would move
- * another sum.
+ * be refunded, or not in this currency, the refund fails: Stripe would cancel a payment that is not captured, and refund the amount in
+ * the currency of the payment.
  */
 export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
   const { deps, claim, processor, options } = context;

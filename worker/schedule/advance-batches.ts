@@ -45,7 +45,7 @@ interface RowOutcome {
   errorMessage?: string;
 }
 
-/** A batch under a worker's lease, which ends at `dueAt`. Only what holds that lease changes the batch or its rows. */
+/** A batch under a worker's lease, which ends at `dueAt`. Only its holder records rows or pauses the batch. */
 type LeasedBatch = RefundBatch & { dueAt: Date };
 
 /** The task that advances the batches that are due, one slice at a time, those of different owners side by side. */
@@ -63,7 +63,7 @@ export function batchTask(deps: Dependencies): Task {
           if (batch !== null) {
             const owner = ownerOf(batch);
             const begun = advanceLeased(deps, batch).catch(warn);
-            const ended = begun.then(() => void slices.delete(owner));
+            const ended = begun.finally(() => slices.delete(owner));
             slices.set(owner, ended);
           } else if (slices.size > 0) await Promise.race([...slices.values(), sleep(lookMs)]);
           else return;
@@ -191,7 +191,8 @@ async function outcomesOf(
 
 /**
  * Records what came of rows, the counts and when the batch is due again; nothing once the lease has passed to another worker.
- * @param reason to pause the batch, unless someone has taken it over since, or has resumed it after it was to be paused on request.
+ * @param reason why to pause the batch, null to go on. It goes on as well if someone has taken it over since, or has resumed it after it
+ * was to be paused on request.
  */
 async function recordSlice(
   db: Database,

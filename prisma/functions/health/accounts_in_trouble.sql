@@ -1,7 +1,7 @@
 -- The processor accounts that leave refunds without an answer, of one organization and environment or, with nulls, of all.
 --
--- Left out are refunds of refused credentials, where the processor has answered, and attempts under way. Steps from account to account of refund_work_retrying and reads a limited number of refunds of each, so that a
--- backlog costs no more.
+-- Left out are refunds of refused credentials, where the processor has answered, and attempts under way. Steps from account to account
+-- of refund_work_retrying and reads a limited number of refunds of each, so that a backlog costs no more.
 --
 -- most              accounts that are read
 -- most_refunds      refunds of an account that are counted

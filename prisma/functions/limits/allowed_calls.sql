@@ -2,8 +2,8 @@
 -- {"live": 80, "test": 20}; with 0 there is no limit.
 --
 -- Calls may come together that are a quarter of a second's, and one always may. Claims that run at the same time are allowed the same
--- calls: they may only be for the refunds that are due longest, of which each is claimed once. count_calls.sql counts them. What would
--- take a minute was counted before the clock of the database was set back, and counts no more.
+-- calls: they may only be for the refunds that are due longest, of which each is claimed once. count_calls.sql counts them. A
+-- limit that is spent for more than a minute was counted before the clock of the database was set back, and is ignored.
 CREATE OR REPLACE FUNCTION allowed_calls(
   owner_id text, owner_environment environment, named_processor text, per_second jsonb, moment timestamptz)
 RETURNS int

@@ -1,6 +1,6 @@
 -- The next step of a refund with work, decided from the stored rows alone, so that a duplicate or late claim is harmless.
--- lease_refunds.sql describes the steps. is_verified: the payment is known and in the refund's
--- currency, which processors are not told.
+-- lease_refunds.sql describes the steps. is_verified: the payment is known and has the refund's currency, which is not sent: a processor
+-- refunds in that of the payment.
 CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, is_verified boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN

@@ -76,9 +76,9 @@ async function link(tx: DatabaseTransaction, { account, email, role }: Link, now
 }
 
 /**
- * The member with the address, whose password ends unless they are an owner: no one knows the one that follows. Without one, a user with it who belongs to no
- * organization becomes the member, first the one whom this provider made; else a new user. The lock keeps the user from joining another
- * organization meanwhile.
+ * The member with the address. Without one, a user with it who belongs to no organization becomes the member, first the one whom this
+ * provider made; else a new user. No one knows the password from then on, unless the member is an owner already. The lock keeps the
+ * user from joining another organization meanwhile.
  */
 async function memberOf(
   tx: DatabaseTransaction,

@@ -136,7 +136,7 @@ async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<Re
   });
 }
 
-/** Why a refund in a currency does not fit a payment, as a failure of the refund; null when it is that of the payment. */
+/** The failure of a refund in another currency than its payment; null when it has that of the payment. */
 export function currencyProblem(
   { currency }: Pick<Refund, 'currency'>,
   facts: Pick<ProcessorPayment, 'currency'>,
@@ -146,7 +146,7 @@ export function currencyProblem(
   return { code: 'currency_mismatch', message };
 }
 
-/** The same for its currency and its amount. */
+/** The failure of a refund whose currency or amount the payment does not allow; null when it allows both. */
 function problemOf(refund: Refund, facts: ProcessorPayment, left: bigint): ProcessorFailure | null {
   const problem = currencyProblem(refund, facts);
   if (problem !== null) return problem;

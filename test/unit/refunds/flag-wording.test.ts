@@ -16,8 +16,8 @@ const facts: Facts = {
 
 const codes: (FlagReason | FindingKind)[] = [
   ...(['account_unusable', 'outcome_unknown', 'no_answer', 'answer_unreadable', 'amount_differs'] as const),
-  ...(['unsettled', 'missing_there', 'moved_after_end', 'reversed_there', 'extra_refund', 'ended_there'] as const),
-  ...(['found_there', 'not_on_record', 'made_elsewhere'] as const),
+  ...(['missing_there', 'moved_after_end', 'reversed_there', 'extra_refund', 'ended_there'] as const),
+  ...(['unsettled', 'found_there', 'not_on_record', 'made_elsewhere'] as const),
 ];
 
 test.each(codes)('renders %s from its facts, without commands', (code) => {
