@@ -113,12 +113,15 @@ export function readRefundPage(reply: unknown): { refunds: ProcessorRefund[]; ha
  * One page of the refunds of all payments; `last` is the id of its last one. No payment here is in a currency that is not known, and a
  * refund in one must not keep the others from being compared.
  */
-export function readListedPage(reply: unknown): { refunds: ListedRefund[]; last?: string; hasMore: boolean } {
+export function readListedPage(reply: unknown): {
+  refunds: ListedRefund[];
+  last: string | undefined;
+  hasMore: boolean;
+} {
   const { data, has_more: hasMore } = readAnswer(refundListReply, reply);
-  const listed = data.map((each) => readAnswer(listedReply, each));
-  const known = data.filter((_, at) => isCurrency(listed[at]?.currency ?? ''));
-  const last = listed.at(-1)?.id;
-  return { refunds: known.map(readListedRefund), ...(last !== undefined && { last }), hasMore };
+  const listed = data.map((each) => ({ each, ...readAnswer(listedReply, each) }));
+  const known = listed.filter((one) => isCurrency(one.currency));
+  return { refunds: known.map(({ each }) => readListedRefund(each)), last: listed.at(-1)?.id, hasMore };
 }
 
 const listedReply = z.object({ id: recordedId, currency });
