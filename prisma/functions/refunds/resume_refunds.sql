@@ -1,6 +1,7 @@
 -- Makes refunds due that may wait because of their account at a processor, whose credentials were replaced: those that the
 -- processor has not accepted, that are flagged or to be cancelled, or that have ended and wait for a resync or are flagged as missing
--- there, as all of another account are. A step that comes too early is harmless, but for what a policy holds. Refunds under a lease are left out. Returns the ids of those that became due.
+-- there: with the credentials of another account, all are. A step that comes too early is harmless, but for what a policy holds.
+-- Refunds under a lease are left out. Returns the ids of those that became due.
 CREATE OR REPLACE FUNCTION resume_refunds(owner_id text, owner_environment environment, named_processor text) RETURNS SETOF text
 LANGUAGE plpgsql AS $$
 DECLARE

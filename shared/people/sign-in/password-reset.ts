@@ -23,7 +23,7 @@ export async function requestPasswordReset(
   await notePasswordReset(deps.db, email);
 }
 
-/** A user who may set a new password; null when the link is unknown, used or expired, or the user may not, or no more. */
+/** A user who may set a new password; null when the link is unknown, used or expired, or its user may not use one any more. */
 export async function findPasswordReset(
   { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
   token: string,
