@@ -10,8 +10,14 @@ BEGIN
   RETURN QUERY UPDATE refund_work AS resumed SET due_at = moment
   WHERE resumed.refund_id = ANY (ARRAY(
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
-    WHERE w.organization_id = owner_id AND w.environment = owner_environment
-      AND w.processor = named_processor AND (w.due_at > moment OR w.due_at IS NULL AND w.flag_reason = 'missing_there')
+    WHERE w.refund_id = ANY (ARRAY(
+        SELECT d.refund_id FROM refund_work AS d
+        WHERE d.organization_id = owner_id AND d.environment = owner_environment AND d.processor = named_processor
+          AND d.due_at > moment
+        UNION ALL
+        SELECT f.refund_id FROM refund_work AS f
+        WHERE f.organization_id = owner_id AND f.environment = owner_environment AND f.flagged_at IS NOT NULL
+          AND f.processor = named_processor AND f.flag_reason = 'missing_there' AND f.due_at IS NULL))
       AND (w.cancel_requested_at IS NOT NULL OR r.external_refund_id IS NOT NULL OR coalesce(r.held_until <= moment, true))
       AND (r.status <> 'processing' OR r.external_refund_id IS NULL
         OR w.flagged_at IS NOT NULL OR w.cancel_requested_at IS NOT NULL)
