@@ -15,7 +15,7 @@ import { Gate } from '../layout/document.tsx';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the user must have confirmed the session lately; every route that changes who may do what, or decides about money, has it. */
+    /** Whether the user must have confirmed the session lately; every route that changes who may do what, or moves money, has it. */
     confirm?: true;
   }
 }
@@ -45,8 +45,7 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
   });
   scope.addHook('preHandler', async (request, reply) => {
     const { session, body } = request;
-    const now = deps.clock.now().getTime();
-    const isConfirmed = now < (session.confirmedAt ?? 0) + confirmedForMs;
+    const isConfirmed = isConfirmedLately(deps, request);
     if (request.routeOptions.config.confirm !== true) return;
     const sealed = entered(body, 'held');
     if (sealed === '') {
@@ -73,8 +72,16 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
       const problems = problemsOf(error, ['code', 'current']);
       return await ask(deps, request, reply, { body: held, problems });
     }
-    session.confirmedAt = now;
+    session.confirmedAt = deps.clock.now().getTime();
   });
+}
+
+/** Whether the user has confirmed the session lately. For forms that are too large to be held. */
+export function isConfirmedLately(
+  { clock }: Pick<ApiDependencies, 'clock'>,
+  { session }: FastifyRequest,
+): boolean {
+  return clock.now().getTime() < (session.confirmedAt ?? 0) + confirmedForMs;
 }
 
 /** The held form can be sent only by its session and to its own URL. */

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { HeldTime } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { hiddenField, secondFactorPath, setUpSecondFactor } from '../../support/dashboard/second-factor.ts';
 import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { useService } from '../../support/use-service.ts';
 
 const registered = noteRegisteredRoutes();
@@ -35,13 +37,13 @@ beforeEach(async () => {
   await time.advance(service.ownerDb, 11 * minuteMs);
 });
 
-/** The routes that change who may do what or decide about money, as registered. */
+/** The routes that change who may do what or move money, as registered. */
 function sensitiveRoutes(): string[] {
   const forms = registered.filter(({ method, url }) => method === 'POST' && url.startsWith('/dashboard/'));
   return forms
     .map(({ url }) => url.replace('/dashboard/:organizationId/:environment', ''))
     .filter((path) =>
-      /^\/(settings|policies)|^\/refunds\/:id\/(approve|resolve)|^\/dashboard\/you\/(second-factor|password|mails)/.test(
+      /^\/(settings|policies)|^\/refunds\/(new$|:id\/(approve|resolve))|^\/batches\/(confirm|:id\/resume)|^\/dashboard\/you\/(second-factor|password|mails)/.test(
         path,
       ),
     )
@@ -59,7 +61,7 @@ const entries = () => service.deps.db.auditLog.count({ where: { actor: `user:${o
 const answer = (asked: Page, fields: Record<string, string>, url = apiKeys) =>
   owner.visitor.post(url, { held: hiddenField(asked.text, 'held'), ...fields });
 
-test('every form that changes keys, credentials, policies, members or the second factor, approves or resolves asks first', async () => {
+test('every form that changes keys, credentials, policies, members or the second factor, or moves money asks first', async () => {
   const before = await entries();
   let asked = 0;
   for (const path of sensitiveRoutes()) {
@@ -83,6 +85,30 @@ test('no form asks within ten minutes of the sign-in', async () => {
   for (const path of sensitiveRoutes().filter((each) => !/leave|disable|^\/dashboard/.test(each))) {
     expect((await visitor.post(filled(path))).text, path).not.toContain(question);
   }
+});
+
+test('a session that was not confirmed lately creates no refund, by a form or a file', async () => {
+  const pages = `/dashboard/${service.organization.id}/test`;
+  const transactionId = await newPayment(service);
+  const fields = { transactionId, amount: '1', currency: 'usd', reason: 'other', metadata: '' };
+  const form = { ...fields, formKey: randomUUID(), step: 'confirm' };
+  const upload = { mode: 'strict', file: `transactionId,amount,reason\n${transactionId},100,other` };
+  const asked = await owner.visitor.post(`${pages}/refunds/new`, form);
+  expect(asked.text).toContain(question);
+  expect((await owner.visitor.post(`${pages}/batches`, upload)).status).toBe(403);
+  const { db } = service.deps;
+  const count = async () => [
+    await db.refund.count({ where: { transactionId } }),
+    await db.refundBatchRow.count({ where: { transactionId } }),
+  ];
+  expect(await count()).toEqual([0, 0]);
+  expect((await owner.visitor.get(`${pages}/batches`)).text).not.toContain('type="file"');
+  const confirming = await owner.visitor.post(`${pages}/batches/confirm`);
+  const confirmed = await answer(confirming, { current: owner.password }, `${pages}/batches/confirm`);
+  expect((await owner.visitor.get(String(confirmed.headers.location))).text).toContain('type="file"');
+  expect((await owner.visitor.post(`${pages}/batches`, upload)).status).toBe(303);
+  expect((await answer(asked, {}, `${pages}/refunds/new`)).status).toBe(303);
+  expect(await count()).toEqual([1, 1]);
 });
 
 describe('a user without a second factor', () => {

@@ -3,7 +3,14 @@ import type { RefundBatch } from '#shared/platform/database.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Link, Submit } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
-import { CsrfField, FormNotice, type FormState, inputProps, SelectField } from '../../components/form.tsx';
+import {
+  CsrfField,
+  FormNotice,
+  type FormState,
+  inputProps,
+  Post,
+  SelectField,
+} from '../../components/form.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
@@ -17,14 +24,16 @@ interface BatchesProps {
   offset: number;
   pageLength: number;
   form: FormState | undefined;
+  /** Whether the user has confirmed the session lately. */
+  isConfirmed: boolean;
 }
 
-export function BatchesPage({ batches, hasMore, offset, pageLength, form }: BatchesProps) {
+export function BatchesPage({ batches, hasMore, offset, pageLength, form, isConfirmed }: BatchesProps) {
   const { environment, role } = useMember();
   const pageAt = (start: number) => `/batches?offset=${start}`;
   return (
     <Frame title="Batches" section="batches">
-      {mayAct(role, 'operator') ? <Upload form={form} /> : null}
+      {mayAct(role, 'operator') ? isConfirmed ? <Upload form={form} /> : <Confirmation /> : null}
       {batches.length === 0 ? (
         <Empty title={`No ${environment} batches`} icon="rows">
           <p>A batch creates up to 10,000 refunds from one CSV file or API request.</p>
@@ -71,6 +80,19 @@ const statuses: Record<string, readonly [Tone, string]> = {
 export function BatchBadge({ batch: { status } }: { batch: RefundBatch }) {
   const [tone, words] = statuses[status] ?? ['quiet', status];
   return <Badge tone={tone}>{words}</Badge>;
+}
+
+function Confirmation() {
+  return (
+    <Card id="upload" title="Upload a CSV file">
+      <p>Confirm your identity first.</p>
+      <div class="row">
+        <Post to="/batches/confirm" kind="primary">
+          Confirm
+        </Post>
+      </div>
+    </Card>
+  );
 }
 
 function Upload({ form }: Pick<BatchesProps, 'form'>) {

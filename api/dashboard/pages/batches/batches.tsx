@@ -10,29 +10,38 @@ import { createBatch } from '#shared/batches/create-batch.ts';
 import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import { nameActors } from '#shared/people/actors.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
 import { sha256 } from '#shared/platform/secrets.ts';
 import type { FormState } from '../../components/form.tsx';
 import { type Context, contextOf, needs } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { leadTo } from '../../layout/done.tsx';
+import { isConfirmedLately } from '../confirmation.tsx';
 import { BatchPage } from './batch-page.tsx';
 import { BatchesPage } from './batches-page.tsx';
 
 const viewer = needs('viewer');
 const operator = needs('operator');
+const confirmed = needs('operator', 'confirmed');
 const pageLength = 25;
 /** Rejected rows that the page of a batch shows; the file has all. */
 const shownRows = 100;
 
 /** `/batches`: the refund batches, the upload of a CSV file, and one batch with its progress. */
 export async function batchPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  scope.get('/batches', viewer, (request) => showBatches(deps, contextOf(request)));
+  scope.get('/batches', viewer, (request) => showBatches(deps, request));
+  // A file is too large to be held until the user has confirmed.
+  changesOf(scope, '/batches')('/batches/confirm', confirmed, 'confirmed', async () => {});
 
   await scope.register(async (uploads: Api) => {
     fewAtOnce(uploads, (request) => contextOf(request).organization.id);
     uploadBody(uploads);
     uploads.post('/batches', { ...operator, bodyLimit: batchLimitBytes }, async (request, reply) => {
+      if (!isConfirmedLately(deps, request)) {
+        const message = 'Confirm that it is you on the page of the batches, then upload the file again.';
+        throw new ServiceError('insufficient_scope', message);
+      }
       const context = contextOf(request);
       try {
         const { batch, isReplayed } = await createFrom(deps, context, request.body);
@@ -40,7 +49,7 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
       } catch (error) {
         const problems = validationProblemsOf(error, []);
         reply.code(400);
-        return await showBatches(deps, context, { body: request.body, problems });
+        return await showBatches(deps, request, { body: request.body, problems });
       }
     });
   });
@@ -71,13 +80,15 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
     return { owner, actor, batchId: (request.params as { id: string }).id };
   };
   change('/batches/:id/pause', operator, 'batch-paused', (request) => pauseBatch(deps, batchIn(request)));
-  change('/batches/:id/resume', operator, 'batch-resumed', (request) => resumeBatch(deps, batchIn(request)));
+  change('/batches/:id/resume', confirmed, 'batch-resumed', (request) => resumeBatch(deps, batchIn(request)));
 }
 
-async function showBatches(deps: ApiDependencies, context: Context, form?: FormState) {
+async function showBatches(deps: ApiDependencies, request: FastifyRequest, form?: FormState) {
+  const context = contextOf(request);
   const offset = Math.min(1_000_000, Number(/^\d+$/.exec(entered(context.query, 'offset')) ?? 0));
   const page = await listBatches(deps.db, context.owner, { limit: pageLength, offset });
-  return <BatchesPage {...{ ...page, offset, pageLength, form }} />;
+  const isConfirmed = isConfirmedLately(deps, request);
+  return <BatchesPage {...{ ...page, offset, pageLength, form, isConfirmed }} />;
 }
 
 /** The same rows are one batch, however often and by whom they are uploaded. */

@@ -28,7 +28,7 @@ export function createRefundPages(scope: Api, deps: ApiDependencies): void {
     return <CreateForm form={{ body: { ...Object(known), formKey: '' }, problems: {} }} />;
   });
 
-  scope.post('/refunds/new', needs('operator'), async (request, reply) => {
+  scope.post('/refunds/new', needs('operator', 'confirmed'), async (request, reply) => {
     let { body } = request;
     const step = entered(body, 'step');
     if (step === 'change') return <CreateForm form={{ body, problems: {} }} />;
