@@ -2,7 +2,7 @@ import { auditBatches } from '#shared/platform/audit-log.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { command, commands } from '../console/command.ts';
 import { organization, time } from '../console/options.ts';
-import { explain, writeLine } from '../console/output.ts';
+import { explain, jsonOf, writeLine } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 
 const exportHelp = `
@@ -35,7 +35,7 @@ export const auditCommands = commands('export the audit log', {
       await findOrganization(db, organizationId);
       let count = 0;
       for await (const entries of auditBatches(db, { organizationId, since, until })) {
-        for (const { organizationId: _, ...entry } of entries) await writeLine(JSON.stringify(entry));
+        for (const { organizationId: _, ...entry } of entries) await writeLine(jsonOf(entry));
         count += entries.length;
       }
       const exported = `${count} ${count === 1 ? 'entry' : 'entries'}`;

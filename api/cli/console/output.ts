@@ -2,22 +2,28 @@ import { once } from 'node:events';
 
 /** Writes data to stdout, for other programs. Everything else goes to stderr. */
 export function printData(text: string): void {
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${printable(text)}\n`);
 }
 
 /** Writes a line of much data to stdout, and waits until the reader has taken enough of what was written before. */
 export async function writeLine(line: string): Promise<void> {
-  if (!process.stdout.write(`${line}\n`)) await once(process.stdout, 'drain');
+  if (!process.stdout.write(`${printable(line)}\n`)) await once(process.stdout, 'drain');
 }
 
 /** Writes data as JSON. */
 export function printJson(value: unknown): void {
-  printData(JSON.stringify(value, null, 2));
+  printData(jsonOf(value, 2));
+}
+
+/** JSON in which all control characters are escaped, also those that JSON allows and terminals obey. */
+export function jsonOf(value: unknown, indent = 0): string {
+  const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value, null, indent).replace(/[\u007f-\u009f]/g, escaped);
 }
 
 /** Writes a message for the person at the terminal to stderr. */
 export function explain(text: string): void {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printable(text)}\n`);
 }
 
 /** The value of a table cell; null is shown as a dash. */
@@ -59,9 +65,13 @@ export function printFields(fields: readonly (readonly [name: string, value: Cel
   for (const [name, value] of fields) printData(`${name.padEnd(width)}  ${showCell(value)}`);
 }
 
-/** Replaces control characters: names and processor messages are untrusted. */
 function showCell(cell: Cell): string {
   if (cell === null) return '-';
   const text = cell instanceof Date ? cell.toISOString() : String(cell);
-  return text.replace(/\p{Cc}/gu, '\u{fffd}');
+  return printable(text.replace(/[\t\n\r]/g, '\u{fffd}'));
+}
+
+/** Replaces the control characters that terminals obey: names, metadata and processor messages are untrusted. */
+function printable(text: string): string {
+  return text.replace(/\r(?!\n)|[^\P{Cc}\t\n\r]/gu, '\u{fffd}');
 }
