@@ -6,7 +6,7 @@ import type { QueueWorker } from '#shared/platform/queues.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
-import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
+import { makeDue, rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -104,7 +104,7 @@ test('a stopped worker is named by metrics, readiness, overview and health page,
   );
 });
 
-test('a refund whose payment has not settled is retried, and is no trouble of its processor', async () => {
+test('a refund whose payment has not settled is no trouble of its processor, and is flagged after a week', async () => {
   const payment = { status: 'submitted_for_settlement' };
   const { id } = await newRefund(service, { processor: 'braintree' }, { payment });
   await advanceRefund(service.deps, id);
@@ -113,6 +113,11 @@ test('a refund whose payment has not settled is retried, and is no trouble of it
   const troubles = await findAccountsInTrouble(service.deps.db, owner);
   expect(troubles.filter(({ processor }) => processor === 'braintree')).toEqual([]);
   expect(await pageText(`/refunds/${id}`)).toMatch(/once the payment has settled. Next attempt in 1 h/);
+  const createdAt = new Date(Date.now() - 7 * 24 * 60 * minuteMs);
+  await service.deps.db.refund.update({ where: { id }, data: { createdAt } });
+  await makeDue(service, id);
+  await advanceRefund(service.deps, id);
+  expect(await pageText(`/refunds/${id}`)).toContain('its payment has not settled at Braintree.');
 });
 
 test('names no processor that was not asked since one attempt failed, as while no worker runs', async () => {
