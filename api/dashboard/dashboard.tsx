@@ -47,7 +47,7 @@ import { deliveryPages } from './pages/webhooks/delivery.tsx';
 import { endpointPages } from './pages/webhooks/endpoint.tsx';
 import { webhookPages } from './pages/webhooks/webhooks.tsx';
 import { youPages } from './pages/you.tsx';
-import { auditBoardAction, mayUseBoard } from './queues/board-access.ts';
+import { mayUseBoard } from './queues/board-access.ts';
 import { registerQueueBoard } from './queues/queue-board.ts';
 import { refuseDisguisedAddresses } from './unknown-addresses.ts';
 
@@ -75,11 +75,9 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       requireVisitor(inside, deps);
       await limitUsers(inside, deps);
       await inside.register(async (board: Api) => {
-        // The library's pages send no CSRF token; the board checks the origin instead.
-        await registerQueueBoard(board, deps, {
-          allow: (request) => mayUseBoard(deps.db, visitorOf(request).user.id, request.session.companyOf),
-          audit: (request, action) => auditBoardAction(deps, request, action),
-        });
+        await registerQueueBoard(board, deps, (request) =>
+          mayUseBoard(deps.db, visitorOf(request).user.id, request.session.companyOf),
+        );
       });
       await inside.register((pages: Api) => signedInPages(pages, deps));
     });

@@ -67,8 +67,6 @@ export const auditActions = {
   'user.deleted': 'Deleted user',
   'session.revoked': 'Signed out another session',
   'sessions.revoked': 'Signed out all other sessions',
-  'queue.retry_requested': 'Retried queue jobs',
-  'queue.promotion_requested': 'Promoted queue jobs',
   'organization.created': 'Created organization',
   'organization.second_factor_required': 'Required second factor',
   'organization.second_factor_optional': 'Stopped requiring second factor',

@@ -307,8 +307,3 @@ function isDemoted({ message }: Error): boolean {
 function prefixOf({ QUEUE_PREFIX }: QueueSettings): { prefix: string } {
   return { prefix: `{${QUEUE_PREFIX}}` };
 }
-
-/** True when the queue refused an operation because of the job's current state. */
-export function isRefusedByQueue(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'number' && error.code < 0;
-}

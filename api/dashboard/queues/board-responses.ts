@@ -1,5 +1,4 @@
 import { ServiceError } from '#shared/platform/errors.ts';
-import { isRefusedByQueue } from '#shared/platform/queues.ts';
 import { isQueueUnavailable } from '#shared/platform/store-errors.ts';
 
 /** Copies the message of an error to where the board's pages look for it; leaves other responses unchanged. */
@@ -18,10 +17,6 @@ export function boardError(error: Error & { code?: unknown }): Error {
   if (error.code === 'FST_ERR_HANDLER_TIMEOUT' || isQueueUnavailable(error)) {
     const message = 'The queues are not responding. No refunds are lost; try again in a few seconds.';
     return new ServiceError('service_unavailable', message, { retryAfterSeconds: 2, cause: error });
-  }
-  if (isRefusedByQueue(error)) {
-    const message = 'The job is no longer in this state. Reload the page.';
-    return new ServiceError('validation_error', message, { cause: error });
   }
   // The board decodes some parameters twice.
   if (error instanceof URIError) {

@@ -6,9 +6,8 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { isStorable } from '#shared/platform/json.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { answerErrors } from '../../http/error-handler.ts';
-import { isSameOrigin } from '../http/csrf.ts';
 import { queueBoardPath } from '../http/paths.ts';
-import { type BoardAction, kindOfRoute, operatorRequired } from './board-access.ts';
+import { isReading, operatorRequired } from './board-access.ts';
 import { boardContentSecurityPolicy, boardError, describeForUi, selfContained } from './board-responses.ts';
 
 const prefix = queueBoardPath;
@@ -16,31 +15,21 @@ const prefix = queueBoardPath;
 /** How long the board waits for a store that does not respond. */
 const responseTimeoutMs = 4_000;
 
-interface QueueBoardOptions {
-  /**
-   * Whether the sender of a request may use the board; called first for every request. It may throw to respond differently.
-   * The queues contain jobs of ALL organizations, so everyone who is admitted must be trusted by all of them.
-   */
-  allow: (request: FastifyRequest) => Promise<boolean>;
-  /** Audits a permitted retry or promotion before it is executed; an error prevents it. */
-  audit: (request: FastifyRequest, action: BoardAction) => Promise<void>;
-}
-
 /**
- * Serves the queue board at /dashboard/queues. board-access.ts lists what is allowed; all other actions are
- * refused, even if the board's pages offer them.
+ * Serves the queue board at /dashboard/queues, which only shows: jobs are wake-ups, so there is nothing to do to one.
  *
- * `app` handles ServiceErrors. It must not require a CSRF token, which the board's pages do not send, nor have
- * `reply.view` or `reply.sendFile`, which the board adds.
+ * `app` handles ServiceErrors. It must not have `reply.view` or `reply.sendFile`, which the board adds.
+ * @param allow whether the sender of a request may use the board; called first for every request. It may throw to respond differently.
+ * The queues contain jobs of ALL organizations, so everyone who is admitted must be trusted by all of them.
  */
 export async function registerQueueBoard(
   app: FastifyInstance,
   { queues, log }: Pick<ApiDependencies, 'queues' | 'log'>,
-  { allow, audit }: QueueBoardOptions,
+  allow: (request: FastifyRequest) => Promise<boolean>,
 ): Promise<void> {
   const board = new FastifyAdapter().setBasePath(prefix);
   createBullBoard({
-    queues: queues.map((queue) => new BullMQAdapter(queue)),
+    queues: queues.map((queue) => new BullMQAdapter(queue, { readOnlyMode: true })),
     serverAdapter: board,
     options: {
       uiConfig: {
@@ -55,12 +44,6 @@ export async function registerQueueBoard(
       answerErrors(scope, log);
       replaceErrorHandlers(scope, app);
       guard(scope, allow);
-      const queueNames = new Set(queues.map(({ name }) => name));
-      scope.addHook('preHandler', async (request) => {
-        const action = actionOf(request);
-        // The board itself answers 404 for an unknown queue.
-        if (action !== null && queueNames.has(action.queue)) await audit(request, action);
-      });
       scope.addHook('onSend', async (_request, reply, payload) => {
         const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
         return isPage && typeof payload === 'string' ? selfContained(payload) : payload;
@@ -84,24 +67,15 @@ function replaceErrorHandlers(scope: FastifyInstance, app: FastifyInstance): voi
   });
 }
 
-function guard(scope: FastifyInstance, allow: QueueBoardOptions['allow']): void {
+function guard(scope: FastifyInstance, allow: (request: FastifyRequest) => Promise<boolean>): void {
   scope.addHook('onRequest', async (request, reply) => {
     reply.header('content-security-policy', boardContentSecurityPolicy);
     if (!(await allow(request))) throw operatorRequired();
-    refuseForbiddenRoute(request);
+    if (!isReading(request.method, pathOf(request.routeOptions.url ?? '')))
+      throw new ServiceError('insufficient_scope', 'The queue board only shows jobs.');
     validateParameters(request);
   });
   scope.addHook('preSerialization', async (_request, _reply, payload) => describeForUi(payload));
-}
-
-/** @throws ServiceError insufficient_scope, also for an action that another site sends. */
-function refuseForbiddenRoute(request: FastifyRequest): void {
-  const kind = kindOfRoute(request.method, pathOf(request.routeOptions.url ?? ''));
-  if (kind === null)
-    throw new ServiceError('insufficient_scope', 'Jobs can only be retried and promoted here.');
-  if (kind === 'read' || isSameOrigin(request)) return;
-  const message = 'This request was not sent from the queue board. Reload the page and try again.';
-  throw new ServiceError('insufficient_scope', message);
 }
 
 const maxQuery = { page: 100_000, jobsPerPage: 100 };
@@ -115,14 +89,6 @@ function validateParameters({ params, query }: FastifyRequest): void {
     if (given === undefined || (/^\d{1,6}$/.test(String(given)) && Number(given) <= limit)) continue;
     throw new ServiceError('validation_error', `${name}: must be a number from 0 to ${limit}.`);
   }
-}
-
-/** The retry or promotion of a request; null for one that only reads. */
-function actionOf({ method, routeOptions, params }: FastifyRequest): BoardAction | null {
-  const path = pathOf(routeOptions.url ?? '');
-  if (kindOfRoute(method, path) !== 'operate') return null;
-  const { queueName = '', jobId = null } = params as { queueName?: string; jobId?: string };
-  return { kind: path.endsWith('/promote') ? 'promotion' : 'retry', queue: queueName, jobId };
 }
 
 /** A path below the prefix, as board-access.ts lists it. */

@@ -116,6 +116,22 @@ test('refuses forms of another site, and forms without a CSRF token of the sessi
   }
 });
 
+test('takes forms from the origin of this host alone', async () => {
+  const host = 'refunds.example:3000';
+  const statusOf = async (headers: Record<string, string>) => {
+    const form = { method: 'POST', url: '/dashboard/sign-in' } as const;
+    return (await service.app.inject({ ...form, headers: { host, ...headers } })).statusCode;
+  };
+  for (const origin of ['http://evil.example', 'http://refunds.example', 'null', '']) {
+    expect(await statusOf({ origin }), origin).toBe(403);
+  }
+  for (const site of ['cross-site', 'same-site', 'none']) {
+    const headers = { 'sec-fetch-site': site, origin: `http://${host}` };
+    expect(await statusOf(headers), site).toBe(403);
+  }
+  expect(await statusOf({ origin: `http://${host}` })).not.toBe(403);
+});
+
 test('refuses every role below the required one', async () => {
   for (const row of ofOrganization()) {
     for (const role of roles.slice(0, roles.indexOf(row.access as Role))) {

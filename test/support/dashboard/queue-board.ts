@@ -20,20 +20,16 @@ import { waitFor } from '../wait-for.ts';
 /** Where the dashboard has the board. */
 export const boardUrl = '/dashboard/queues';
 
-/** The queue board with controllable workers. */
+/** The queue board with a worker that fails each job. */
 export interface TestBoard {
   app: FastifyInstance;
   queues: RefundQueues;
   /** Whether requests are allowed from now on, or the error to throw. */
   setAccess(access: boolean | Error): void;
-  /** Makes jobs fail from now on. */
-  setFailing(failing: boolean): void;
-  /** How many jobs were done. */
-  countDone(): number;
   close(): Promise<void>;
 }
 
-/** Starts the board, optionally without workers. */
+/** Starts the board, optionally without its worker. */
 export async function startBoard(
   databaseUrl: string,
   backend: QueueBackend,
@@ -47,10 +43,9 @@ export async function startBoard(
   };
   const log = openLog('silent', 'test');
   const queues = openQueues(settings, ['stripe', 'braintree'], log);
-  const state = { access: false as boolean | Error, failing: false, done: 0 };
+  const state = { access: false as boolean | Error };
   const handle = async () => {
-    if (state.failing) throw new Error('It was told to fail.');
-    state.done += 1;
+    throw new Error('It was told to fail.');
   };
   const open = workers ? [openWorker(settings, refundQueueName('stripe'), handle, log)] : [];
   const app = Fastify();
@@ -59,27 +54,16 @@ export async function startBoard(
   refuseUnknownRoutes(app, refuseAddress);
   await withOtherMethodsRefused(app, refuseAddress, async () => {
     await app.register(helmet);
-    await registerQueueBoard(
-      app,
-      { queues, log },
-      {
-        allow: async () => {
-          if (state.access instanceof Error) throw state.access;
-          return state.access;
-        },
-        audit: async () => undefined,
-      },
-    );
+    await registerQueueBoard(app, { queues, log }, async () => {
+      if (state.access instanceof Error) throw state.access;
+      return state.access;
+    });
   });
   return {
     app,
     queues,
-    countDone: () => state.done,
     setAccess: (access) => {
       state.access = access;
-    },
-    setFailing: (failing) => {
-      state.failing = failing;
     },
     async close() {
       await app.close();
@@ -110,13 +94,11 @@ export async function jobsOf(board: TestBoard, name: string, status: string): Pr
 /** Creates a job that fails. */
 export async function failedJob(board: TestBoard): Promise<{ id: string }> {
   const before = (await jobsOf(board, 'refunds-stripe', 'failed')).length;
-  board.setFailing(true);
   board.queues.wake('stripe');
   const jobs = await waitFor('the job to fail', async () => {
     const failed = await jobsOf(board, 'refunds-stripe', 'failed');
     return failed.length > before ? failed : null;
   });
-  board.setFailing(false);
   const [newest] = jobs;
   if (newest === undefined) throw new Error('No job failed.');
   return newest;

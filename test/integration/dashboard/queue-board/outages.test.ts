@@ -20,8 +20,6 @@ async function expectSoonUnavailable(board: TestBoard): Promise<void> {
     ['GET', `${prefix}/api/redis/stats`],
     ['GET', `${prefix}/api/job-schedulers`],
     ['GET', `${prefix}/api/queues/refunds-stripe/1`],
-    ['PUT', `${prefix}/api/queues/refunds-stripe/1/retry`],
-    ['PUT', `${prefix}/api/queues/refunds-stripe/promote`],
   ] as const;
   await Promise.all(
     wanted.map(async ([method, url]) => {
