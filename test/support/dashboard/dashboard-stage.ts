@@ -73,6 +73,8 @@ export async function setStage(
   });
   await setPolicies(deps, { organizationId: organization.id, file: { policies }, actor: 'test' });
   await fillWithRefunds(service, organization.id, 5_000);
+  // Stays alive for as long as pages are looked at.
+  await service.ownerDb.$executeRaw`INSERT INTO worker VALUES ('worker_1', now(), now() + interval '1 hour')`;
   const acting = { userId: people.owner.userId };
   await createApiKey(deps, {
     ...{
