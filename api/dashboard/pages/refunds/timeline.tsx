@@ -147,7 +147,7 @@ const words: Readonly<Record<RefundEventType, EventWords>> = {
   'refund.failed': { title: 'Failed', tone: 'bad' },
   'refund.cancelled': { title: 'Cancelled', tone: 'quiet' },
   'attempt.accepted': { title: 'Accepted by the processor', tone: 'wait' },
-  'attempt.unavailable': { title: 'Not sent: the processor is unavailable', tone: 'warn' },
+  'attempt.unavailable': { title: 'Not accepted yet, sent again later', tone: 'warn' },
   'attempt.unknown': { title: 'No clear answer from the processor', tone: 'warn' },
   'attempt.misconfigured': { title: 'Not sent: the account cannot be used', tone: 'bad' },
   'lookup.found': { title: 'Found at the processor', tone: 'wait' },
