@@ -39,7 +39,7 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
     uploadBody(uploads);
     uploads.post('/batches', { ...operator, bodyLimit: batchLimitBytes }, async (request, reply) => {
       if (!isConfirmedLately(deps, request)) {
-        const message = 'Confirm that it is you on the page of the batches, then upload the file again.';
+        const message = 'Confirm your identity under Batches, then upload the file again.';
         throw new ServiceError('insufficient_scope', message);
       }
       const context = contextOf(request);
