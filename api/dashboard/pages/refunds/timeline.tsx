@@ -81,7 +81,7 @@ interface FoldedProps {
   entryOf: (event: RefundEvent) => VNode;
 }
 
-/** "17 attempts, no answer, 10:02 to 10:41", which unfolds to them. */
+/** "17 attempts without a result, 10:02 to 10:41", which unfolds to them. */
 function Folded({ run, entryOf }: FoldedProps) {
   const [first, last] = [run[0], run.at(-1)];
   if (first === undefined || last === undefined) return null;
@@ -91,7 +91,7 @@ function Folded({ run, entryOf }: FoldedProps) {
       <details id={`from-${first.id}`}>
         <summary>
           <h3>
-            {run.length} {what}, no answer
+            {run.length} {what} without a result
           </h3>
         </summary>
         <ol class="timeline" reversed>

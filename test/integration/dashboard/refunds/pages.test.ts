@@ -324,7 +324,7 @@ test('folds attempts without an answer into one line, and no other event', async
   for (const seq of [14, 15]) await addEvent(id, seq, 'cancel.unanswered', 'processing');
   const { text } = await get(`/${id}`);
   const [, folded = '', unfolded = ''] = /(<details id="from.*<\/details>)(.*)/s.exec(text) ?? [];
-  expect(folded).toContain('3 attempts, no answer');
+  expect(folded).toContain('3 attempts without a result');
   expect(folded.match(/Not accepted yet, sent again later/g)).toHaveLength(3);
   expect(folded).toContain('1 min later');
   expect(unfolded).toContain('2026-11-20 10:10:00 UTC');
