@@ -146,6 +146,8 @@ test('calls that were counted before the clock of the database was set back stop
   const settings = { ...service.settings, PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: 20 };
   const worker = openDependencies(settings, openLog('silent', 'worker'));
   await flood();
+  // Calls of the test before it.
+  await service.ownerDb.$executeRaw`DELETE FROM account_calls`;
   expect(await claim(worker, 3)).toHaveLength(3);
   await service.ownerDb.$executeRaw`UPDATE account_calls SET spent_until = spent_until + interval '1 hour'`;
   expect(await claim(worker, 3)).not.toEqual([]);
