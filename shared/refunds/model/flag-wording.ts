@@ -57,7 +57,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   unsettled: (facts, processor) => ({
     title: 'Payment not settled',
     summary: `This refund has waited for a week, because its payment has not settled at ${processor}. ${lastAnswer(facts)}`,
-    advice: `Check the payment in ${processor}. The refund is sent once it settles. Cancel it to refund the payment otherwise.`,
+    advice: `Check the payment in ${processor}. The refund is sent once it settles. Cancel it if the payment is refunded in another way.`,
   }),
   amount_differs: (facts, processor) => ({
     title: 'Amount differs',
