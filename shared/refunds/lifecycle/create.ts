@@ -158,7 +158,10 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
     case 'reused':
       throw keyReused();
     case 'late':
-      throw new ServiceError('service_unavailable', 'The worker was too slow. The row is tried again.');
+      throw new ServiceError(
+        'service_unavailable',
+        'This took too long, and nothing was stored. It is tried again.',
+      );
     case 'refused': {
       const paid = asKnown(result.payment);
       throw (paid && balanceProblem(request, paid.currency, remainingOf(paid) ?? 0n)) ?? nothingLeft();

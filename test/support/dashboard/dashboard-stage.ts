@@ -1,4 +1,5 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { noteHeartbeat } from '#shared/health/heartbeat.ts';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { actorOf } from '#shared/people/actors.ts';
@@ -73,8 +74,6 @@ export async function setStage(
   });
   await setPolicies(deps, { organizationId: organization.id, file: { policies }, actor: 'test' });
   await fillWithRefunds(service, organization.id, 5_000);
-  // Stays alive for as long as pages are looked at.
-  await service.ownerDb.$executeRaw`INSERT INTO worker VALUES ('worker_1', now(), now() + interval '1 hour')`;
   const acting = { userId: people.owner.userId };
   await createApiKey(deps, {
     ...{
@@ -98,17 +97,22 @@ export async function setStage(
     return page;
   };
   const opened = new Map<string, Promise<Page>>();
+  const delivery = await failedDelivery(service);
+  // No worker runs, and pages show one that has delivered every event.
+  await service.ownerDb
+    .$executeRaw`UPDATE webhook_cursor SET position = (SELECT max(position) FROM refund_event)`;
   return {
-    pageOf(device, visitor) {
+    async pageOf(device, visitor) {
+      await noteHeartbeat(service.ownerDb, 'worker_1');
       const name = `${visitor} on a ${device}`;
       const page = opened.get(name) ?? open(device, visitor);
       opened.set(name, page);
-      return page;
+      return await page;
     },
     base: `/dashboard/${organization.id}/test`,
     emptyBase: `/dashboard/${emptyId}/test`,
     invitation: token,
-    delivery: await failedDelivery(service),
+    delivery,
   };
 }
 
