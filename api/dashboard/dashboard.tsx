@@ -74,11 +74,11 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
       traceRequests(inside);
       requireVisitor(inside, deps);
       await limitUsers(inside, deps);
-      await inside.register(async (board: Api) => {
-        await registerQueueBoard(board, deps, (request) =>
+      await inside.register((board: Api) =>
+        registerQueueBoard(board, deps, (request) =>
           mayUseBoard(deps.db, visitorOf(request).user.id, request.session.companyOf),
-        );
-      });
+        ),
+      );
       await inside.register((pages: Api) => signedInPages(pages, deps));
     });
   });

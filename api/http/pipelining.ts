@@ -24,15 +24,18 @@ export function createBoundedServer(
     response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
     handle(request, response);
   });
-  closeUnusedWithIdle(server);
+  endUnused(server);
   return server;
 }
 
+/** How long after the start of closing the first byte of a connection may come. */
+const firstByteMs = 1_000;
+
 /**
- * Counts connections that have not sent a byte yet as idle. Load balancers and browsers open them in advance, and a server that
- * closes would wait for their first request.
+ * Ends connections that have not sent a byte soon after the server begins to close. Load balancers and browsers open them in advance,
+ * and it would wait for their first request. That of a connection which was just made is on its way, and is answered.
  */
-function closeUnusedWithIdle(server: Server): void {
+function endUnused(server: Server): void {
   const open = new Set<Socket>();
   server.on('connection', (socket) => {
     open.add(socket);
@@ -41,6 +44,8 @@ function closeUnusedWithIdle(server: Server): void {
   const closeIdle = server.closeIdleConnections.bind(server);
   server.closeIdleConnections = () => {
     closeIdle();
-    for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    setTimeout(() => {
+      for (const socket of open) if (socket.bytesRead === 0) socket.destroy();
+    }, firstByteMs).unref();
   };
 }

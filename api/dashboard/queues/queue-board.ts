@@ -16,7 +16,7 @@ const prefix = queueBoardPath;
 const responseTimeoutMs = 4_000;
 
 /**
- * Serves the queue board at /dashboard/queues, which only shows: jobs are wake-ups, so there is nothing to do to one.
+ * Serves the queue board at /dashboard/queues. It only shows jobs: they are wake-ups, and what is due needs none.
  *
  * `app` handles ServiceErrors. It must not have `reply.view` or `reply.sendFile`, which the board adds.
  * @param allow whether the sender of a request may use the board; called first for every request. It may throw to respond differently.

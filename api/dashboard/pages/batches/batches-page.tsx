@@ -33,7 +33,7 @@ export function BatchesPage({ batches, hasMore, offset, pageLength, form, isConf
   const pageAt = (start: number) => `/batches?offset=${start}`;
   return (
     <Frame title="Batches" section="batches">
-      {mayAct(role, 'operator') ? isConfirmed ? <Upload form={form} /> : <Confirmation /> : null}
+      {mayAct(role, 'operator') && (isConfirmed ? <Upload form={form} /> : <Confirmation />)}
       {batches.length === 0 ? (
         <Empty title={`No ${environment} batches`} icon="rows">
           <p>A batch creates up to 10,000 refunds from one CSV file or API request.</p>
