@@ -119,9 +119,11 @@ function balanced(urls: readonly string[], disturbances: string[]): typeof fetch
         if (answer.status >= 500) disturbances.push(`${answer.status} ${await answer.clone().text()}`);
         return answer;
       } catch (error) {
-        const { message, cause } = error as { message: string; cause?: { code?: string } };
-        if (cause?.code !== 'ECONNREFUSED') disturbances.push(cause?.code ?? message);
-        if (cause?.code !== 'ECONNREFUSED' || tries === urls.length) throw error;
+        const { message, cause } = error as { message: string; cause?: { code?: string; syscall?: string } };
+        // Also while the port is being closed, when it is reset instead of refused.
+        const isMade = cause?.syscall !== 'connect';
+        if (isMade) disturbances.push(cause?.code ?? message);
+        if (isMade || tries === urls.length) throw error;
       }
     }
   };
