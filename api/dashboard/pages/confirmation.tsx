@@ -15,7 +15,10 @@ import { Gate } from '../layout/document.tsx';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether the user must have confirmed the session lately; every route that changes who may do what, or moves money, has it. */
+    /**
+     * Whether the user must have confirmed the session lately; every route that changes who may do what, or moves money, has it. A page
+     * with such a form has it too where much is entered: a sign-in with a company's account keeps no form.
+     */
     confirm?: true;
   }
 }
@@ -47,6 +50,7 @@ export function requireConfirmation(scope: Api, deps: ApiDependencies): void {
     const { session, body } = request;
     const isConfirmed = isConfirmedLately(deps, request);
     if (request.routeOptions.config.confirm !== true) return;
+    if (request.method === 'GET' && session.companyOf === undefined) return;
     const sealed = entered(body, 'held');
     if (sealed === '') {
       if (Buffer.byteLength(JSON.stringify(body ?? {})) > maxFormBytes) {
@@ -158,12 +162,14 @@ function ConfirmationForm({ sealed, problems, hasSecondFactor, cancelTo, replace
   );
 }
 
-/** The form is not kept: the provider leads back to the page that it was on. */
+/** A form is not kept: the provider leads back to the page that it was on. */
 function CompanyConfirmation({ companyOf, cancelTo }: { companyOf: string; cancelTo: string }) {
-  const address = `${companySignInPath}/${companyOf}?confirm=yes&next=${encodeURIComponent(cancelTo)}`;
+  const { method, url } = useRequest();
+  const next = method === 'GET' ? url : cancelTo;
+  const address = `${companySignInPath}/${companyOf}?confirm=yes&next=${encodeURIComponent(next)}`;
   return (
     <div class="card stack">
-      <p>This action needs a recent sign-in with your company's account. Sign in again, then repeat it.</p>
+      <p>This action needs a recent sign-in with your company's account. Sign in again to continue.</p>
       <div class="row">
         <a class="button" href={address}>
           Sign in again

@@ -20,7 +20,7 @@ import { CreateForm, CreateReview } from './create-form.tsx';
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createRefundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/new', needs('operator'), async (request) => {
+  scope.get('/refunds/new', needs('operator', 'confirmed'), async (request) => {
     const { owner, query } = contextOf(request);
     const again = entered(query, 'again');
     // Other pages link here with known fields, or with a refund to repeat.

@@ -327,6 +327,19 @@ test('asks for another sign-in with the provider before a sensitive change', asy
   expect((await visitor.post(page, { days: '3' })).status).toBe(303);
 });
 
+test('asks for it before the fields of a refund are entered, and leads back to them', async () => {
+  const visitor = newVisitor();
+  await signIn(visitor);
+  const page = `/dashboard/${organizationId}/test/refunds/new?transactionId=pi_1`;
+  const asked = await visitor.get(page);
+  expect([asked.status, asked.text]).toEqual([403, expect.not.stringContaining('name="transactionId"')]);
+  const [, again = ''] = /href="([^"]*confirm=yes[^"]*)"/.exec(asked.text) ?? [];
+  const query = again.replaceAll('&amp;', '&').replace(startOf(organizationId), '');
+  const { headers } = await signIn(visitor, { query });
+  expect(headers.location).toBe(page);
+  expect((await visitor.get(page)).text).toContain('value="pi_1"');
+});
+
 test('a second factor or a password makes no other session of one with the provider', async () => {
   const { email, password } = await newPerson(service.deps, organizationId, 'owner');
   actAs(['owners'], { email });
