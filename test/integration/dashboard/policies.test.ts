@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { lockOrganization } from '#shared/platform/organization.ts';
 import { type PolicyInput, policySchema } from '#shared/policies/policy.ts';
@@ -297,6 +298,22 @@ describe('blocking what a policy denies', () => {
     expect(await page()).toContain(
       'Denied refunds are blocked when requested by API, in the dashboard or by agents.<',
     );
+  });
+
+  test('opens without a replay while others are running', async () => {
+    await store(open);
+    const { replayLimiter } = service.deps;
+    const [link = ''] = await blockLinks();
+    const running = new EventEmitter();
+    for (let count = 5 + replayLimiter.concurrency; count > 0; count -= 1) {
+      void replayLimiter(() => once(running, 'over'));
+    }
+    await waitFor('the first of them to run', () => replayLimiter.activeCount > 0);
+    const page = await admin.get(link);
+    replayLimiter.clearQueue();
+    running.emit('over');
+    expect([page.status, page.text]).toEqual([200, expect.stringContaining('Other replays are running.')]);
+    expect(formIn(page)).toContainEqual(['enforce.api', 'yes']);
   });
 });
 

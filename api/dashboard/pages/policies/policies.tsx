@@ -56,8 +56,15 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
   ) => {
     const { whileWaiting } = request.deps;
     const sets = { current, proposed };
-    const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
-    return <Editor {...form} replay={replay} />;
+    try {
+      const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
+      return <Editor {...form} replay={replay} />;
+    } catch (error) {
+      const isBusy = error instanceof ServiceError && error.code === 'service_unavailable';
+      // A page opens without it; a part of one keeps what it showed.
+      if (!isBusy || isForPart(request)) throw error;
+      return <Editor {...form} problems={{ form: error.message }} />;
+    }
   };
 
   scope.get('/policies/edit', admin, async (request) => {
