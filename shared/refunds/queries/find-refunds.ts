@@ -2,6 +2,7 @@ import { nameActors } from '../../people/actors.ts';
 import { type Database, Prisma, type Reads, type Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import { openFairLimit } from '../../platform/fair-limit.ts';
 import { type SharedStatement, shareQuestion, shareRead } from '../../platform/shared-statement.ts';
 import {
   detailColumns,
@@ -19,13 +20,20 @@ type OwnedRefund = RefundDetails & Pick<Refund, 'environment'>;
 /** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
-  /** The rows of a statement in JSON: its text and its values. */
+  /** The rows of a statement in JSON: its organization, its text and its values. */
   list: SharedStatement<string, RefundDetails[]>;
   /** By the id of a refund: the detail of its first event, which says what was decided. */
   decision: SharedStatement<string, unknown>;
 }
 
+/**
+ * A list may read for seconds, and keeps its connection as long: one of the four is left to other reads, such as those of keys, and
+ * one of the others to other organizations.
+ */
+const listsAtOnce = { inAll: 3, perOwner: 2 };
+
 export function openRefundReads(reads: Reads): RefundReads {
+  const limit = openFairLimit(listsAtOnce);
   return {
     byId: shareRead(async (ids) => {
       // By id alone, so that the planner can only use the primary key. The caller checks the owner.
@@ -36,8 +44,8 @@ export function openRefundReads(reads: Reads): RefundReads {
       return new Map(rows.map((row) => [row.id, row]));
     }),
     list: shareQuestion((statement) => {
-      const [text, values] = JSON.parse(statement);
-      return reads.query<RefundDetails>(text, values);
+      const [organizationId, text, values] = JSON.parse(statement);
+      return limit(organizationId, () => reads.query<RefundDetails>(text, values));
     }),
     decision: shareRead(async (ids) => {
       const rows = await reads.query<{ id: string; detail: unknown }>(
@@ -102,9 +110,9 @@ export async function listRefunds(
   });
   const toPage = (rows: RefundDetails[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
   // One more than asked for says whether there are more.
-  if (after === undefined) return toPage(await list(inJson(pageSql(condition, limit + 1, offset))));
+  if (after === undefined) return toPage(await list(inJson(owner, pageSql(condition, limit + 1, offset))));
   const isPossible = isRefundId(after) && offset === 0;
-  const rows = isPossible ? await list(inJson(pageAfterSql(owner, after, condition, limit + 1))) : [];
+  const rows = isPossible ? await list(inJson(owner, pageAfterSql(owner, after, condition, limit + 1))) : [];
   if (rows.length === 0) {
     throw new ServiceError(
       'validation_error',
@@ -141,8 +149,8 @@ function pageAfterSql(
     ORDER BY r.created_at DESC, r.id DESC`;
 }
 
-function inJson({ text, values }: Prisma.Sql): string {
-  return JSON.stringify([text, values], (_name, value: unknown) =>
+function inJson({ organizationId }: RefundOwner, { text, values }: Prisma.Sql): string {
+  return JSON.stringify([organizationId, text, values], (_name, value: unknown) =>
     typeof value === 'bigint' ? value.toString() : value,
   );
 }

@@ -19,7 +19,7 @@ const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
 describe('an organization', () => {
-  const places = 4;
+  const places = 10;
   // One connection: whoever kept it while it waits for a processor would stop all others.
   const settings = {
     MAX_REQUESTS_IN_PROGRESS: places,
@@ -76,6 +76,19 @@ describe('an organization', () => {
       expect((await statuses(stuck)).filter((status) => status === 200)).toHaveLength(places / 2);
     });
     expect((await list(service.organization)).status).toBe(200);
+  });
+
+  test('leaves connections for the keys and lists of others while its lists are slow', async () => {
+    await withClient(service.databaseUrl, async (locker) => {
+      await locker.query('BEGIN');
+      // Only a list by the id of a payment reads it.
+      await locker.query('LOCK TABLE payment_name');
+      const slow = times(places / 2, (index) => service.call('GET', `/v1/refunds?transactionId=ch_${index}`));
+      await waitForLock(locker);
+      expect((await list(other)).status).toBe(200);
+      await locker.query('COMMIT');
+      expect(new Set(await statuses(slow))).toEqual(new Set([200]));
+    });
   });
 
   test('has room for other requests while more readers wait for events than requests may be in progress', async () => {
