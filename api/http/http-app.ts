@@ -56,6 +56,7 @@ export function createHttpApp(
       createBoundedServer(handle, {
         requireHostHeader: false,
         requestTimeout: MAX_WAIT_MS + 30_000,
+        idleTimeoutMs: MAX_WAIT_MS + 30_000,
         // Longer than load balancers keep an idle connection.
         keepAliveTimeoutMs: 72_000,
       }),

@@ -4,13 +4,20 @@ import type { Socket } from 'node:net';
 /** Clients and proxies send one request at a time, so more than a few are an attack. */
 const mostPerConnection = 10;
 
+interface BoundedServerOptions extends ServerOptions {
+  keepAliveTimeoutMs: number;
+  /** How long nothing may move on a connection with a request under way: longer than any request waits. */
+  idleTimeoutMs: number;
+}
+
 /**
  * Creates a server that ends a connection with more requests under way than `mostPerConnection`, or as many unread responses. Node
  * starts every request of a read at once, which may be thousands, before any other limit counts them.
+ * It also ends connections that do not read their responses, which would be kept in memory.
  */
 export function createBoundedServer(
   handle: RequestListener,
-  { keepAliveTimeoutMs, ...options }: ServerOptions & { keepAliveTimeoutMs: number },
+  { keepAliveTimeoutMs, idleTimeoutMs, ...options }: BoundedServerOptions,
 ): Server {
   const underWay = new WeakMap<Socket, number>();
   const server = createServer({ ...options, keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
@@ -24,6 +31,7 @@ export function createBoundedServer(
     response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
     handle(request, response);
   });
+  server.setTimeout(idleTimeoutMs);
   endUnused(server);
   return server;
 }

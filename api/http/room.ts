@@ -160,7 +160,8 @@ export function fewAtOnce(
 const mostLarge = 4;
 
 /**
- * Gives each request of this instance a place while its body is read, and one while it is worked on, or refuses it.
+ * Gives each request of this instance a place while its body is read, and one while it is worked on and its response read, or
+ * refuses it.
  * @param ownerOf whose share of the places a request takes; by default, its network's.
  */
 export function limitInProgress(
@@ -179,9 +180,11 @@ export function limitInProgress(
   app.addHook('preValidation', ({ place }, _reply, done) => {
     done(place?.work() === false ? tooMany() : undefined);
   });
-  // onSend rather than onResponse, which does not wait for the work of a client that has disconnected.
-  app.addHook('onSend', ({ place }, _reply, payload, done) => {
-    place?.end();
+  // onSend rather than onResponse, which does not wait for the work of a client that has disconnected. A response takes memory until
+  // the client has read it.
+  app.addHook('onSend', ({ place }, { raw }, payload, done) => {
+    if (raw.destroyed) place?.end();
+    else raw.once('close', () => place?.end());
     done(null, payload);
   });
 }

@@ -7,6 +7,7 @@ import { createBoundedServer } from '#api/http/pipelining.ts';
 test('a server that closes answers the first request of a connection that was just made, and waits for no other connection', async () => {
   const server = createBoundedServer((_request, response) => response.end('served'), {
     keepAliveTimeoutMs: 72_000,
+    idleTimeoutMs: 0,
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

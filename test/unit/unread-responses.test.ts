@@ -1,0 +1,60 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import Fastify from 'fastify';
+import { expect, onTestFinished, test } from 'vitest';
+import { createBoundedServer } from '#api/http/pipelining.ts';
+import { limitInProgress, Room } from '#api/http/room.ts';
+import { waitFor } from '../support/wait-for.ts';
+
+/** More than the system keeps for a connection. */
+const large = 'x'.repeat(32 * 1024 * 1024);
+
+/** A server for large responses, with places for two. */
+async function serveLarge(idleTimeoutMs: number) {
+  const app = Fastify({
+    serverFactory: (handle) => createBoundedServer(handle, { keepAliveTimeoutMs: 72_000, idleTimeoutMs }),
+    forceCloseConnections: true,
+  });
+  onTestFinished(() => app.close());
+  const work = new Room(2);
+  const clients = { uploads: new Room(2), work };
+  let owner = 0;
+  limitInProgress(
+    app as never,
+    () => clients,
+    () => String(++owner),
+  );
+  let sent = 0;
+  app.addHook('onSend', async () => {
+    sent += 1;
+  });
+  app.get('/', async () => large);
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const ask = (): Socket => {
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+    socket.pause().on('error', () => undefined);
+    socket.write('GET / HTTP/1.1\r\nHost: service\r\n\r\n');
+    return socket;
+  };
+  return { app, work, ask, sent: () => sent };
+}
+
+test('a response holds the place of its request until the client has read it or is gone', async () => {
+  const { work, ask, sent } = await serveLarge(0);
+  const [reads, leaves] = [ask(), ask()];
+  await waitFor('both to be served', () => sent() === 2);
+  expect(work.isFull).toBe(true);
+  leaves.destroy();
+  await waitFor('the place of the client that left', () => !work.isFull);
+  work.enter('another');
+  expect(work.isFull).toBe(true);
+  reads.resume();
+  await waitFor('the place of the client that read', () => !work.isFull);
+});
+
+test('a client that does not read its response loses its connection', async () => {
+  const { app, ask } = await serveLarge(200);
+  const closed = once(app.server, 'connection').then(([socket]) => once(socket, 'close'));
+  ask();
+  await closed;
+});
