@@ -41,7 +41,8 @@ export async function createBatch(
 ): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
   const { organizationId, environment, actor, mode, rows, idempotencyKey } = request;
   if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
-  const fingerprint = fingerprintOf('POST /v1/refund-batches', { mode, rows });
+  // What is valid is the same in either mode.
+  const fingerprint = fingerprintOf('POST /v1/refund-batches', { rows });
   const key = idempotencyKey === null ? null : requestDigestOf(request, idempotencyKey);
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
   const waitingCount = rows.length - rejectedCount;

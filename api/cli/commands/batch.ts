@@ -2,11 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { readRows } from '#api/operations/batch-rows.ts';
 import { batchModes, countRefundsOf, toPublicBatch } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { keyOfFile, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
-import { sha256 } from '#shared/platform/secrets.ts';
-import { ownedKey } from '#shared/refunds/requests/key-requests.ts';
 import { command, commands } from '../console/command.ts';
 import { choice, required, text, withDefault } from '../console/options.ts';
 import { explain, printData, printJson } from '../console/output.ts';
@@ -19,7 +17,7 @@ export const batchCommands = commands(
   'create refunds from a CSV file, and follow them (see docs/batches.md)',
   {
     create: command({
-      description: 'create a batch; the same file with the same key is the same batch',
+      description: 'create a batch; the same rows are the same batch',
       options: {
         key: required(
           text(
@@ -41,15 +39,15 @@ export const batchCommands = commands(
           throw new CommandError(`The file cannot be read: ${file}`);
         });
         const { organizationId, environment } = key;
-        const digest = Buffer.from(sha256(content)).toString('base64url');
+        const rows = await readCsvRows(content);
         const { batch, isReplayed } = await createBatch(session, {
           ...{ organizationId, environment, actor: `key:${id}`, mode },
-          rows: await readRows(await readCsvRows(content)),
-          idempotencyKey: ownedKey(key, `cli\n${mode}\n${digest}`),
+          rows: await readRows(rows),
+          idempotencyKey: keyOfFile(rows),
         });
         explain(
           isReplayed
-            ? 'This file was given before; this is its batch.'
+            ? 'These rows were given before; this is their batch.'
             : `Created a batch of ${batch.rowCount} rows in the ${environment} environment.`,
         );
         printData(batch.id);

@@ -68,10 +68,13 @@ test('shows a refund with its fields, its state and its timeline', async () => {
 test('creates a batch from a file for an API key, pauses and resumes it, and writes its results', async () => {
   const transactionId = await newPayment(service);
   const file = join(inFolder(), 'refunds.csv');
-  writeFileSync(file, `transactionId,amount,reason\n${transactionId},100,other\n`);
+  const rows = `transactionId,amount,reason\n${transactionId},100,other\n`;
+  writeFileSync(file, rows);
   const create = ['batch', 'create', '--key', service.organization.keys.test.id, '--file', file];
   const id = onlyLine((await admin(create)).stdout);
-  expect(onlyLine((await admin(create)).stdout)).toBe(id);
+  // As another program saves it.
+  writeFileSync(file, `\ufeff${rows.replaceAll('\n', '\r\n')}`);
+  expect(onlyLine((await admin([...create, '--mode', 'partial'])).stdout)).toBe(id);
   await waitFor('the batch to be completed', async () => {
     const { stdout } = await admin(['batch', 'status', id]);
     return JSON.parse(stdout).status === 'completed';

@@ -7,11 +7,10 @@ import { readRows } from '#api/operations/batch-rows.ts';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { batchModes, countRefundsOf, findBatch, listBatches, readResults } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { keyOfFile, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { sha256 } from '#shared/platform/secrets.ts';
 import type { FormState } from '../../components/form.tsx';
 import { type Context, contextOf, needs } from '../../http/access.ts';
 import { entered, validationProblemsOf } from '../../http/forms.ts';
@@ -91,18 +90,16 @@ async function showBatches(deps: ApiDependencies, request: FastifyRequest, form?
   return <BatchesPage {...{ ...page, offset, pageLength, form, isConfirmed }} />;
 }
 
-/** The same rows are one batch, however often and by whom they are uploaded. */
 async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body: unknown) {
   const text = entered(body, 'file');
   const mode = batchModes.find((each) => each === entered(body, 'mode')) ?? 'strict';
   const lines = await readCsvRows(text);
   const rows = await readRows(lines);
-  const digest = Buffer.from(sha256(JSON.stringify(lines))).toString('base64url');
   return await createBatch(deps, {
     ...owner,
     actor,
     mode,
     rows,
-    idempotencyKey: `dashboard\n${digest}`,
+    idempotencyKey: keyOfFile(lines),
   });
 }
