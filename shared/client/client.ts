@@ -88,8 +88,9 @@ class Refunds extends Methods {
 }
 
 /** Made once for each call, so that the call's own retries have the same key. */
-function withKey({ idempotencyKey = randomUUID(), ...options }: api.IdempotentOptions) {
-  return { ...options, idempotencyKey };
+function withKey({ idempotencyKey, ...options }: api.IdempotentOptions) {
+  // Null, of programs in JavaScript, would be the one key of all their refunds.
+  return { ...options, idempotencyKey: idempotencyKey ?? randomUUID() };
 }
 
 class RefundBatches extends Methods {

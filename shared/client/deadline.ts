@@ -1,5 +1,5 @@
 /**
- * Runs `work` with a signal that is aborted after `timeoutMs`, or when `signal` is.
+ * Runs `work` with a signal that is aborted after `timeoutMs`, or when `signal` is. `Infinity` is the longest that a timer can last.
  *
  * `AbortSignal.any` would do, but leaks memory in Node 20 when one of its signals lives long.
  */
@@ -12,7 +12,7 @@ export async function withDeadline<Result>(
   const abort = () => controller.abort(signal?.reason);
   const timer = setTimeout(
     () => controller.abort(new DOMException(`No answer within ${timeoutMs} ms`, 'TimeoutError')),
-    timeoutMs,
+    Math.min(timeoutMs, 2 ** 31 - 1),
   );
   signal?.addEventListener('abort', abort, { once: true });
   try {

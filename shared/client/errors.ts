@@ -24,6 +24,8 @@ export class RefundApiError extends Error {
   readonly retryAfterMs: number | null;
   /** The refund that is on record as failed although its creation was answered with an error; otherwise null. */
   readonly refundId: string | null;
+  /** Of the request, also if the client made it; null without one. With another one, the same call may make a second refund. */
+  idempotencyKey: string | null = null;
   /** Whether the same request, with the same idempotency key, may succeed later. */
   readonly retryable: boolean;
 

@@ -95,7 +95,9 @@ export class Transport {
       try {
         return (await this.#sendOnce(method, url, request)) as ResponseOf<At>;
       } catch (error) {
-        if (!(error instanceof RefundApiError) || retries >= this.#maxRetries) throw error;
+        if (!(error instanceof RefundApiError)) throw error;
+        error.idempotencyKey = request.idempotencyKey ?? null;
+        if (retries >= this.#maxRetries) throw error;
         if (!mayRepeat(method, request, error) || (error.retryAfterMs ?? 0) > longestRetryAfterMs)
           throw error;
         const backoffMs = Math.min(longestBackoffMs, firstBackoffMs * 2 ** retries);
@@ -150,10 +152,11 @@ function mayRepeat(
   );
 }
 
-/** Lists are joined by commas, the entries of an object are `name[key]=value`. */
+/** Lists are joined by commas, dates are in ISO 8601, the entries of an object are `name[key]=value`. */
 function queryOf(query: object = {}): string {
   const parameters = Object.entries(query).flatMap(([name, value]): [string, string][] => {
     if (value === undefined || value === null) return [];
+    if (value instanceof Date) return [[name, value.toISOString()]];
     if (typeof value !== 'object' || Array.isArray(value)) return [[name, String(value)]];
     return Object.entries(value).map(([key, part]) => [`${name}[${key}]`, String(part)]);
   });

@@ -31,10 +31,13 @@ test.each([230, 200, 0])(
   'refunds.all has each of %i refunds once, and passes its filters on',
   async (count) => {
     const { client, sent } = clientOf(items.slice(0, count));
-    expect(await collect(client.refunds.all({ status: 'failed' }))).toEqual(
+    // As a program in JavaScript may send it.
+    const createdBefore = new Date('2026-11-20T09:30:00.000Z') as unknown as string;
+    expect(await collect(client.refunds.all({ status: 'failed', createdBefore }))).toEqual(
       items.slice(0, count).map(({ id }) => id),
     );
-    expect(sent.every(({ status, limit }) => status === 'failed' && limit === '100')).toBe(true);
+    const filters = { status: 'failed', limit: '100', createdBefore: '2026-11-20T09:30:00.000Z' };
+    for (const query of sent) expect(query).toMatchObject(filters);
   },
 );
 

@@ -70,11 +70,16 @@ test('keeps the key and the request over its own retries', async () => {
   expect(sent.every((request) => JSON.stringify(request) === JSON.stringify(sent[0]))).toBe(true);
 });
 
-test('makes a new key for each call, unless one is given', async () => {
-  const { client, sent } = scripted([succeeds, succeeds, succeeds]);
-  for (const options of [{}, {}, { idempotencyKey: 'order-1' }]) await client.refunds.create(valid, options);
-  expect(new Set(sent.map(({ key }) => key)).size).toBe(3);
+test('makes a new key for each call, unless one is given, and tells it in the error', async () => {
+  const { client, sent } = scripted([succeeds, succeeds, succeeds, fails(400, 'validation_error')]);
+  // As a program in JavaScript may send it.
+  const none = { idempotencyKey: null as unknown as undefined };
+  for (const options of [none, none, { idempotencyKey: 'order-1' }])
+    await client.refunds.create(valid, options);
+  const error: unknown = await client.refunds.create(valid).catch((thrown: unknown) => thrown);
+  expect(new Set(sent.map(({ key }) => key)).size).toBe(4);
   expect(sent[2]?.key).toBe('order-1');
+  expect(error).toMatchObject({ idempotencyKey: sent[3]?.key });
 });
 
 test.each([
@@ -136,6 +141,14 @@ test('repeats an attempt without an answer, and reports it after the last one', 
     retryable: true,
     message: expect.stringContaining('https://refunds.example.com (No answer within 3000 ms)'),
   });
+});
+
+test('waits without end for an answer when its timeout is infinite', async () => {
+  const { client } = scripted([hangs], { timeoutMs: Number.POSITIVE_INFINITY, maxRetries: 0 });
+  const listed = vi.fn();
+  client.refunds.list().catch(listed);
+  await vi.advanceTimersByTimeAsync(24 * 60 * 60 * 1_000);
+  expect(listed).not.toHaveBeenCalled();
 });
 
 test('throws the reason of its signal, also while it waits for the next attempt', async () => {
