@@ -19,9 +19,7 @@ describe('traces of an API and a worker', () => {
   const serve = useScriptedServers();
   const newReceiver = useReceivers();
   // On a busy machine a call would otherwise be repeated.
-  const processes = useDeployment({
-    settings: { PROCESSOR_TIMEOUT_MS: 30_000, TRANSACTION_READ_TIMEOUT_MS: 30_000 },
-  });
+  const processes = useDeployment({ settings: {} });
 
   const start = async (endpoint: string) => {
     const env = { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint };

@@ -4,7 +4,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import type { ApiAnswer } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
+const service = useService();
 beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
 afterEach(() => service.sandbox.clearFaults());
 

@@ -5,7 +5,7 @@ import { newPayment } from '../../support/refunds/payments.ts';
 import type { TestOrganization } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
+const service = useService();
 let own: TestOrganization;
 let other: TestOrganization;
 beforeAll(async () => {

@@ -25,8 +25,6 @@ describe('an organization', () => {
     MAX_REQUESTS_IN_PROGRESS: places,
     DATABASE_POOL_SIZE: 1,
     CREATE_WAIT_MS: 0,
-    // Longer than a busy machine takes to have all requests wait.
-    TRANSACTION_READ_TIMEOUT_MS: 60_000,
   };
   const service = useService({ workers: 0, settings });
   let other: TestOrganization;

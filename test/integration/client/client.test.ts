@@ -4,9 +4,10 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type ClientOptions, RefundApiError, RefundClient, type RefundEvent } from '#shared/client/index.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
+import { untilVerdict } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService();
+const service = useService({ settings: untilVerdict });
 const connect = async (options: Partial<ClientOptions> = {}) => {
   const { plaintext: apiKey } = service.organization.keys.test;
   return new RefundClient({ baseUrl: await service.url(), apiKey, ...options });

@@ -8,6 +8,7 @@ import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
+import { holdFirstAnswer } from '../../support/processors/around-calls.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { leftToRefund, work } from '../../support/processors/reconciliation.ts';
 import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
@@ -20,7 +21,6 @@ import { refundDirectly } from '../../support/refunds/refund-directly.ts';
 import { makeDue, rowOf, timelineOf, unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { flagByHand } from '../../support/refunds/refund-work.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const hour = 3_600_000;
 
@@ -34,11 +34,8 @@ const settings = {
 const service = useService({ workers: 0, settings });
 const webhooks = useWebhooks(service);
 
-beforeEach(() => service.sandbox.settings({ autoSettleMs: null, latencyMs: 0 }));
-afterEach(async () => {
-  await service.sandbox.clearFaults();
-  await service.sandbox.settings({ latencyMs: 0 });
-});
+beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
+afterEach(() => service.sandbox.clearFaults());
 
 describe('a payment that was unreachable when its refunds were accepted', () => {
   /** Refunds of 60.00 each, of one payment of 100.00 that cannot be read now. */
@@ -159,11 +156,12 @@ describe('a payment that was unreachable when its refunds were accepted', () => 
   test('is not read in a loop while the reservations exceed it', async () => {
     const [first, second] = (await unverified('stripe', 2)) as [Refund, Refund];
     await completeByHand(first, null);
-    await service.sandbox.settings({ latencyMs: 500 });
+    const reading = holdFirstAnswer(service, 'getPayment');
     const advancing = advanced(second);
-    await waitFor('the reading', async () => (await rowOf(service, second.id)).leasedUntil !== null);
+    await reading.untilGiven();
     // While the payment is read, somebody says that the refund is at the processor.
     await requestResync(service.deps.db, second);
+    reading.release();
     // The lookup follows at once.
     expect(await advancing).toBe(2);
     const { status, dueAt, leasedUntil } = await rowOf(service, second.id);
@@ -220,14 +218,12 @@ test.each(PROCESSORS)(
   async (processor) => {
     const transactionId = await newPayment(service, { processor });
     const body = { transactionId, amount: 6_000, reason: 'other', processor };
-    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const reading = holdFirstAnswer(service, 'getPayment');
     const slow = service.call('POST', '/v1/refunds', { body, headers: { prefer: 'respond-async' } });
-    await waitFor(
-      'the reading to be at the processor',
-      async () => (await service.sandbox.faults()).length === 0,
-    );
+    await reading.untilGiven();
     await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'error-503' });
     const unread = await createdRefund(service, processor, { transactionId, amount: 6_000 });
+    reading.release();
     const { status, body: answer } = await slow;
     expect([status, answer.error?.code]).toEqual([400, 'validation_error']);
     expect(answer.error.message).toContain('4000');
@@ -245,15 +241,13 @@ test.each(PROCESSORS)(
     const { organizationId, environment, transactionId, paymentId } = await createdRefund(service, processor);
     const key = { organizationId, environment, processor, transactionId };
     await markPaymentStale(service.deps.db, paymentId);
-    await service.sandbox.fault({ processor, operation: 'transaction.get', kind: 'delay', delayMs: 800 });
+    const reading = holdFirstAnswer(service, 'getPayment');
     const early = readPayment(service.deps, key);
-    await waitFor(
-      'the reading to be at the processor',
-      async () => (await service.sandbox.faults()).length === 0,
-    );
+    await reading.untilGiven();
     const externalRefundId = await refundDirectly(service, { processor, transactionId, amount: 4_000 });
     const reported = webhookAbout(processor, { externalRefundId, refundId: null, transactionId });
     expect((await webhooks.send(processor, reported)).status).toBe(200);
+    reading.release();
     await early;
     const row = await storedPayment(service, transactionId);
     expect(row.fetchedAt).toBeNull();

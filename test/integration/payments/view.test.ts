@@ -7,7 +7,7 @@ import { useService } from '../../support/use-service.ts';
 
 // GET /v1/payments/:transactionId
 
-const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
+const service = useService();
 afterEach(() => service.sandbox.clearFaults());
 
 const view = async (id: string, options: { key?: string } = {}) =>

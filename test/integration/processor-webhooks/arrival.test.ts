@@ -11,11 +11,7 @@ import { waitFor } from '../../support/wait-for.ts';
 
 // The bank's reference of a refund, which processors learn when it settles or later. Steps are taken here, not by workers.
 
-// A slow machine changes nothing.
-const service = useService({
-  workers: 0,
-  settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000, PROCESSOR_TIMEOUT_MS: 60_000 },
-});
+const service = useService({ workers: 0 });
 const webhooks = useWebhooks(service);
 beforeEach(() => service.sandbox.settings({ autoSettleMs: null }));
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ProcessorName } from '../../sandbox/processors.ts';
-import { spyOnCalls } from '../../support/processors/around-calls.ts';
+import { holdFirstAnswer, spyOnCalls } from '../../support/processors/around-calls.ts';
 import { type ReportedRefund, webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -21,7 +21,7 @@ const gone = {
 const failureCodes = { stripe: 'expired_or_canceled_card', braintree: 'settlement_declined' };
 
 // Settlement is asked for once, at once, and then not for as long as a test lasts: what moves later was told.
-const service = useService({ settings: { SETTLEMENT_CAP_MS: 3_600_000, PROCESSOR_TIMEOUT_MS: 5_000 } });
+const service = useService({ settings: { SETTLEMENT_CAP_MS: 3_600_000 } });
 const webhooks = useWebhooks(service);
 
 beforeEach(() => service.sandbox.settings({ autoSettleMs: 0, latencyMs: 0 }));
@@ -57,16 +57,14 @@ async function openRefund(
   return await rowOf(service, id);
 }
 
-/** A refund that its processor has carried out, and whose answer to the worker is delayed. */
+/** A refund that its processor has carried out, and whose answer to the worker is held. */
 async function refundBeingSent(processor: ProcessorName) {
   const transactionId = await newPayment(service, { processor });
-  await service.sandbox.fault({ processor, operation: 'refund.create', kind: 'delay', delayMs: 800 });
+  const answer = holdFirstAnswer(service, 'createRefund');
   const creating = { transactionId, done: createdRefund(transactionId) };
-  const [made] = await waitFor('the refund to be at the processor', async () => {
-    const there = await service.sandbox.refunds({ processor, transactionId });
-    return there.length === 1 && there;
-  });
-  return { refundId: made?.key ?? '', externalRefundId: made?.id ?? '', creating };
+  await answer.untilGiven();
+  const [made] = await service.sandbox.refunds({ processor, transactionId });
+  return { refundId: made?.key ?? '', externalRefundId: made?.id ?? '', creating, release: answer.release };
 }
 
 const reservedFor = async ({ transactionId }: RefundRecord) =>
@@ -153,13 +151,14 @@ describe.each(['stripe', 'braintree'] as const)('webhooks of %s', (processor) =>
   });
 
   test('that contradicts an answer which is about to be recorded has the refund read after that record', async () => {
-    const { refundId, externalRefundId, creating } = await refundBeingSent(processor);
+    const { refundId, externalRefundId, creating, release } = await refundBeingSent(processor);
     await service.sandbox.driveRefund(externalRefundId, gone[processor]);
     const reported = { externalRefundId, refundId, transactionId: creating.transactionId };
     const processorStatus = gone[processor].status;
     expect(
       await webhooks.send(processor, webhookAbout(processor, { ...reported, processorStatus })),
     ).toMatchObject(received);
+    release();
     expect(await creating.done).toBe(refundId);
     // Nothing else has a completed refund of Stripe read again. One of Braintree is asked for once more anyway.
     await untilStatus(service, refundId, 'failed');

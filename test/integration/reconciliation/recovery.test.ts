@@ -47,7 +47,12 @@ async function start(
   url: string,
   { workers = 1, ...settings }: ServiceOptions['settings'] & { workers?: number } = {},
 ): Promise<TestService> {
-  const kept = { DATA_DIR: folder('data'), RECONCILIATION_LOOKBACK_MS: 3_600_000, ...settings };
+  const kept = {
+    ...{ DATA_DIR: folder('data'), RECONCILIATION_LOOKBACK_MS: 3_600_000 },
+    // A backup breaks steps off, which go on once their leases are over.
+    PROCESSOR_TIMEOUT_MS: 5_000,
+    ...settings,
+  };
   const options = { databaseUrl: url, backend: postgresQueues, settings: kept, workers };
   const marks = openPositionMarks(
     { DATA_DIR: folder('data'), REDIS_URL: null } as never,

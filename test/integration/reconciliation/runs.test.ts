@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
@@ -23,17 +23,29 @@ const day = 86_400_000;
 describe('a run', () => {
   const service = useService({
     workers: 0,
-    settings: {
-      ...{ RETRY_BASE_MS: 20, RETRY_CAP_MS: 50 },
-      ...{ PROCESSOR_TIMEOUT_MS: 30_000, TRANSACTION_READ_TIMEOUT_MS: 30_000 },
-    },
+    settings: { RETRY_BASE_MS: 20, RETRY_CAP_MS: 50 },
   });
   beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
   afterEach(async () => {
     await service.sandbox.clearFaults();
-    await service.sandbox.settings({ latencyMs: 0 });
     await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
   });
+
+  /** Holds runs that have begun, before they ask their processor. */
+  function holdConnecting() {
+    const { connections } = service.deps;
+    const connect = connections.connect.bind(connections);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const spy = vi.spyOn(connections, 'connect').mockImplementation(async (account) => {
+      await released;
+      return await connect(account);
+    });
+    onTestFinished(() => spy.mockRestore());
+    return { release };
+  }
 
   /** From the second request of the list on, so many times. */
   async function failInTheMiddle(
@@ -47,16 +59,18 @@ describe('a run', () => {
   }
 
   test('is the only one of its account, however many are started', async () => {
-    await service.sandbox.settings({ latencyMs: 100 });
+    const connecting = holdConnecting();
     const account = await accountOf(service, 'stripe');
     const window = await nextWindow(service.deps, account);
     const before = await service.deps.db.reconciliationRun.count();
     const { signal } = new AbortController();
-    const outcomes = await Promise.all(
-      Array.from({ length: 5 }, () =>
-        reconcileAccount(service.deps, { account, window, actor: 'test', signal }),
-      ),
-    );
+    const outcomes: unknown[] = [];
+    const runs = Array.from({ length: 5 }, async () => {
+      outcomes.push(await reconcileAccount(service.deps, { account, window, actor: 'test', signal }));
+    });
+    await waitFor('all but one to end', () => outcomes.length === 4);
+    connecting.release();
+    await Promise.all(runs);
     expect(outcomes.filter((run) => run !== null)).toHaveLength(1);
     expect(await service.deps.db.reconciliationRun.count()).toBe(before + 1);
   });
@@ -108,7 +122,7 @@ describe('a run', () => {
     const transactionId = await newPayment(service);
     await leftToRefund(service, transactionId);
     await refundDirectly(service, { processor: 'stripe', transactionId, amount: 100 });
-    await service.sandbox.settings({ latencyMs: 300 });
+    const connecting = holdConnecting();
     const running = reconcile(service, 'stripe');
     const lost = expect(running).rejects.toThrow('lost its lease');
     await waitFor('the run to begin', () =>
@@ -118,6 +132,7 @@ describe('a run', () => {
       where: { finishedAt: null },
       data: { finishedAt: new Date(), failure: 'closed by a test' },
     });
+    connecting.release();
     await lost;
     const findings = await service.deps.db.reconciliationFinding.count({
       where: { run: { failure: 'closed by a test' } },

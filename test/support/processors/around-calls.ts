@@ -3,6 +3,7 @@ import type { AccountName } from '#shared/processors/accounts/connections.ts';
 import type { CallOptions, Processor } from '#shared/processors/contract/processor.ts';
 import { replacing } from '../replacing.ts';
 import type { TestService } from '../service.ts';
+import { waitFor } from '../wait-for.ts';
 
 const processorCalls = ['getPayment', 'createRefund', 'findRefund', 'getRefund', 'cancelRefund'] as const;
 
@@ -83,4 +84,22 @@ export function holdCalls(
     mostUnderWay: () => mostUnderWay,
     release,
   };
+}
+
+/** Holds the first answer to a call of one kind from when the processor has given it until it is released. */
+export function holdFirstAnswer(service: Pick<TestService, 'deps'>, held: ProcessorCall) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let calls = 0;
+  let isGiven = false;
+  spyOnCalls(service, async (name, call) => {
+    if (name !== held || ++calls > 1) return await call();
+    const answer = await call();
+    isGiven = true;
+    await released;
+    return answer;
+  });
+  return { untilGiven: () => waitFor(`the answer to ${held}`, () => isGiven), release };
 }

@@ -13,7 +13,7 @@ import { expectInvariants } from './invariants.ts';
  * payment at the same time is decided without having read it.
  */
 export function useTwoProcesses(): { service: TestService; other: { deps: Dependencies } } {
-  const service = useService({ workers: 0, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
+  const service = useService({ workers: 0 });
   const other = madeBeforeTests(
     'The other process',
     () => ({ deps: openDependencies(service.settings, openLog(service.settings.LOG_LEVEL, 'other')) }),

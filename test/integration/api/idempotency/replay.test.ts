@@ -5,11 +5,11 @@ import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
 import { holdDecisions } from '#test/support/refunds/refund-requests.ts';
-import type { ApiAnswer, CallOptions } from '#test/support/service.ts';
+import { type ApiAnswer, type CallOptions, untilVerdict } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
-const service = useService({ settings: { PROCESSOR_TIMEOUT_MS: 4_000 } });
+const service = useService({ settings: untilVerdict });
 afterEach(async () => {
   vi.restoreAllMocks();
   await expectInvariants(service);

@@ -3,6 +3,7 @@ import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { flagExtraRefund } from '#shared/refunds/lifecycle/flag.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
 import { auditOf } from '#test/support/audit-log.ts';
+import { holdFirstAnswer } from '#test/support/processors/around-calls.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
   completedRefund,
@@ -13,7 +14,6 @@ import {
 } from '#test/support/refunds/flagged-refunds.ts';
 import { lastEventOf, type RefundRecord, rowOf } from '#test/support/refunds/refund-records.ts';
 import { flagByHand, leaseByHand } from '#test/support/refunds/refund-work.ts';
-import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useServiceThatFlags();
 
@@ -70,13 +70,11 @@ describe('a flag that changes while its resolution asks the processor', () => {
 
   /** Runs `meanwhile` between the resolution's lease and its decision. */
   async function resolveWhile(flagged: RefundRecord, meanwhile: () => Promise<unknown>) {
-    await service.sandbox.settings({ latencyMs: 400 });
+    const answer = holdFirstAnswer(service, 'getRefund');
     const deciding = resolve(service, flagged, 'completed');
-    await waitFor(
-      'the lease',
-      async () => (await rowOf(service, flagged.id)).leaseToken !== flagged.leaseToken,
-    );
+    await answer.untilGiven();
     await meanwhile();
+    answer.release();
     return await deciding;
   }
 

@@ -4,6 +4,7 @@ import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
 import { PROCESSORS, type ProcessorName } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
+import { holdFirstAnswer } from '#test/support/processors/around-calls.ts';
 import { endAtProcessor } from '#test/support/processors/end-at-processor.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import {
@@ -19,7 +20,6 @@ import { storedPayment } from '#test/support/refunds/payments.ts';
 import { refundDirectly } from '#test/support/refunds/refund-directly.ts';
 import { lastEventOf, type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
 import { flagByHand, leaseByHand } from '#test/support/refunds/refund-work.ts';
-import { waitFor } from '#test/support/wait-for.ts';
 
 const service = useServiceThatFlags();
 
@@ -250,15 +250,15 @@ describe('a forced decision', () => {
 
   test('stands against a worker that returns late from the processor', async () => {
     const { id } = await createdRefund(service, 'stripe');
-    const delayed = { operation: 'refund.create', kind: 'delay', delayMs: 600 };
-    await service.sandbox.fault({ processor: 'stripe', ...delayed });
+    const answer = holdFirstAnswer(service, 'createRefund');
     const late = advanceRefund(service.deps, id);
-    await waitFor('the worker to be sending', async () => (await rowOf(service, id)).attemptCount === 1);
+    await answer.untilGiven();
     await flag(id);
     await leaseByHand(service, id, 0);
     const outcome = await resolve(service, await rowOf(service, id), 'failed', { force: true });
     expect(outcome.kind).toBe('done');
     const { work: _, ...decided } = await rowOf(service, id);
+    answer.release();
     await late;
     // The worker's result does not count any more, and it is not lost: the refund is read again.
     expect(await rowOf(service, id)).toMatchObject({ ...decided, resyncRequestedAt: expect.any(Date) });

@@ -14,12 +14,10 @@ import { startWorkers } from '#worker/start-workers.ts';
 const limit = 4;
 const service = useService({
   workers: 0,
-  // Leases last longer than any test.
   settings: {
     WORKER_CONCURRENCY: 6,
     PROCESSOR_ACCOUNT_CONCURRENCY: limit,
     PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: 0,
-    PROCESSOR_TIMEOUT_MS: 60_000,
   },
 });
 

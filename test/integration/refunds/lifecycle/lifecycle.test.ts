@@ -6,13 +6,13 @@ import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
 import { creationOf } from '#test/support/refunds/statement-items.ts';
 import { testedBackends } from '#test/support/release.ts';
+import { untilVerdict } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
 // What happens after every crash and every answer of a processor is shown by the model test and the crash matrix.
 describe.each(testedBackends)('the life of a refund, queues on $name', (backend) => {
-  // Many read their payments at the same time here; none of them is to go on without having read it.
-  const service = useService({ backend, workers: 2, settings: { TRANSACTION_READ_TIMEOUT_MS: 60_000 } });
+  const service = useService({ backend, workers: 2, settings: untilVerdict });
 
   beforeEach(() => service.sandbox.settings({ autoSettleMs: 100, latencyMs: 0 }));
   afterEach(async () => {

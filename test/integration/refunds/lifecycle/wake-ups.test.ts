@@ -18,8 +18,6 @@ describe.each(queueBackends)('with the queue on $name', (backend) => {
     workers: 0,
     settings: {
       ...{ WORKER_CONCURRENCY: 2, SWEEP_INTERVAL_MS: hour, SETTLEMENT_BASE_MS: hour },
-      // A call that is held does not run out of time, and is made once.
-      PROCESSOR_TIMEOUT_MS: 60_000,
     },
     overrides: { random: () => 0 },
   });
