@@ -12,6 +12,7 @@ import { marksInMemory, type PositionMarks } from './platform/position-marks.ts'
 import { openQueues, type RefundQueues } from './platform/queues.ts';
 import { encryptionKeys, SecretBox } from './platform/secrets.ts';
 import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
+import { openVelocityReads, type VelocityReads } from './policies/policy-facts.ts';
 import { openReplayLimiter } from './policies/replay.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
@@ -42,6 +43,7 @@ export interface Dependencies {
   whileWaiting: <T>(wait: () => Promise<T>) => Promise<T>;
   connections: ProcessorConnections;
   lookups: Lookups;
+  velocities: VelocityReads;
   statements: RefundStatements;
   apiKeys: ApiKeyLookup;
   refundReads: RefundReads;
@@ -76,6 +78,7 @@ export function openDependencies(
     reads,
     apiKeys: openApiKeyLookup(reads),
     lookups: openLookups(reads),
+    velocities: openVelocityReads(db),
     refundReads: openRefundReads(reads),
     statements: openRefundStatements(db, { settings, metrics, positionMarks }),
     positionMarks,

@@ -94,8 +94,22 @@ function asError(error: unknown): Error {
   return error instanceof Error ? error : new Error(String(error));
 }
 
+/** A shared statement for each organization, where an item may take long: those of others do not wait for it. */
+export function shareByOrganization<Item, Result>(
+  organizationOf: (item: Item) => string,
+  open: () => SharedStatement<Item, Result>,
+): SharedStatement<Item, Result> {
+  const opened = new Map<string, SharedStatement<Item, Result>>();
+  return (item) => {
+    const organizationId = organizationOf(item);
+    const shared = opened.get(organizationId) ?? open();
+    opened.set(organizationId, shared);
+    return shared(item);
+  };
+}
+
 /**
- * The same for reads by key: concurrent requests for a key share one read. A read that is already running is not shared,
+ * A shared statement of reads by key: concurrent requests for a key share one read. A read that is already running is not shared,
  * because its result may be too old.
  * @param read gets distinct keys and returns what exists, by key.
  */

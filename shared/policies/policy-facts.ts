@@ -1,5 +1,7 @@
 import { type KnownPayment, refundsOf } from '../payments/payment.ts';
 import { type Database, Prisma } from '../platform/database.ts';
+import type { Environment } from '../platform/environment.ts';
+import { shareByOrganization, shareRead } from '../platform/shared-statement.ts';
 import { comparedOwnerSql, ownerSql } from '../refunds/queries/refund-filter.ts';
 import { countsRequester } from './evaluate.ts';
 import type { Policy, PolicyFacts, Velocity } from './policy.ts';
@@ -23,7 +25,7 @@ interface PolicyCase {
  * facts that some policy limits.
  */
 export async function readPolicyFacts(
-  db: Database,
+  { db, velocities }: { db: Database; velocities: VelocityReads },
   { policies, payment, request, actor, now }: PolicyCase,
   inFull: boolean,
 ): Promise<PolicyFacts> {
@@ -33,9 +35,11 @@ export async function readPolicyFacts(
     inFull || countsRefunds
       ? await earlierRefunds(db, payment)
       : { count: 0, amount: payment.reserved, lastAt: null };
-  const velocity = countsDays ? await velocityOf(db, payment, now) : noVelocity;
+  const { organizationId, environment, currency } = payment;
+  const day = (of: string | null) => velocities(organizationId, environment, currency, of);
+  const velocity = countsDays ? await day(null) : noVelocity;
   const requesterVelocity = policies.some((policy) => countsRequester(policy, request))
-    ? await requesterVelocityOf(db, payment, actor, now)
+    ? await day(actor)
     : noVelocity;
   return { transaction: payment, refunds, velocity, requesterVelocity, request, now };
 }
@@ -52,32 +56,44 @@ async function earlierRefunds(db: Database, payment: KnownPayment): Promise<Poli
   return { count: _count, amount: payment.reserved, lastAt: _max.createdAt };
 }
 
-async function velocityOf(db: Database, payment: KnownPayment, now: Date): Promise<Velocity> {
-  return await sumOf(db, payment, Prisma.sql`${ownerSql(payment)} AND created_at > ${dayBefore(now)}`);
-}
+/** A requester, and null for all refunds of the organization. */
+type VelocityQuestion = readonly [
+  organizationId: string,
+  environment: Environment,
+  currency: string,
+  actor: string | null,
+];
 
-async function requesterVelocityOf(
-  db: Database,
-  payment: KnownPayment,
-  actor: string,
-  now: Date,
-): Promise<Velocity> {
-  return await sumOf(
-    db,
-    payment,
-    Prisma.sql`requester = (SELECT requester_of(${actor})) AND created_at > ${dayBefore(now)} AND ${comparedOwnerSql(payment)}`,
+/** Reads what the refunds of the last 24 hours come to. Concurrent questions of an organization share statements. */
+export type VelocityReads = (...question: VelocityQuestion) => Promise<Velocity>;
+
+export function openVelocityReads(db: Database): VelocityReads {
+  const read = shareByOrganization(
+    (question: string) => JSON.parse(question)[0],
+    () =>
+      shareRead(async (questions) => {
+        const found = new Map<string, Velocity>();
+        // One after the other: an organization with many refunds must not take all connections.
+        for (const question of questions) found.set(question, await readVelocity(db, JSON.parse(question)));
+        return found;
+      }),
   );
+  return async (...question) => (await read(JSON.stringify(question))) ?? noVelocity;
 }
 
-function dayBefore(now: Date): Prisma.Sql {
-  return Prisma.sql`${now}::timestamptz - interval '24 hours'`;
-}
-
-/** What the refunds come to that a condition selects and that have neither failed nor been cancelled. */
-async function sumOf(db: Database, { currency }: KnownPayment, condition: Prisma.Sql): Promise<Velocity> {
+async function readVelocity(
+  db: Database,
+  [organizationId, environment, currency, actor]: VelocityQuestion,
+): Promise<Velocity> {
+  const owner = { organizationId, environment };
+  const isCounted =
+    actor === null
+      ? ownerSql(owner)
+      : Prisma.sql`requester = (SELECT requester_of(${actor})) AND ${comparedOwnerSql(owner)}`;
   const [row] = await db.$queryRaw<Velocity[]>`
     SELECT count(*)::int AS "refundsInLastDay",
       coalesce(sum(amount) FILTER (WHERE currency = ${currency}), 0)::bigint AS "amountInLastDay"
-    FROM refund WHERE ${condition} AND status IN ('pending', 'processing', 'completed')`;
+    FROM refund WHERE ${isCounted} AND created_at > (SELECT service_time() - interval '24 hours')
+      AND status IN ('pending', 'processing', 'completed')`;
   return row ?? noVelocity;
 }

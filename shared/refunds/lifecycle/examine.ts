@@ -126,7 +126,7 @@ export async function examine(
   if (payment === null || (isOutdated && unverifiable(examined) !== null))
     return { ...examined, ruling: null };
   const asked = { policies, payment, request, actor, now: stored.now };
-  const facts = await readPolicyFacts(deps.db, asked, purpose !== 'creation');
+  const facts = await readPolicyFacts(deps, asked, purpose !== 'creation');
   const verdict = evaluatePolicies(policies, facts);
   const agent =
     agentLimits &&

@@ -1,7 +1,7 @@
 import type { PaymentKey, StoredPayment } from '../../payments/payment.ts';
 import { type Database, type Payment, Prisma, type Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { shareRead } from '../../platform/shared-statement.ts';
+import { shareByOrganization, shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { fromRow, type RowJson } from '../model/rows.ts';
@@ -35,15 +35,17 @@ export interface KeySum {
 
 export function openLookups(reads: Reads): Lookups {
   const setUps = shareRead((owners) => readSetUps(reads, owners));
-  const payments = shareRead((keys) => readPayments(reads, keys));
+  const openPayments = () => shareRead((keys) => readPayments(reads, keys));
+  const payments = openPayments();
+  // A key may have made many refunds.
+  const summed = shareByOrganization((key: string) => JSON.parse(key)[0], openPayments);
   return {
     setUp: async ({ organizationId, environment }) =>
       (await setUps(JSON.stringify([organizationId, environment]))) ?? { accounts: [], policies: [] },
     async payment({ organizationId, environment, processor, transactionId }, ofKey = null) {
       const key = [organizationId, environment, processor, transactionId];
-      const stored = await payments(
-        JSON.stringify([...key, ofKey?.apiKeyId ?? null, ofKey?.currency ?? null]),
-      );
+      const question = JSON.stringify([...key, ofKey?.apiKeyId ?? null, ofKey?.currency ?? null]);
+      const stored = await (ofKey === null ? payments : summed)(question);
       if (stored === undefined) throw new Error('A payment is missing in the result');
       return stored;
     },

@@ -3,7 +3,11 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { Metrics } from '../../metrics/metrics.ts';
 import type { Database, Refund, RefundWork } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
+import {
+  type SharedStatement,
+  shareByOrganization,
+  shareStatement,
+} from '../../platform/shared-statement.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/attempts.ts';
 import { fromRow, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
@@ -103,8 +107,15 @@ export function openRefundStatements(
         return inOrder(items.length, await call(toItems(items)));
       }),
     );
+  const openCreation = () =>
+    perItem<CreationItem, CreationResult>(
+      'create_refunds',
+      (items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`,
+    );
+  const create = openCreation();
+  const createCounting = shareByOrganization(({ organizationId }) => organizationId, openCreation);
   return {
-    create: perItem('create_refunds', (items) => db.$queryRaw`SELECT * FROM create_refunds(${items}::jsonb)`),
+    create: (item) => (countsDay(item.limits) ? createCounting(item) : create(item)),
     claim: shareStatement(async (refundIds) => {
       count('claim_refunds', refundIds.length);
       const since = performance.now();
@@ -136,6 +147,12 @@ export function openRefundStatements(
       (items) => db.$queryRaw`SELECT * FROM receive_processor_events(${items}::jsonb)`,
     ),
   };
+}
+
+/** Whether all refunds of a day are read for a limit. */
+function countsDay(limits: CreationItem['limits']): boolean {
+  const { dayCount, dayAmount, keyDayAmount, requesterDayCount, requesterDayAmount } = limits ?? {};
+  return (dayCount ?? dayAmount ?? keyDayAmount ?? requesterDayCount ?? requesterDayAmount) !== undefined;
 }
 
 /** A claimed refund, as `claim_refunds` returns it. */

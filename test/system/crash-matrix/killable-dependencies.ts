@@ -2,6 +2,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { Settings } from '#shared/platform/config.ts';
 import type { Database, DatabaseTransaction, Prisma, Reads } from '#shared/platform/database.ts';
 import type { RefundQueues } from '#shared/platform/queues.ts';
+import { openVelocityReads } from '#shared/policies/policy-facts.ts';
 import { ProcessorConnections } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { openLookups } from '#shared/refunds/lifecycle/lookups.ts';
@@ -51,6 +52,7 @@ export function killable(
     db,
     reads,
     lookups: openLookups(reads),
+    velocities: openVelocityReads(db),
     statements: openRefundStatements(db, { ...deps, settings }),
     queues: killableQueues(deps.queues, process, wakeUp),
     connections: replacing<ProcessorConnections>(connections, {
