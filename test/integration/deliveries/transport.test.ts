@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import dns from 'node:dns/promises';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -28,6 +29,17 @@ const post = async (transport: Transport, url: string) => {
   return { ...reply, body: reply.body.toString() };
 };
 
+/** Waits until the transport has read the headers of the next response. */
+async function untilHeaders(): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const read = () => {
+      unsubscribe('undici:request:headers', read);
+      setImmediate(resolve);
+    };
+    subscribe('undici:request:headers', read);
+  });
+}
+
 describe('outside of production', () => {
   test('sends the exact bytes to a local receiver and returns its response', async () => {
     const receiver = await newReceiver((response) =>
@@ -47,7 +59,16 @@ describe('outside of production', () => {
     ['redirects', responses.redirect, 302, null],
   ] as const)('reports a receiver that %s', async (_what, respond, status, error) => {
     const receiver = await newReceiver(respond);
-    expect(await post(open({ timeoutMs: 500 }), receiver.url)).toMatchObject({ status, error });
+    const [time, headers] = [new AbortController(), untilHeaders()];
+    const limit = vi.spyOn(AbortSignal, 'timeout').mockReturnValue(time.signal);
+    const reply = post(open(), receiver.url);
+    await waitFor('the request', () => receiver.received.length === 1);
+    if (error === 'timeout') {
+      if (status !== null) await headers;
+      time.abort();
+    }
+    expect(await reply).toMatchObject({ status, error });
+    expect(limit.mock.calls).toEqual([[15_000]]);
     expect(receiver.received).toHaveLength(1);
   });
 

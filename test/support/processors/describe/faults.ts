@@ -1,11 +1,8 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { freePort } from '../../processes/free-port.ts';
 import { submissionFor } from '../../refunds/refund-records.ts';
+import { waitFor } from '../../wait-for.ts';
 import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
-
-/** For calls that are to run out of time; the sandbox holds them longer than that. */
-const shortly = { timeoutMs: 800 };
-const holdMs = 2_000;
 
 /** What each call answers when the processor or the network fails. */
 export function describeFaults(variant: ProcessorVariant): void {
@@ -14,12 +11,19 @@ export function describeFaults(variant: ProcessorVariant): void {
     const { knowsKeys, operations, cancellable } = variant;
     const { control, processor, payment, refunded, everyCall, moved } = useProcessor(variant);
 
-    /** Arms the fault. @returns the limits of a call that meets it. */
-    const arm = async (operation: string, kind: string) => {
+    /** Makes a call that meets the fault. When the processor stays silent, the time of the call is over then. */
+    const meet = async <Answer>(operation: string, kind: string, call: () => Promise<Answer>) => {
       const isSilent = kind.startsWith('timeout');
-      const held = isSilent ? { delayMs: holdMs } : {};
+      const held = isSilent ? { delayMs: 2 * options.timeoutMs } : {};
       await control.fault({ processor: variant.name, operation, kind, ...held });
-      return isSilent ? shortly : options;
+      if (!isSilent) return await call();
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const answer = call();
+      await waitFor('the fault to be met', async () => (await control.faults()).length === 0);
+      vi.advanceTimersByTime(options.timeoutMs);
+      vi.useRealTimers();
+      return await answer;
     };
 
     const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: variant.retryAfterMs };
@@ -41,8 +45,8 @@ export function describeFaults(variant: ProcessorVariant): void {
     ])('classifies %s during a submission as %o', async (kind, result, moves) => {
       const id = await payment();
       const submission = submissionFor(id);
-      const limits = await arm('refund.create', kind);
-      expect(await processor.createRefund(submission, limits)).toMatchObject(result);
+      const answer = await meet('refund.create', kind, () => processor.createRefund(submission, options));
+      expect(answer).toMatchObject(result);
       expect(await moved(id)).toHaveLength(moves ? 1 : 0);
       if (findsRefunds) {
         const lookup = await processor.findRefund(submission, options);
@@ -60,16 +64,16 @@ export function describeFaults(variant: ProcessorVariant): void {
         const { transactionId, submission, refund } = await refunded();
         const expected = { kind: 'unavailable', rateLimited: kind === 'rate-limit' };
         for (const operation of ['transaction.get', operations.refundsOfPayment]) {
-          const limits = await arm(operation, kind);
-          expect(await processor.getPayment(transactionId, limits)).toMatchObject(expected);
+          const answer = await meet(operation, kind, () => processor.getPayment(transactionId, options));
+          expect(answer).toMatchObject(expected);
         }
         if (findsRefunds) {
-          const limits = await arm(operations.lookup, kind);
-          expect(await processor.findRefund(submission, limits)).toMatchObject(expected);
+          const lookUp = () => processor.findRefund(submission, options);
+          expect(await meet(operations.lookup, kind, lookUp)).toMatchObject(expected);
         }
         if (readsRefunds) {
-          const limits = await arm('refund.get', kind);
-          expect(await processor.getRefund(refund.id, submission, limits)).toMatchObject(expected);
+          const read = () => processor.getRefund(refund.id, submission, options);
+          expect(await meet('refund.get', kind, read)).toMatchObject(expected);
         }
       },
     );
@@ -86,8 +90,8 @@ export function describeFaults(variant: ProcessorVariant): void {
         ['delay', { kind: 'cancelled' }, true],
       ])('classifies %s during a cancellation as %o', async (kind, result, cancels) => {
         const { submission, refund } = await refunded(cancellable);
-        const limits = await arm('refund.cancel', kind);
-        expect(await processor.cancelRefund(refund.id, submission, limits)).toMatchObject(result);
+        const cancel = () => processor.cancelRefund(refund.id, submission, options);
+        expect(await meet('refund.cancel', kind, cancel)).toMatchObject(result);
         const read = await processor.getRefund(refund.id, submission, options);
         expect(read).toMatchObject({ value: { state: cancels ? 'cancelled' : 'open' } });
       });
