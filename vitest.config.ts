@@ -80,8 +80,8 @@ export default defineConfig({
     maxWorkers: 4,
     setupFiles: 'test/support/own-fetch.ts',
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     projects: isRelease ? releaseProjects : contributorProjects,
   },
 });

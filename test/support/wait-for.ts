@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface WaitOptions {
-  /** A minute by default, because test machines may be slow. */
+  /** Two minutes by default, because test machines may be slow. */
   timeoutMs?: number;
   /** 20 ms by default. */
   intervalMs?: number;
@@ -17,7 +17,7 @@ type Truthy<T> = Exclude<T, null | undefined | false | 0 | 0n | ''>;
 export async function waitFor<T>(
   description: string,
   probe: () => T | Promise<T>,
-  { timeoutMs = 60_000, intervalMs = 20 }: WaitOptions = {},
+  { timeoutMs = 120_000, intervalMs = 20 }: WaitOptions = {},
 ): Promise<Truthy<T>> {
   if (typeof probe !== 'function')
     throw new TypeError('waitFor(description, probe): probe must be a function.');

@@ -126,12 +126,15 @@ test('the end of the backlog of an endpoint that is gone holds up no other attem
   await stage.create();
   let working: Promise<void> | undefined;
   // A backlog of millions takes as long.
-  await service.ownerDb.$transaction(async (tx) => {
-    await tx.$queryRaw`SELECT FROM webhook_delivery WHERE id = ${left.id} FOR UPDATE`;
-    working = stage.work();
-    const isRecorded = async () => (await onlyOne(other.deliveries())).status === 'succeeded';
-    await waitFor('the attempt of the other to be recorded', isRecorded, { timeoutMs: 5_000 });
-  });
+  await service.ownerDb.$transaction(
+    async (tx) => {
+      await tx.$queryRaw`SELECT FROM webhook_delivery WHERE id = ${left.id} FOR UPDATE`;
+      working = stage.work();
+      const isRecorded = async () => (await onlyOne(other.deliveries())).status === 'succeeded';
+      await waitFor('the attempt of the other to be recorded', isRecorded);
+    },
+    { timeout: 60_000 },
+  );
   await working;
   for (const { status } of await gone.deliveries()) expect(status).toBe('failed');
 });

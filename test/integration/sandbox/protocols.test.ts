@@ -1,11 +1,18 @@
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { braintreeClient, stripeClient } from '../../sandbox/clients.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { useSandbox } from '../../support/processors/use-sandbox.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 // What the conformance tests cannot see, because the adapters answer the same with and without it.
 
 const { sandbox, control } = useSandbox({ autoSettle: false });
+
+/** Until the end of the test, the sandbox's timers run out as the test advances them. */
+function holdTimers(): void {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+}
 
 const moved = (transactionId: string) => control.refunds({ transactionId });
 const arm = (fault: Record<string, unknown>) => control.fault({ operation: 'refund.create', ...fault });
@@ -58,10 +65,12 @@ test.each(PROCESSORS)('%s keeps refusals and refunds under their key', async (pr
   await control.changeTransaction(id, { status: settled });
   expect(await refund(processor, id, 'key1')).toBe(replay);
 
-  await arm({ processor, kind: 'delay', delayMs: 1_000 });
+  await arm({ processor, kind: 'delay', delayMs: 10_000 });
+  holdTimers();
   const first = refund(processor, id, 'key2');
-  await vi.waitFor(async () => expect(await moved(id)).toHaveLength(1));
+  await waitFor('the refund', async () => (await moved(id)).length === 1);
   expect(await refund(processor, id, 'key2')).toBe(inUse);
+  vi.advanceTimersByTime(10_000);
   const refundId = await first;
   expect(await refund(processor, id, 'key2')).toBe(refundId);
   expect(await refund(processor, id, 'key2', 101)).toBe(other);
@@ -81,10 +90,12 @@ test.each(PROCESSORS)('%s applies late what the caller gave up', async (processo
   await arm({ processor, kind: 'timeout-late-apply', delayMs: 100 });
   await refund(processor, id, 'key4');
   expect(await moved(id)).toHaveLength(1);
-  await arm({ processor, kind: 'reset-late-apply', delayMs: 500 });
+  await arm({ processor, kind: 'reset-late-apply', delayMs: 10_000 });
+  holdTimers();
   await refund(processor, id, 'key5');
   expect(await moved(id)).toHaveLength(1);
-  await vi.waitFor(async () => expect(await moved(id)).toHaveLength(2), { timeout: 10_000 });
+  vi.advanceTimersByTime(10_000);
+  expect(await moved(id)).toHaveLength(2);
 });
 
 test('a fault with a transactionId meets only requests about the payment and its refunds', async () => {

@@ -52,14 +52,14 @@ export interface StartedProcess {
    * @throws Error with the output, after the timeout or the end of the process.
    */
   waitForUrl(url: string, options?: WaitOptions): Promise<Response>;
-  /** Sends SIGTERM or another signal, and SIGKILL after `graceMs` (half a minute by default). */
+  /** Sends SIGTERM or another signal, and SIGKILL after `graceMs` (two minutes by default). */
   stop(graceMs?: number, signal?: NodeJS.Signals): Promise<Exit>;
   /** Sends SIGKILL. */
   kill9(): Promise<Exit>;
 }
 
 /** TypeScript is compiled at the start, which takes long on a busy machine. */
-const startTimeoutMs = 90_000;
+const startTimeoutMs = 300_000;
 
 /**
  * Runs a TypeScript or compiled file as a process. It ends with this process at the latest.
@@ -140,7 +140,7 @@ export function startProgram(
       waitWhileRunning(watch, `output like ${pattern}`, async () => pattern.exec(readOutput())),
     waitForUrl: (url, options) =>
       waitWhileRunning(watch, `an answer of ${url}`, () => answerOf(url), options),
-    stop: (graceMs = 30_000, signal = 'SIGTERM') => end(signal, graceMs),
+    stop: (graceMs = 120_000, signal = 'SIGTERM') => end(signal, graceMs),
     kill9: () => end('SIGKILL', 10_000),
   };
 }
@@ -205,6 +205,6 @@ async function waitWhileRunning<T extends object>(
 }
 
 async function answerOf(url: string): Promise<Response | null> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(2_000) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(20_000) });
   return response.status < 500 ? response : null;
 }

@@ -28,6 +28,12 @@ const proxy = '192.0.2.1';
 const path = '/dashboard/sign-in';
 const wrong = 'not the password at all';
 
+/** No minute of a limit ends within a test, however long it takes. */
+beforeEach(() => {
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+  onTestFinished(() => clock.mockRestore());
+});
+
 const addPerson = () => newPerson(service.deps, service.organization.id, 'viewer');
 const at = (address: string) => new DashboardVisitor(service, address);
 const signInFrom = ({ email, password }: TestPerson, address: string) => at(address).signIn(email, password);
@@ -177,8 +183,6 @@ describe('attempts at an invitation', () => {
 
 test('counts the requests of a user for pages and the queue board together', async () => {
   const { visitor } = await signInMember(limited, 'operator');
-  const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
-  onTestFinished(() => clock.mockRestore());
   const remaining = async (url: string) => Number((await visitor.get(url)).headers['ratelimit-remaining']);
   const before = await remaining('/dashboard/you');
   expect(await remaining('/dashboard/queues')).toBe(before - 1);
