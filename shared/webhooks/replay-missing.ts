@@ -62,11 +62,17 @@ async function findPositions(
   { organizationId, environment }: RefundOwner,
   since: Date,
 ): Promise<{ after: bigint; upto: bigint }> {
-  const [found] = await db.$queryRaw<{ after: bigint; upto: bigint }[]>`
+  // Waits for a worker that began before the endpoint was enabled: it leaves out the endpoint, and moves the cursor when it ends.
+  const [cursor] = await db.$queryRaw<
+    { upto: bigint }[]
+  >`SELECT position AS upto FROM webhook_cursor FOR SHARE`;
+  if (cursor === undefined) throw new Error('webhook_cursor has no row');
+  const { upto } = cursor;
+  const [found] = await db.$queryRaw<{ after: bigint }[]>`
     WITH RECURSIVE search AS (
-      SELECT 0::bigint AS low, position AS high, position AS upto FROM webhook_cursor
+      SELECT 0::bigint AS low, ${upto}::bigint AS high
       UNION ALL
-      SELECT CASE WHEN is_before THEN middle ELSE low END, CASE WHEN is_before THEN high ELSE middle END, upto
+      SELECT CASE WHEN is_before THEN middle ELSE low END, CASE WHEN is_before THEN high ELSE middle END
       FROM search
       CROSS JOIN LATERAL (SELECT (low + high + 1) / 2 AS middle) AS half
       CROSS JOIN LATERAL (
@@ -76,9 +82,8 @@ async function findPositions(
             AND position > low AND position <= middle
           ORDER BY position DESC LIMIT 1), true) AS is_before) AS last
       WHERE high - low > 1)
-    SELECT low AS after, upto FROM search ORDER BY high - low LIMIT 1`;
-  if (found === undefined) throw new Error('webhook_cursor has no row');
-  return found;
+    SELECT low AS after FROM search ORDER BY high - low LIMIT 1`;
+  return { after: found?.after ?? 0n, upto };
 }
 
 /** @returns how many were made, and the position of the last event that was read; null when there was none. */

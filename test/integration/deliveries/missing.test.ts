@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { createDeliveriesBetween } from '#worker/deliver/claim-deliveries.ts';
 import { query } from '../../support/stores/database-client.ts';
+import { waitFor } from '../../support/wait-for.ts';
 import { refusalOf } from '../../support/webhooks/api-endpoints.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
@@ -54,6 +56,34 @@ test('what happened while an endpoint was disabled is sent once, in order, and n
     const ofRefund = sent().filter((each) => each.startsWith(id));
     expect(ofRefund).toEqual([`${id}refund.created`, `${id}refund.cancelled`]);
   }
+});
+
+test('has what a worker leaves out that began before the endpoint was enabled', async () => {
+  const { endpoint } = await register();
+  await change(endpoint.id, { status: 'disabled' });
+  await stage.create();
+  await stage.advance(10 * minuteMs);
+  const since = service.deps.clock.now();
+  await recordRefunds(service, 3);
+  let counting = Promise.resolve(0);
+  await service.deps.db.$transaction(async (tx) => {
+    const [feed] = await tx.$queryRaw<{ reached: bigint; upto: bigint }[]>`
+      SELECT position AS reached, settled_event_position() AS upto FROM webhook_cursor`;
+    await createDeliveriesBetween(tx as typeof service.deps.db, { reached: 0n, upto: 0n, ...feed, most: 0 });
+    await change(endpoint.id, { status: 'enabled' });
+    let hasEnded = false;
+    counting = countOf(endpoint.id, since).finally(() => {
+      hasEnded = true;
+    });
+    await waitFor('the replay to wait for the worker', async () => {
+      const waiting = await query(
+        service.databaseUrl,
+        `SELECT FROM pg_locks WHERE NOT granted AND locktype IN ('tuple', 'transactionid')`,
+      );
+      return hasEnded || waiting.length > 0;
+    });
+  });
+  expect(await counting).toBe(3);
 });
 
 test('leaves out what the filter does, and what is of another organization or environment', async () => {
