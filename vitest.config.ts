@@ -82,6 +82,7 @@ export default defineConfig({
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 120_000 } },
     projects: isRelease ? releaseProjects : contributorProjects,
   },
 });

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { signInMember } from '../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../support/refunds/payments.ts';
 import { query, withClient } from '../support/stores/database-client.ts';
@@ -45,13 +45,14 @@ describe('a member who exceeds the request rate', () => {
   test('gets 429, and no other member does', async () => {
     const [hasty, other] = [await signInMember(service, 'viewer'), await signInMember(service, 'viewer')];
     const open = () => hasty.visitor.get('/dashboard/you');
+    // So that no second ends within the test.
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(Date.now());
+    onTestFinished(() => clock.mockRestore());
     for (let round = 0; round < 10; round += 1) expect((await open()).status).toBe(200);
-    const refused = await waitFor('a page to be refused', async () => {
-      const pages = await Promise.all(Array.from({ length: 40 }, open));
-      return pages.find(({ status }) => status === 429) ?? null;
-    });
-    expect(refused.text).toContain('Too many requests');
-    expect(refused.headers['retry-after']).toBe('1');
+    const pages = await Promise.all(Array.from({ length: 40 }, open));
+    const refused = pages.find(({ status }) => status === 429);
+    expect(refused?.text).toContain('Too many requests');
+    expect(refused?.headers['retry-after']).toBe('1');
     expect((await other.visitor.get('/dashboard/you')).status).toBe(200);
   });
 });

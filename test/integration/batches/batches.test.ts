@@ -5,6 +5,7 @@ import { retention } from '#worker/schedule/retention.ts';
 import { startSchedule } from '#worker/schedule/schedule.ts';
 import { advanceOneBatch } from '../../support/refunds/advance-one-batch.ts';
 import { useBatches } from '../../support/refunds/use-batches.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const { service, rowsOf, create, created, read, results, refundsOf, workOff } = useBatches();
 
@@ -186,13 +187,10 @@ test('batches whose processor hangs hold up no batch of another organization', a
     item.organizationId === other.id ? create(item) : hanging,
   );
   const schedule = startSchedule(service.deps, [batchTask(service.deps)]);
-  await vi.waitFor(
-    async () => {
-      const { body } = await service.call('GET', `/v1/refund-batches/${id}`, { key });
-      expect(body.data.status).toBe('completed');
-    },
-    { timeout: 20_000 },
-  );
+  await waitFor('the batch of the other to be completed', async () => {
+    const { body } = await service.call('GET', `/v1/refund-batches/${id}`, { key });
+    return body.data.status === 'completed';
+  });
   release(new ServiceError('service_unavailable', 'The processor does not answer.'));
   await schedule.close();
   vi.restoreAllMocks();

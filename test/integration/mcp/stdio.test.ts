@@ -20,7 +20,7 @@ async function run(
 ) {
   const child = spawn(command, args, {
     env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
-    timeout: 90_000,
+    timeout: 300_000,
   });
   child.stdin.on('error', () => {});
   child.stdin.write(input);

@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { openLog } from '#shared/platform/log.ts';
 import { startSchedule, type Task } from '#worker/schedule/schedule.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 const deps = { log: openLog('silent', 'test'), random: () => 0 };
 
@@ -16,7 +17,7 @@ test('runs a task again after it has ended, also when it failed', async () => {
     throw new Error('gone');
   });
   const { close } = schedule({ run });
-  await vi.waitUntil(() => run.mock.calls.length >= 3);
+  await waitFor('three runs', () => run.mock.calls.length >= 3);
   await close();
 });
 
@@ -28,7 +29,7 @@ test('does not delay a task by another one that hangs, and does not start that o
   const hanging = vi.fn(() => held);
   const other = vi.fn(async () => {});
   const { close } = schedule({ run: hanging }, { run: other });
-  await vi.waitUntil(() => other.mock.calls.length >= 3);
+  await waitFor('three runs', () => other.mock.calls.length >= 3);
   expect(hanging).toHaveBeenCalledOnce();
   release();
   await close();
