@@ -203,9 +203,14 @@ function callOf({ isIdempotent }: Operation, request: FastifyRequest, reply: Fas
  */
 function readIdempotencyKey({ headers }: FastifyRequest): GivenKey | null {
   const header = headers['idempotency-key'];
-  if (header === undefined) return null;
+  if (header === undefined && headers['x-idempotency-key'] === undefined) return null;
   if (typeof header === 'string' && idempotencyKeyPattern.test(header)) return { key: header };
-  throw new ServiceError('validation_error', 'Idempotency-Key: use 1 to 255 visible ASCII characters.');
+  throw new ServiceError(
+    'validation_error',
+    header === undefined
+      ? 'X-Idempotency-Key: send it as Idempotency-Key; a repetition would be another refund.'
+      : 'Idempotency-Key: use 1 to 255 visible ASCII characters.',
+  );
 }
 
 /**

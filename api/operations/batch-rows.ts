@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import type { z } from 'zod';
 import type { RequestedRow } from '#shared/batches/create-batch.ts';
+import { fingerprintOfCreation } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyField, jsonObject } from './fields.ts';
 import { creationShape, withAmount } from './refund-creation.ts';
 
@@ -16,7 +17,8 @@ export const rowSchema = withAmount(
 );
 
 /**
- * Validates the rows of a batch: each as the request for one refund, and that no two have the same idempotency key.
+ * Validates the rows of a batch: each as the request for one refund, and that no two have the same idempotency key, or are equal
+ * without one: a line that was copied twice would be paid twice.
  * @param rows as they were sent.
  */
 export async function readRows(rows: readonly unknown[]): Promise<RequestedRow[]> {
@@ -30,14 +32,23 @@ export async function readRows(rows: readonly unknown[]): Promise<RequestedRow[]
   return read;
 }
 
-/** @param keys the idempotency keys of earlier rows, with their numbers. */
+/** @param keys the idempotency keys of earlier rows, or their content, with their numbers. */
 function readRow(row: unknown, number: number, keys: Map<string, number>): RequestedRow {
   const { data, error } = rowSchema.safeParse(row);
   if (error !== undefined) return { problem: problemOf(error) };
-  const { idempotencyKey: key } = data;
-  const earlier = key === undefined ? undefined : keys.get(key);
-  if (earlier !== undefined) return { problem: `idempotencyKey: is the same as in row ${earlier}` };
-  if (key !== undefined) keys.set(key, number);
+  const { idempotencyKey: given, ...content } = data;
+  // A line break cannot be part of a key that is given.
+  const key = given ?? `\n${Buffer.from(fingerprintOfCreation(content)).toString('hex')}`;
+  const earlier = keys.get(key);
+  if (earlier !== undefined && given !== undefined) {
+    return { problem: `idempotencyKey: is the same as in row ${earlier}` };
+  }
+  if (earlier !== undefined) {
+    return {
+      problem: `row: is the same as row ${earlier}; to refund both, give each an idempotencyKey of its own`,
+    };
+  }
+  keys.set(key, number);
   return { content: data };
 }
 

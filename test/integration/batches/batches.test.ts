@@ -41,7 +41,8 @@ test('creates a refund for each row, with its fields and the API key as the acto
 
 describe('invalid rows', () => {
   test('refuse a strict batch, and the error lists them', async () => {
-    const [valid] = await rowsOf(1, { idempotencyKey: 'same' });
+    const [valid, plain] = await rowsOf(2, { idempotencyKey: 'same' });
+    const { idempotencyKey: _, ...copied } = plain as typeof plain & { idempotencyKey: string };
     const { status, body } = await create([
       valid,
       { ...valid, amount: 0 },
@@ -49,6 +50,8 @@ describe('invalid rows', () => {
       valid,
       { reason: 'other', amount: 1, remaining: true },
       'text',
+      copied,
+      { ...copied, currency: 'USD' },
     ]);
     expect([status, body.error.code]).toEqual([400, 'validation_error']);
     expect(body.error.message.split(' | ')).toEqual([
@@ -57,8 +60,9 @@ describe('invalid rows', () => {
       'Row 4: idempotencyKey: is the same as in row 1',
       'Row 5: transactionId: is required; remaining: cannot be combined with amount',
       'Row 6: row: must be a JSON object',
+      'Row 8: row: is the same as row 7; to refund both, give each an idempotencyKey of its own',
     ]);
-    expect(await service.deps.db.refundBatch.count({ where: { rowCount: 6 } })).toBe(0);
+    expect(await service.deps.db.refundBatch.count({ where: { rowCount: 8 } })).toBe(0);
   });
 
   test('are listed up to a bound', async () => {
@@ -119,7 +123,11 @@ test('a repeated batch with the same key is the same batch, and another one with
 });
 
 test('a batch that is resumed while old ones are deleted has all of its rows, or is gone', async () => {
-  const rows = Array.from({ length: 1_100 }, () => ({ transactionId: 'ch_1', amount: 1, reason: 'other' }));
+  const rows = Array.from({ length: 1_100 }, (_, n) => ({
+    transactionId: 'ch_1',
+    amount: n + 1,
+    reason: 'other',
+  }));
   const id = await created(rows);
   const { db } = service.deps;
   const long = { status: 'paused', pauseReason: 'requested', dueAt: null, updatedAt: new Date('2026-01-01') };

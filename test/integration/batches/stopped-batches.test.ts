@@ -27,7 +27,7 @@ test('a paused batch begins no row until it is resumed', async () => {
 
 test('a paused batch is settled with one look-up, however many of its rows wait', async () => {
   const id = await created(
-    Array.from({ length: 1_000 }, () => ({ transactionId: 'ch_1', amount: 1, reason: 'other' })),
+    Array.from({ length: 1_000 }, (_, n) => ({ transactionId: 'ch_1', amount: n + 1, reason: 'other' })),
   );
   await service.call('POST', `/v1/refund-batches/${id}/pause`);
   const queries = vi.spyOn(service.deps.db, '$queryRaw');

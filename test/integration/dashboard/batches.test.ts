@@ -71,8 +71,8 @@ test('an operator who resumes the batch of a former operator requests the rest, 
   const { visitor: leaving, userId } = await signInMember(service, 'operator');
   const transactionId = await newPayment(service);
   // More than one slice of rows, so that the first operator has requested some.
-  const row = `\n${transactionId},1,other`;
-  const form = { mode: 'strict', file: `transactionId,amount,reason${row.repeat(52)}` };
+  const rows = Array.from({ length: 52 }, (_, n) => `\n${transactionId},${n + 1},other`);
+  const form = { mode: 'strict', file: `transactionId,amount,reason${rows.join('')}` };
   await leaving.get(base);
   await operator.get(base);
   const uploaded = await leaving.post(base, form);

@@ -28,7 +28,12 @@ describe.each(queueBackends)('the largest batch, queues on $name', (backend) => 
       Array.from({ length: payments }, () => newPayment(service, { amount: rowsPerPayment * 100 })),
     );
     const rows = transactionIds.flatMap((transactionId) =>
-      Array.from({ length: rowsPerPayment }, () => ({ transactionId, amount: 100, reason: 'other' })),
+      Array.from({ length: rowsPerPayment }, (_, n) => ({
+        transactionId,
+        amount: 100,
+        reason: 'other',
+        metadata: { n },
+      })),
     );
     const api = await processes.startApi();
     const first = await processes.startWorker();

@@ -57,6 +57,7 @@ const invalid: Case[] = [
   ['the same within metadata', get('/v1/refunds?metadata[__proto__]=1')],
   ['an empty Idempotency-Key', created('Idempotency-Key:')],
   ['an Idempotency-Key of 256 characters', created(`Idempotency-Key: ${'k'.repeat(256)}`)],
+  ['a key in a header that is not read', created('X-Idempotency-Key: a')],
   ['two Idempotency-Keys', created('Idempotency-Key: a', 'Idempotency-Key: b')],
   [
     'a bad Idempotency-Key on a cancellation',
