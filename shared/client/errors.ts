@@ -36,18 +36,22 @@ export class RefundApiError extends Error {
     this.requestId = facts.requestId;
     this.retryAfterMs = facts.retryAfterMs;
     this.refundId = facts.refundId;
-    this.retryable =
-      this.code !== 'processor_error' && (this.status === null || this.status === 429 || this.status >= 500);
+    this.retryable = facts.code !== 'processor_error' && (facts.status === null || isPassing(facts.status));
   }
 }
 
+/** Whether the next answer may be another one. The body of a 2xx was cut off or replaced on the way. */
+function isPassing(status: number): boolean {
+  return (status >= 200 && status < 300) || [408, 425, 429].includes(status) || status >= 500;
+}
+
 /**
- * @returns the parsed body of a successful response.
+ * @returns the parsed body of a successful response, which always has `data`.
  * @throws RefundApiError for any other.
  */
 export function readAnswer({ status, ok, headers }: Response, text: string): unknown {
   const body = parseJson(text);
-  if (ok && body !== undefined) return body;
+  if (ok && typeof body === 'object' && body !== null && 'data' in body) return body;
   const { code, message } = (body as Partial<components['schemas']['Error']> | null | undefined)?.error ?? {};
   throw new RefundApiError(
     message ?? `The response ${status} is not from the refund service. Check baseUrl and what is in between.`,

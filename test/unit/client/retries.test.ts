@@ -70,6 +70,18 @@ test('keeps the key and the request over its own retries', async () => {
   expect(sent.every((request) => JSON.stringify(request) === JSON.stringify(sent[0]))).toBe(true);
 });
 
+test.each<[string, Step]>([
+  ['cut off', async () => new Response('{"data":{"id":"re')],
+  ['without data', async () => Response.json(null)],
+  ['a time-out of a proxy', proxySays(408)],
+])('repeats a creation whose answer is %s, which may have been carried out', async (_answer, step) => {
+  const { client, sent } = scripted([step, succeeds]);
+  const created = client.refunds.create(valid);
+  await vi.runAllTimersAsync();
+  expect((await created).id).toBe('ref_1');
+  expect(sent[1]).toEqual(sent[0]);
+});
+
 test('makes a new key for each call, unless one is given, and tells it in the error', async () => {
   const { client, sent } = scripted([succeeds, succeeds, succeeds, fails(400, 'validation_error')]);
   // As a program in JavaScript may send it.
