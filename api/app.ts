@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { EventFeed } from '#shared/events/feed.ts';
+import { openFairLimit } from '#shared/platform/fair-limit.ts';
 import { newRequestId } from '#shared/platform/ids.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
@@ -31,7 +32,7 @@ export interface App {
 
 /** Builds the public API and prepares the browser part, which takes longer to load. */
 export async function buildApp(
-  given: Omit<ApiDependencies, 'watcher' | 'feed' | 'events' | 'closing'>,
+  given: Omit<ApiDependencies, 'watcher' | 'feed' | 'events' | 'slowReads' | 'closing'>,
 ): Promise<App> {
   const closing = new AbortController();
   const deps: ApiDependencies = {
@@ -39,6 +40,7 @@ export async function buildApp(
     watcher: new RefundWatcher(given, closing.signal),
     feed: new EventFeed(given, closing.signal),
     events: new EventComparisons(given, closing.signal),
+    slowReads: openFairLimit({ inAll: Math.max(1, given.settings.DASHBOARD_POOL_SIZE - 1), perOwner: 2 }),
     closing: closing.signal,
   };
   const app = createHttpApp(deps, {

@@ -48,7 +48,7 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
     const [needsAttention, overview] = await Promise.all([
       readNeedsAttention(deps.db, owner),
       cached([owner.organizationId, owner.environment, days, currency].join(), () =>
-        readOverview(deps.db, owner, { now, days, currency }),
+        deps.slowReads(owner.organizationId, () => readOverview(deps.db, owner, { now, days, currency })),
       ),
     ]);
     const origin = originOf(request);

@@ -65,7 +65,9 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
     const counted = views.map((view) => view.filter);
     const [{ results, count }, counts, saved] = await Promise.all([
       readCounted(deps, context, filter, reading.value),
-      countRefunds(deps.db, context.owner, counted, countCap),
+      deps.slowReads(context.owner.organizationId, () =>
+        countRefunds(deps.db, context.owner, counted, countCap),
+      ),
       listSavedViews(deps.db, ownerOf(request)),
     ]);
     return reply.send(
@@ -99,20 +101,21 @@ interface Results {
 }
 
 async function readResults(
-  { db }: ApiDependencies,
+  { db, slowReads }: ApiDependencies,
   { owner, query }: Context,
   { sort }: EnteredFilter,
   filter: RefundFilter,
 ): Promise<Results> {
   const cursor = entered(query, 'cursor') || null;
   const page = { cursor, limit: pageLength, isOldestFirst: sort === oldestFirst };
-  const { refunds, next, previous } =
+  const { refunds, next, previous } = await slowReads(owner.organizationId, async () =>
     sort === largestFirst
       ? {
           refunds: await findLargest(db, owner, filter, { among: countCap, limit: largestLength }),
           ...noPages,
         }
-      : await searchRefunds(db, owner, filter, page);
+      : await searchRefunds(db, owner, filter, page),
+  );
   const names = await nameRequesters(db, owner.organizationId, refunds);
   const listed = refunds.map((refund) => ({ refund, requester: names.get(refund.id) ?? null }));
   return { refunds: listed, cursor, next, previous };
@@ -130,7 +133,9 @@ async function readCounted(
   const results = await readResults(deps, context, entered, filter);
   const { refunds, cursor } = results;
   const holdsAll = cursor === null && refunds.length < pageLength;
-  const [counted] = holdsAll ? [] : await countRefunds(deps.db, context.owner, [filter], countCap);
+  const { owner } = context;
+  const count = () => countRefunds(deps.db, owner, [filter], countCap);
+  const [counted] = holdsAll ? [] : await deps.slowReads(owner.organizationId, count);
   return { results, count: counted ?? { count: refunds.length, atLeast: false } };
 }
 

@@ -57,17 +57,17 @@ export function readAuditQuery(query: unknown): FormReading<AuditFilter> {
 }
 
 /** `/settings/audit-log`: the audit log of the organization, in both environments. */
-export function auditLogPages(scope: Api, { db }: ApiDependencies): void {
+export function auditLogPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, needs('admin'), async (request, reply) => {
     const reading = readAuditQuery(request.query);
-    const view = await readView(db, reply, reading);
+    const view = await readView(deps, reply, reading);
     return reply.code(reading.kind === 'valid' ? 200 : 400).send(<AuditLogPage {...view} />);
   });
 }
 
 /** A page of entries, with what is needed to show them. */
 async function readView(
-  db: ApiDependencies['db'],
+  { db, slowReads }: ApiDependencies,
   { request }: FastifyReply,
   reading: FormReading<AuditFilter>,
 ) {
@@ -75,7 +75,9 @@ async function readView(
   const { before, ...filter } = enteredAuditQuery(request.query);
   const { entries, next }: AuditPage =
     reading.kind === 'valid'
-      ? await readAuditLog(db, { organizationId, ...reading.value, before, limit: pageSize })
+      ? await slowReads(organizationId, () =>
+          readAuditLog(db, { organizationId, ...reading.value, before, limit: pageSize }),
+        )
       : { entries: [], next: null };
   const targets = entries.map(({ target }) => target);
   return {
