@@ -1,10 +1,10 @@
 import { afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import type { ApiAnswer } from '../../support/service.ts';
+import { type ApiAnswer, untilVerdict } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
-const service = useService();
+const service = useService({ settings: untilVerdict });
 beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
 afterEach(() => service.sandbox.clearFaults());
 
