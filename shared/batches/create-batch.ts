@@ -19,8 +19,8 @@ interface BatchRequest {
   actor: string;
   mode: BatchMode;
   rows: readonly RequestedRow[];
-  /** As the requester owns it; null for none. */
-  idempotencyKey: string | null;
+  /** As the requester owns it. */
+  idempotencyKey: string;
 }
 
 /** The most batches of a requester that are not completed, so that their rows stay few and no requester keeps out another. */
@@ -43,7 +43,7 @@ export async function createBatch(
   if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
   // What is valid is the same in either mode.
   const fingerprint = fingerprintOf('POST /v1/refund-batches', { rows });
-  const key = idempotencyKey === null ? null : requestDigestOf(request, idempotencyKey);
+  const key = requestDigestOf(request, idempotencyKey);
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
   const waitingCount = rows.length - rejectedCount;
   return await db.$transaction(async (tx) => {

@@ -43,8 +43,8 @@ async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
   }
 }
 
-/** The idempotency key of a batch from a file: the same rows are one batch, however often, where and by whom they are given. */
-export function keyOfFile(rows: readonly Record<string, unknown>[]): string {
+/** The idempotency key of a batch that is given none: the same rows are one batch, however often, where and by whom they are given. */
+export function keyOfRows(rows: readonly unknown[]): string {
   return `dashboard\n${Buffer.from(sha256(JSON.stringify(rows))).toString('base64url')}`;
 }
 

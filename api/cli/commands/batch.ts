@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { readRows } from '#api/operations/batch-rows.ts';
 import { batchModes, countRefundsOf, toPublicBatch } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { keyOfFile, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { keyOfRows, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { command, commands } from '../console/command.ts';
@@ -43,7 +43,7 @@ export const batchCommands = commands(
         const { batch, isReplayed } = await createBatch(session, {
           ...{ organizationId, environment, actor: `key:${id}`, mode },
           rows: await readRows(rows),
-          idempotencyKey: keyOfFile(rows),
+          idempotencyKey: keyOfRows(rows),
         });
         explain(
           isReplayed

@@ -122,6 +122,15 @@ test('a repeated batch with the same key is the same batch, and another one with
   for (const { transactionId } of rows) expect(await refundsOf(transactionId)).toHaveLength(1);
 });
 
+test('rows that are sent again without a key are the same batch, and with a key another one', async () => {
+  const [row] = await rowsOf(1);
+  const id = await created([row]);
+  expect(await created([row])).toBe(id);
+  await created([row], { headers: { 'idempotency-key': 'on-purpose' } });
+  await workOff();
+  expect(await refundsOf(row?.transactionId ?? '')).toHaveLength(2);
+});
+
 test('a batch that is resumed while old ones are deleted has all of its rows, or is gone', async () => {
   const rows = Array.from({ length: 1_100 }, (_, n) => ({
     transactionId: 'ch_1',
@@ -223,8 +232,8 @@ test('a row waits while its processor is down, and rows behind it go on', async 
 test('at most 20 batches of a requester are open at a time', async () => {
   const other = await service.addOrganization('Many');
   const key = other.keys.test.plaintext;
-  const rows = [{ transactionId: 'ch_1', amount: 1, reason: 'other' }];
-  for (let count = 0; count < 20; count += 1) await created(rows, { key });
-  const { status, body, headers } = await create(rows, { key });
+  const rows = (amount: number) => [{ transactionId: 'ch_1', amount, reason: 'other' }];
+  for (let amount = 1; amount <= 20; amount += 1) await created(rows(amount), { key });
+  const { status, body, headers } = await create(rows(21), { key });
   expect([status, body.error.code, headers['retry-after']]).toEqual([429, 'rate_limited', '60']);
 });

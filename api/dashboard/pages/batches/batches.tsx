@@ -7,7 +7,7 @@ import { readRows } from '#api/operations/batch-rows.ts';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { batchModes, countRefundsOf, findBatch, listBatches, readResults } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { keyOfFile, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { keyOfRows, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
@@ -100,6 +100,6 @@ async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body
     actor,
     mode,
     rows,
-    idempotencyKey: keyOfFile(lines),
+    idempotencyKey: keyOfRows(lines),
   });
 }
