@@ -15,7 +15,6 @@ import { reconciliationCommands } from './commands/reconciliation.ts';
 import { recoverCommand } from './commands/recover.ts';
 import { refundCommands } from './commands/refund.ts';
 import { secretsCommands } from './commands/secrets.ts';
-import { ssoCommands } from './commands/sso.ts';
 import { timelineCommands } from './commands/timeline.ts';
 import { userCommands } from './commands/user.ts';
 import { addExamples } from './console/command.ts';
@@ -29,7 +28,6 @@ const misuse = 2;
 /** All commands, in the order of the help. */
 const all = {
   organization: organizationCommands,
-  sso: ssoCommands,
   key: keyCommands,
   account: accountCommands,
   policy: policyCommands,

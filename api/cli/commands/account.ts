@@ -1,9 +1,8 @@
 import { listProcessorAccounts, setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
-import { maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { processorKinds } from '#shared/processors/registry.ts';
 import { command, commands, listing } from '../console/command.ts';
-import { environment, organization, processor, text, texts, withDefault } from '../console/options.ts';
+import { environment, organization, processor, text } from '../console/options.ts';
 import { explain, printData } from '../console/output.ts';
 import { readJson } from '../console/session.ts';
 
@@ -51,23 +50,6 @@ export const accountCommands = commands('set up and list processor accounts', {
       explain(`Stored the ${environment} credentials for ${processor}.`);
       explain(`Webhook path: /webhooks/${processor}/${id}`);
       if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
-    },
-  }),
-  'send-metadata': command({
-    description:
-      "choose which keys of a refund's metadata are sent to the processor with it; replaces those before",
-    options: {
-      ...{ organization, environment, processor },
-      key: withDefault(
-        texts('<key...>', `a key to send, up to ${maxSentKeys}; none to send no metadata`),
-        [],
-      ),
-    },
-    examples: ['--organization org_... --environment live --processor stripe --key order_id --key ticket'],
-    async run(session, { organization: organizationId, environment, processor, key: keys }) {
-      const { actor } = session;
-      const sent = await setSentMetadata(session, { organizationId, environment, processor, keys, actor });
-      explain(`Metadata that refunds send to ${processor} (${environment}): ${sent.join(', ') || 'none'}.`);
     },
   }),
   list: listing({

@@ -49,28 +49,6 @@ describe('processor accounts', () => {
     );
   });
 
-  test('chooses the metadata to send, shows it and writes it down, and refuses it where none is kept', async () => {
-    const choose = (processor: string, ...keys: string[]) =>
-      admin([
-        'account',
-        'send-metadata',
-        ...accountOf('live', processor),
-        ...keys.flatMap((key) => ['--key', key]),
-      ]);
-    expect((await choose('stripe', 'order_id', 'ticket')).stderr).toContain('(live): order_id, ticket.');
-    const listed = await admin(['account', 'list', '--organization', service.organization.id]);
-    expect(listed.stdout).toMatch(/live +stripe .* order_id, ticket/);
-    expect((await choose('stripe')).stderr).toContain('(live): none.');
-    const { id } = await stripeAccount('live');
-    expect((await auditOf(service, id)).slice(-2)).toMatchObject([
-      { action: 'account.sent_metadata_set', detail: { from: [], to: ['order_id', 'ticket'] } },
-      { action: 'account.sent_metadata_set', detail: { from: ['order_id', 'ticket'], to: [] } },
-    ]);
-    const refused = await choose('braintree', 'order_id');
-    expect(refused.code).toBe(1);
-    expect(onlyLine(refused.stderr)).toBe('processor: Braintree keeps no metadata with a refund.');
-  });
-
   test('rejects credentials that are not JSON without repeating them', async () => {
     const number = '12345678901234567890123';
     for (const input of [`{"secretKey": ${secretKey}}`, secretKey, `{"secretKey": ${number}}`, '']) {

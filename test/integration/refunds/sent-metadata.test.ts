@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { eraseRefunds } from '#shared/refunds/decisions/erase.ts';
 import { stripeClient } from '../../sandbox/clients.ts';
+import { auditOf } from '../../support/audit-log.ts';
 import { findCanaries, newCanary } from '../../support/http/canaries.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
@@ -126,4 +127,18 @@ test.each([
   const before = await stored();
   await expect(setSentMetadata(service.deps, { ...account, keys, actor: 'test' })).rejects.toThrow(message);
   expect(await stored()).toEqual(before);
+});
+
+test('a change of the keys is in the audit log', async () => {
+  await choose([]);
+  const where = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'stripe',
+  } as const;
+  const { id } = await service.deps.db.processorAccount.findFirstOrThrow({ where });
+  expect((await auditOf(service, id)).at(-1)).toMatchObject({
+    action: 'account.sent_metadata_set',
+    detail: { from: ['order', 'ticket'], to: [] },
+  });
 });
