@@ -1,5 +1,4 @@
 import type { Database } from '#shared/platform/database.ts';
-import type { FairLimit } from '#shared/platform/fair-limit.ts';
 import type { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import type { OperationDependencies } from '../operations/operation.ts';
 
@@ -8,8 +7,6 @@ export interface ApiDependencies extends OperationDependencies {
   events: EventComparisons;
   /** A pool of its own for the dashboard, so that its queries never hold up a refund. */
   dashboardDb: Database;
-  /** For reads of pages that may take seconds: others need connections of that pool as well. */
-  slowReads: FairLimit;
   /** Aborted when the process begins to close. */
   closing: AbortSignal;
 }

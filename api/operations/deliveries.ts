@@ -142,7 +142,9 @@ export const deliveryOperations = [
     output: listOutput(deliverySchema),
     hasData: true,
     run: async (deps, { apiKey, params, query: { status, limit, offset } }) =>
-      await listDeliveries(deps.db, apiKey, params.id, { status, limit, offset }),
+      await deps.slowReads(apiKey.organizationId, () =>
+        listDeliveries(deps.db, apiKey, params.id, { status, limit, offset }),
+      ),
   }),
 
   operation({

@@ -4,6 +4,7 @@ import type { EventFeed } from '#shared/events/feed.ts';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import type { ErrorCode } from '#shared/platform/errors.ts';
+import type { FairLimit } from '#shared/platform/fair-limit.ts';
 import type { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import type { GivenKey, RequestOutcome } from '#shared/refunds/requests/key-requests.ts';
@@ -12,6 +13,8 @@ import type { GivenKey, RequestOutcome } from '#shared/refunds/requests/key-requ
 export interface OperationDependencies extends Dependencies {
   watcher: RefundWatcher;
   feed: EventFeed;
+  /** For reads that may take seconds: other organizations need connections as well. */
+  slowReads: FairLimit;
 }
 
 /**

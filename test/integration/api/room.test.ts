@@ -19,6 +19,8 @@ const statuses = async (answers: readonly Promise<ApiAnswer>[]) =>
 const times = <T>(count: number, make: (index: number) => T) =>
   Array.from({ length: count }, (_, index) => make(index));
 
+const roomy = useService({ workers: 0, settings: { CREATE_WAIT_MS: 0 } });
+
 describe('an organization', () => {
   const places = 10;
   // One connection: whoever kept it while it waits for a processor would stop all others.
@@ -118,6 +120,25 @@ describe('an organization', () => {
     expect((await create(known)).status).toBe(200);
     // Its event ends their wait.
     expect(new Set(await statuses(readers))).toEqual(new Set([200]));
+  });
+});
+
+test('slow lists of deliveries leave connections for the creations of others', async () => {
+  const { settings, organization, call } = roomy;
+  const other = await roomy.addOrganization('Other');
+  const body = { transactionId: await newPayment(roomy), amount: 1, reason: 'other' };
+  const endpoint = { url: 'https://example.com', events: ['*'] };
+  const created = await call('POST', '/v1/webhook-endpoints', { body: endpoint });
+  const list = `/v1/webhook-endpoints/${created.body.data.id}/deliveries`;
+  await withClient(roomy.databaseUrl, async (locker) => {
+    await locker.query('BEGIN');
+    await locker.query('LOCK TABLE webhook_delivery');
+    const key = organization.keys.test.plaintext;
+    const slow = times(settings.DATABASE_POOL_SIZE, () => call('GET', list, { key }));
+    await waitForLock(locker);
+    expect((await call('POST', '/v1/refunds', { key: other.keys.test.plaintext, body })).status).toBe(200);
+    await locker.query('COMMIT');
+    await Promise.all(slow);
   });
 });
 
