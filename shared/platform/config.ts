@@ -84,7 +84,6 @@ const settingsSchema = z.object({
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
   OTEL_EXPORTER_OTLP_ENDPOINT: collector,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector,
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   MAX_REQUESTS_IN_PROGRESS: count(400),
   MAX_WEBHOOKS_IN_PROGRESS: count(800),

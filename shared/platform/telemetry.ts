@@ -63,10 +63,7 @@ export const noTelemetry: Telemetry = {
   close: async () => {},
 };
 
-type TelemetrySettings = Pick<
-  Settings,
-  'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'
->;
+type TelemetrySettings = Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'>;
 
 /** Exports traces where an endpoint is set. Without one, nothing of OpenTelemetry is loaded. */
 export async function openTelemetry(
@@ -74,16 +71,9 @@ export async function openTelemetry(
   log: Logger,
   process: 'api' | 'worker',
 ): Promise<Telemetry> {
-  const url = tracesUrl(settings);
-  if (url === null) return noTelemetry;
+  const { OTEL_EXPORTER_OTLP_ENDPOINT: base, OTEL_TRACES_SAMPLER_ARG: share } = settings;
+  if (base === null) return noTelemetry;
   const { exportTraces } = await import('./trace-export.ts');
-  return exportTraces({ url, share: settings.OTEL_TRACES_SAMPLER_ARG, process }, log);
-}
-
-/** As OpenTelemetry's specification has it: the endpoint of traces is used as it is, the one of all signals is a base. */
-function tracesUrl({
-  OTEL_EXPORTER_OTLP_ENDPOINT: base,
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: traces,
-}: TelemetrySettings): string | null {
-  return traces ?? (base && `${base.replace(/\/+$/, '')}/v1/traces`);
+  const url = `${base.replace(/\/+$/, '')}/v1/traces`;
+  return exportTraces({ url, share, process }, log);
 }

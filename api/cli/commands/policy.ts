@@ -10,57 +10,52 @@ import { readJson } from '../console/session.ts';
 const file = required(text('<file>', 'the policies as JSON; - for stdin'));
 
 /** What may be refunded, and when a refund requires approval. */
-export const policyCommands = commands(
-  "set and show an organization's refund policies",
-  {
-    set: command({
-      description: 'replace all policies of an organization with those of a file (see docs/policies.md)',
-      options: { organization, file },
-      examples: ['--organization org_... --file policy.json'],
-      async run(session, { organization: organizationId, file: name }) {
-        const file = await readJson(name, 'policies');
-        const policies = await setPolicies(session, { organizationId, file, actor: session.actor });
-        const names = policies.map(({ name }) => `"${name}"`).join(', ');
-        explain(`Set ${policies.length === 1 ? 'one policy' : `${policies.length} policies`}: ${names}.`);
-      },
-    }),
-    // Its JSON is a file for `policy set`.
-    show: command({
-      description: 'show the policies of an organization in the order in which they are checked',
-      options: { organization, json },
-      examples: ['--organization org_...', '--organization org_... --json > policy.json'],
-      async run({ db }, { organization, json }) {
-        const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });
-        if (json) return printJson(file);
-        printTable(file.policies, {
-          PRIORITY: ({ priority }) => priority,
-          NAME: ({ name }) => name,
-          RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
-        });
-      },
-    }),
-    replay: command({
-      description:
-        'show what the policies of a file would have decided about the refunds of the last 90 days',
-      options: { organization, environment, file, json },
-      examples: ['--organization org_... --environment live --file policy.json'],
-      async run(session, { organization: organizationId, environment, file, json }) {
-        const proposed = readPolicyFile(await readJson(file, 'policies'));
-        const current = await listPolicies(session.db, organizationId);
-        const replay = await replayPolicies(session, { organizationId, environment }, { current, proposed });
-        if (json) return printJson(toPublicReplay(replay));
-        for (const sentence of replayInWords(replay)) explain(sentence);
-        if (replay.affected.length === 0) return;
-        printTable(replay.affected, {
-          CREATED: ({ refund }) => refund.createdAt.toISOString(),
-          REFUND: ({ refund }) => refund.id,
-          AMOUNT: ({ refund }) => formatAmount(refund.amount, refund.currency),
-          TODAY: ({ current }) => current,
-          PROPOSED: ({ proposed }) => proposed,
-          REASON: ({ reason }) => reason,
-        });
-      },
-    }),
-  },
-  ['policies'],
-);
+export const policyCommands = commands("set and show an organization's refund policies", {
+  set: command({
+    description: 'replace all policies of an organization with those of a file (see docs/policies.md)',
+    options: { organization, file },
+    examples: ['--organization org_... --file policy.json'],
+    async run(session, { organization: organizationId, file: name }) {
+      const file = await readJson(name, 'policies');
+      const policies = await setPolicies(session, { organizationId, file, actor: session.actor });
+      const names = policies.map(({ name }) => `"${name}"`).join(', ');
+      explain(`Set ${policies.length === 1 ? 'one policy' : `${policies.length} policies`}: ${names}.`);
+    },
+  }),
+  // Its JSON is a file for `policy set`.
+  show: command({
+    description: 'show the policies of an organization in the order in which they are checked',
+    options: { organization, json },
+    examples: ['--organization org_...', '--organization org_... --json > policy.json'],
+    async run({ db }, { organization, json }) {
+      const file = policyFileSchema.encode({ policies: await listPolicies(db, organization) });
+      if (json) return printJson(file);
+      printTable(file.policies, {
+        PRIORITY: ({ priority }) => priority,
+        NAME: ({ name }) => name,
+        RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
+      });
+    },
+  }),
+  replay: command({
+    description: 'show what the policies of a file would have decided about the refunds of the last 90 days',
+    options: { organization, environment, file, json },
+    examples: ['--organization org_... --environment live --file policy.json'],
+    async run(session, { organization: organizationId, environment, file, json }) {
+      const proposed = readPolicyFile(await readJson(file, 'policies'));
+      const current = await listPolicies(session.db, organizationId);
+      const replay = await replayPolicies(session, { organizationId, environment }, { current, proposed });
+      if (json) return printJson(toPublicReplay(replay));
+      for (const sentence of replayInWords(replay)) explain(sentence);
+      if (replay.affected.length === 0) return;
+      printTable(replay.affected, {
+        CREATED: ({ refund }) => refund.createdAt.toISOString(),
+        REFUND: ({ refund }) => refund.id,
+        AMOUNT: ({ refund }) => formatAmount(refund.amount, refund.currency),
+        TODAY: ({ current }) => current,
+        PROPOSED: ({ proposed }) => proposed,
+        REASON: ({ reason }) => reason,
+      });
+    },
+  }),
+});

@@ -70,13 +70,9 @@ export function listing<Item, Given extends Options = Record<never, never>>(
 }
 
 /** A group of commands, by their names. */
-export function commands(
-  description: string,
-  all: Readonly<Record<string, AddCommand>>,
-  aliases: readonly string[] = [],
-): AddCommand {
+export function commands(description: string, all: Readonly<Record<string, AddCommand>>): AddCommand {
   return (parent, name) => {
-    const group = parent.command(name).description(description).aliases(aliases);
+    const group = parent.command(name).description(description);
     for (const [each, add] of Object.entries(all)) add(group, each);
   };
 }
