@@ -1,4 +1,10 @@
-import { createServer, type RequestListener, type Server, type ServerOptions } from 'node:http';
+import {
+  createServer,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 
 /** Clients and proxies send one request at a time, so more than a few are an attack. */
@@ -19,17 +25,25 @@ export function createBoundedServer(
   handle: RequestListener,
   { keepAliveTimeoutMs, idleTimeoutMs, ...options }: BoundedServerOptions,
 ): Server {
-  const underWay = new WeakMap<Socket, number>();
+  const underWay = new WeakMap<Socket, Set<ServerResponse>>();
   const server = createServer({ ...options, keepAliveTimeout: keepAliveTimeoutMs }, (request, response) => {
     const { socket } = request;
-    const count = underWay.get(socket) ?? 0;
-    if (socket.destroyed || count >= mostPerConnection) {
+    const responses = underWay.get(socket);
+    if (responses === undefined || socket.destroyed || responses.size >= mostPerConnection) {
       socket.destroy();
       return;
     }
-    underWay.set(socket, count + 1);
-    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+    responses.add(response);
+    response.once('close', () => responses.delete(response));
     handle(request, response);
+  });
+  server.on('connection', (socket) => {
+    const responses = new Set<ServerResponse>();
+    underWay.set(socket, responses);
+    // Node closes only the response that it writes, and not those that wait behind it.
+    socket.once('close', () => {
+      for (const response of responses) if (response.socket === null) response.destroy().emit('close');
+    });
   });
   server.setTimeout(idleTimeoutMs);
   endUnused(server);

@@ -29,11 +29,12 @@ async function serveLarge(idleTimeoutMs: number) {
     sent += 1;
   });
   app.get('/', async () => large);
+  app.get('/waits', () => new Promise(() => undefined));
   await app.listen({ host: '127.0.0.1', port: 0 });
-  const ask = (): Socket => {
+  const ask = (...paths: string[]): Socket => {
     const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
     socket.pause().on('error', () => undefined);
-    socket.write('GET / HTTP/1.1\r\nHost: service\r\n\r\n');
+    for (const path of paths) socket.write(`GET ${path} HTTP/1.1\r\nHost: service\r\n\r\n`);
     return socket;
   };
   return { app, work, ask, sent: () => sent };
@@ -41,7 +42,7 @@ async function serveLarge(idleTimeoutMs: number) {
 
 test('a response holds the place of its request until the client has read it or is gone', async () => {
   const { work, ask, sent } = await serveLarge(0);
-  const [reads, leaves] = [ask(), ask()];
+  const [reads, leaves] = [ask('/'), ask('/')];
   await waitFor('both to be served', () => sent() === 2);
   expect(work.isFull).toBe(true);
   leaves.destroy();
@@ -52,9 +53,18 @@ test('a response holds the place of its request until the client has read it or 
   await waitFor('the place of the client that read', () => !work.isFull);
 });
 
+test('a response that waits behind another one gives its place back when the client is gone', async () => {
+  const { work, ask, sent } = await serveLarge(0);
+  const leaves = ask('/waits', '/');
+  await waitFor('the second to be served', () => sent() === 1);
+  expect(work.isFull).toBe(true);
+  leaves.destroy();
+  await waitFor('its place', () => !work.isFull, { timeoutMs: 5_000 });
+});
+
 test('a client that does not read its response loses its connection', async () => {
   const { app, ask } = await serveLarge(200);
   const closed = once(app.server, 'connection').then(([socket]) => once(socket, 'close'));
-  ask();
+  ask('/');
   await closed;
 });
