@@ -135,9 +135,12 @@ export function misconfigured(
   return flagged(context, type, { reason: 'account_unusable', facts: { message: failure.message } }, more);
 }
 
-/** Refused credentials of a send: the attempt was the only one of unknown outcome, so none is unknown now. */
+/**
+ * Refused credentials of a send, or of the read of its payment: the attempt was the only one of unknown outcome, so none is unknown now.
+ * The time to the retry deadline begins again with new credentials.
+ */
 export function credentialsRefused(context: OutcomeContext, failure: ProcessorFailure): StepOutcome {
-  const more = { attempt: { outcome: 'misconfigured' }, isKnown: true } as const;
+  const more = { attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false } as const;
   return misconfigured(context, 'attempt.misconfigured', failure, more);
 }
 
@@ -145,7 +148,8 @@ export function credentialsRefused(context: OutcomeContext, failure: ProcessorFa
 export function accountUnusable(context: OutcomeContext, message: string): StepOutcome {
   const failure = { code: 'credentials_unusable', message };
   if (context.claim.step === 'review') return { moves: [], dueInMs: context.settings.MISCONFIGURED_RETRY_MS };
-  if (context.claim.step === 'send') return credentialsRefused(context, failure);
+  if (context.claim.step === 'send' || context.claim.step === 'verify')
+    return credentialsRefused(context, failure);
   return misconfigured(context, 'attempt.misconfigured', failure);
 }
 

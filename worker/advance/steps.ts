@@ -50,7 +50,7 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
     case 'unavailable':
       return unavailable(context, answer);
     case 'misconfigured':
-      return misconfigured(context, 'attempt.misconfigured', answer.failure, { isKnown: true });
+      return credentialsRefused(context, answer.failure);
   }
 }
 
@@ -99,6 +99,7 @@ function paymentMissing(context: StepContext, { message }: ProcessorFailure): St
   return misconfigured(context, 'attempt.misconfigured', processorFailure('payment_missing', words), {
     attempt: { outcome: 'misconfigured', keySpent: true },
     isKnown: context.claim.work.attemptNumber === 1,
+    retrying: false,
   });
 }
 

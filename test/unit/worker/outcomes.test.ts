@@ -255,7 +255,9 @@ describe('an answer', () => {
     [
       'refused credentials',
       () => credentialsRefused(given(), no),
-      flaggedAs('attempt.misconfigured', unusable, { attempt: { outcome: 'misconfigured' }, isKnown: true }),
+      flaggedAs('attempt.misconfigured', unusable, {
+        ...{ attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false },
+      }),
     ],
     [
       'none to a send, because the credentials cannot be used',

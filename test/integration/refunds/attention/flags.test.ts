@@ -226,6 +226,20 @@ describe('credentials', () => {
     },
   );
 
+  test('that were refused for longer than a refund is retried fail none, also if the processor is busy then', async () => {
+    const { id } = await createdRefund(service, 'stripe');
+    const retryingSince = new Date(Date.now() - service.settings.RETRY_DEADLINE_MS - 1_000);
+    await service.deps.db.refundWork.update({ where: { refundId: id }, data: { retryingSince } });
+    await stripe.setKey('sk_test_invalid');
+    await advanceRefund(service.deps, id);
+    await stripe.setKey('sk_test_sandbox');
+    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'rate-limit' });
+    await advanceRefund(service.deps, id);
+    expect(await timelineOf(service, id)).toEqual([
+      ...['refund.created', 'attempt.misconfigured', 'attempt.unavailable'],
+    ]);
+  });
+
   test('ends the flags of refunds that another account did not have', async () => {
     const { id } = await completedRefund(service, 'stripe');
     await flagByHand(service, id, { reason: 'missing_there', facts: {} });
