@@ -12,7 +12,7 @@ import {
   toPublicBatch,
 } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { keyOfRows, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { type BatchChange, pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import type { ApiKey, RefundBatch } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
@@ -207,7 +207,7 @@ export const batchOperations = [
       const { organizationId, environment } = apiKey;
       const { batch, isReplayed } = await createBatch(deps, {
         ...{ organizationId, environment, actor, mode: query.mode, rows: await readRows(body.rows) },
-        idempotencyKey: ownedKey(apiKey, idempotency?.key ?? keyOfRows(body.rows)),
+        idempotencyKey: (ofRows) => ownedKey(apiKey, idempotency?.key ?? ofRows),
       });
       return report({ answer: toPublicBatch(batch), isReplayed });
     },

@@ -19,8 +19,11 @@ interface BatchRequest {
   actor: string;
   mode: BatchMode;
   rows: readonly RequestedRow[];
-  /** As the requester owns it. */
-  idempotencyKey: string;
+  /**
+   * As the requester owns it.
+   * @param ofRows for a batch that is given none: the same rows are one batch, however they are written, how often, where and by whom.
+   */
+  idempotencyKey(ofRows: string): string;
 }
 
 /** The most batches of a requester that are not completed, so that their rows stay few and no requester keeps out another. */
@@ -39,11 +42,12 @@ export async function createBatch(
   { db }: Pick<Dependencies, 'db'>,
   request: BatchRequest,
 ): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
-  const { organizationId, environment, actor, mode, rows, idempotencyKey } = request;
+  const { organizationId, environment, actor, mode, rows } = request;
   if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
   // What is valid is the same in either mode.
   const fingerprint = fingerprintOf('POST /v1/refund-batches', { rows });
-  const key = requestDigestOf(request, idempotencyKey);
+  const ofRows = `dashboard\n${Buffer.from(fingerprint).toString('base64url')}`;
+  const key = requestDigestOf(request, request.idempotencyKey(ofRows));
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
   const waitingCount = rows.length - rejectedCount;
   return await db.$transaction(async (tx) => {

@@ -3,7 +3,6 @@ import { setImmediate } from 'node:timers/promises';
 import { csvLine } from '../platform/csv.ts';
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { sha256 } from '../platform/secrets.ts';
 import { maxRows, type RowResult, type RowState, readResults } from './batch.ts';
 
 const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];
@@ -41,11 +40,6 @@ async function* piecesOf(bytes: Buffer): AsyncGenerator<Buffer> {
     yield bytes.subarray(start, start + pieceBytes);
     await setImmediate();
   }
-}
-
-/** The idempotency key of a batch that is given none: the same rows are one batch, however often, where and by whom they are given. */
-export function keyOfRows(rows: readonly unknown[]): string {
-  return `dashboard\n${Buffer.from(sha256(JSON.stringify(rows))).toString('base64url')}`;
 }
 
 function checkColumns(names: readonly string[]): void {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { readRows } from '#api/operations/batch-rows.ts';
 import { batchModes, countRefundsOf, toPublicBatch } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { keyOfRows, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { command, commands } from '../console/command.ts';
@@ -39,11 +39,10 @@ export const batchCommands = commands(
           throw new CommandError(`The file cannot be read: ${file}`);
         });
         const { organizationId, environment } = key;
-        const rows = await readCsvRows(content);
+        const rows = await readRows(await readCsvRows(content));
         const { batch, isReplayed } = await createBatch(session, {
-          ...{ organizationId, environment, actor: `key:${id}`, mode },
-          rows: await readRows(rows),
-          idempotencyKey: keyOfRows(rows),
+          ...{ organizationId, environment, actor: `key:${id}`, mode, rows },
+          idempotencyKey: (ofRows) => ofRows,
         });
         explain(
           isReplayed

@@ -126,6 +126,8 @@ test('rows that are sent again without a key are the same batch, and with a key 
   const [row] = await rowsOf(1);
   const id = await created([row]);
   expect(await created([row])).toBe(id);
+  // Not every client writes the fields in the same order each time.
+  expect(await created([Object.fromEntries(Object.entries(row ?? {}).toReversed())])).toBe(id);
   await created([row], { headers: { 'idempotency-key': 'on-purpose' } });
   await workOff();
   expect(await refundsOf(row?.transactionId ?? '')).toHaveLength(2);

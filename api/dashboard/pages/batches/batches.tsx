@@ -7,7 +7,7 @@ import { readRows } from '#api/operations/batch-rows.ts';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { batchModes, countRefundsOf, findBatch, listBatches, readResults } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
-import { keyOfRows, readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
+import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
 import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
@@ -93,13 +93,12 @@ async function showBatches(deps: ApiDependencies, request: FastifyRequest, form?
 async function createFrom(deps: ApiDependencies, { owner, actor }: Context, body: unknown) {
   const text = entered(body, 'file');
   const mode = batchModes.find((each) => each === entered(body, 'mode')) ?? 'strict';
-  const lines = await readCsvRows(text);
-  const rows = await readRows(lines);
+  const rows = await readRows(await readCsvRows(text));
   return await createBatch(deps, {
     ...owner,
     actor,
     mode,
     rows,
-    idempotencyKey: keyOfRows(lines),
+    idempotencyKey: (ofRows) => ofRows,
   });
 }
