@@ -1,6 +1,11 @@
 import type { Dependencies } from '#shared/dependencies.ts';
 import { isUnsettled, processorFailure } from '#shared/processors/contract/outcome.ts';
-import type { Processor, ProcessorFailure } from '#shared/processors/contract/processor.ts';
+import type {
+  Processor,
+  ProcessorFailure,
+  ProcessorRefund,
+  ReadResult,
+} from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { currencyProblem, recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
@@ -144,12 +149,18 @@ export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
 export async function checkSettlement(context: StepContext): Promise<StepOutcome> {
   const { claim, processor, options } = context;
   const { refund } = claim;
-  const answer = await processor.getRefund(refund.externalRefundId ?? '', referenceTo(refund), options);
+  return settlement(
+    context,
+    await processor.getRefund(refund.externalRefundId ?? '', referenceTo(refund), options),
+  );
+}
+
+function settlement(context: StepContext, answer: ReadResult<ProcessorRefund>): StepOutcome {
   switch (answer.kind) {
     case 'found':
       return stateRead(context, answer.value);
     case 'not-found': {
-      const flag = { reason: 'missing_there', facts: factsOf(refund, null) } as const;
+      const flag = { reason: 'missing_there', facts: factsOf(context.claim.refund, null) } as const;
       return flagged(context, 'settlement.flagged', flag);
     }
     case 'misconfigured':
@@ -161,7 +172,8 @@ export async function checkSettlement(context: StepContext): Promise<StepOutcome
 
 /**
  * Cancels a refund that the processor has. Only the processor's confirmation makes it cancelled. After any other answer the
- * refund is read, so that one that has settled meanwhile is not delayed by its cancellation.
+ * refund is read, so that one that has settled meanwhile is not delayed by its cancellation. An account that cannot read it has not
+ * refused the cancellation, which is repeated.
  */
 export async function cancelAtProcessor(context: StepContext): Promise<StepOutcome> {
   const { claim, processor, options } = context;
@@ -172,6 +184,8 @@ export async function cancelAtProcessor(context: StepContext): Promise<StepOutco
   const answer = await processor.cancelRefund(externalRefundId, referenceTo(refund), { timeoutMs });
   if (answer.kind === 'cancelled') return settled({ ...answer.refund, state: 'cancelled' });
   const reading = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
-  if (reading.kind === 'found' && reading.value.state !== 'open') return stateRead(context, reading.value);
-  return cancelUnconfirmed(context, answer);
+  const isOpen = reading.kind === 'found' && reading.value.state === 'open';
+  return isOpen || reading.kind === 'unavailable'
+    ? cancelUnconfirmed(context, answer)
+    : settlement(context, reading);
 }

@@ -240,6 +240,26 @@ describe('credentials', () => {
     ]);
   });
 
+  test('end no cancellation when they are refused or those of another account', async () => {
+    const transactionId = await newPayment(service, { paymentMethod: 'customer_balance' });
+    const { id } = await createdRefund(service, 'stripe', { transactionId });
+    await advanceRefund(service.deps, id);
+    const { externalRefundId } = await rowOf(service, id);
+    await stripe.setKey('sk_test_invalid');
+    await askToCancel(service, await rowOf(service, id));
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'account_unusable' });
+    await stripe.setKey('sk_test_sandbox');
+    // As another account answers.
+    await service.deps.db.refund.update({ where: { id }, data: { externalRefundId: 're_missing' } });
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'processing', flagReason: 'missing_there' });
+    await service.deps.db.refund.update({ where: { id }, data: { externalRefundId } });
+    await stripe.setKey('sk_test_sandbox');
+    await advanceRefund(service.deps, id);
+    expect(await rowOf(service, id)).toMatchObject({ status: 'cancelled', work: null });
+  });
+
   test('ends the flags of refunds that another account did not have', async () => {
     const { id } = await completedRefund(service, 'stripe');
     await flagByHand(service, id, { reason: 'missing_there', facts: {} });
