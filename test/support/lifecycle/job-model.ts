@@ -96,6 +96,7 @@ function send(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): voi
     refund.unknown = true;
     suffer(model, refund);
   } else if (payment(model, refund).declines) {
+    payment(model, refund).read = false;
     end(model, refund, 'failed');
   } else {
     accept(model, refund);

@@ -14,7 +14,7 @@ export interface ModelPayment {
   cancellable: boolean;
   /** True when the issuer declines every refund. */
   declines: boolean;
-  /** True once the payment has been read from its processor. */
+  /** True while the payment is as it was read from its processor. */
   read: boolean;
 }
 
@@ -155,6 +155,7 @@ export function resolve(
   if (!refund.flagged) return 'not-flagged';
   if (refund.leased) return 'leased';
   if (!allows(refund, status)) return 'contradicted';
+  paymentAt(model, refund.payment).read = false;
   if (status !== 'completed') {
     end(model, refund, status);
     return 'done';
@@ -227,5 +228,7 @@ export function complete(refund: ModelRefund): void {
 export function end(model: LifecycleModel, refund: ModelRefund, status: 'failed' | 'cancelled'): void {
   refund.status = status;
   refund.flagged = false;
-  paymentAt(model, refund.payment).reserved -= refund.amount;
+  const payment = paymentAt(model, refund.payment);
+  payment.reserved -= refund.amount;
+  if (refund.known) payment.read = false;
 }
