@@ -5,10 +5,11 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow } from '#shared/reconciliation/runs.ts';
 import { command, commands, type ValuesOf } from '../console/command.ts';
-import { choice, json, organization, time } from '../console/options.ts';
+import { choice, json, organization, text, time } from '../console/options.ts';
 import { explain, printJson } from '../console/output.ts';
 import { CommandError, type Session } from '../console/session.ts';
 import {
+  listRuns,
   loadReport,
   printReport,
   type RunReport,
@@ -60,6 +61,23 @@ export const reconciliationCommands = commands("compare the processors' refunds 
       if (reports.some(({ run: { failure } }) => failure !== null)) {
         throw new CommandError('Reconciliation is incomplete. Run it again.');
       }
+    },
+  }),
+  list: command({
+    description: 'list the latest runs, newest first',
+    options: { organization: text('<id>', 'only of this organization'), json },
+    examples: ['', '--organization org_... --json'],
+    run: ({ db }, { organization, json }) => listRuns(db, organization, json),
+  }),
+  show: command({
+    description: 'show a run with its findings',
+    argument: ['<runId>'],
+    options: { json },
+    examples: ['rec_...', 'rec_... --json'],
+    async run({ db }, { json }, runId) {
+      const report = await loadReport(db, runId);
+      if (json) printJson(reportToJson(report));
+      else printReport(report);
     },
   }),
 });

@@ -4,10 +4,12 @@ import type {
   ReconciliationFinding,
   ReconciliationRun,
 } from '#shared/platform/database.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts, FindingKind } from '#shared/refunds/model/flags.ts';
-import { printData, printFields, printTable } from '../console/output.ts';
+import { explain, printData, printFields, printJson, printTable } from '../console/output.ts';
+import { CommandError } from '../console/session.ts';
 
 type Account = Pick<ProcessorAccount, 'organizationId' | 'environment' | 'processor'>;
 
@@ -19,14 +21,52 @@ export interface RunReport {
   needsAttentionCount: number;
 }
 
+/** Runs that a list shows. */
+const listLength = 50;
+
 const withReport = {
   account: { select: { organizationId: true, environment: true, processor: true } },
   findings: { orderBy: { id: 'asc' } },
 } as const;
 
-/** Reads a run with all that it found. */
+/** @throws CommandError for an unknown id. */
 export async function loadReport(db: Database, id: string): Promise<RunReport> {
-  return reportOf(await db.reconciliationRun.findUniqueOrThrow({ where: { id }, include: withReport }));
+  const row = await db.reconciliationRun.findUnique({ where: { id }, include: withReport });
+  if (row === null) throw new CommandError(`Run not found: ${id}`);
+  return reportOf(row);
+}
+
+/** Lists the latest runs, of an organization or of all. */
+export async function listRuns(
+  db: Database,
+  organizationId: string | undefined,
+  json: boolean | undefined,
+): Promise<void> {
+  if (organizationId !== undefined) await findOrganization(db, organizationId);
+  const rows = await db.reconciliationRun.findMany({
+    where: organizationId === undefined ? {} : { account: { organizationId } },
+    orderBy: [{ startedAt: 'desc' }, { id: 'desc' }],
+    take: listLength,
+    include: withReport,
+  });
+  const reports = rows.map(reportOf);
+  if (json)
+    return printJson(
+      reports.map(({ findings, ...report }) => ({ ...runToJson(report), findingCount: findings.length })),
+    );
+  if (reports.length === 0) return explain('No runs yet.');
+  printTable(reports, {
+    ID: ({ run }) => run.id,
+    ORGANIZATION: ({ account }) => account.organizationId,
+    ENVIRONMENT: ({ account }) => account.environment,
+    PROCESSOR: ({ account }) => account.processor,
+    FROM: ({ run }) => run.windowStart,
+    TO: ({ run }) => run.windowEnd,
+    BY: ({ run }) => run.actor,
+    STARTED: ({ run }) => run.startedAt,
+    COMPARED: ({ run }) => run.comparedCount,
+    RESULT: resultOf,
+  });
 }
 
 /** Prints a run and its findings; those that need attention come first. */
