@@ -46,7 +46,7 @@ export async function createBatch(
   if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
   // What is valid is the same in either mode.
   const fingerprint = fingerprintOf('POST /v1/refund-batches', { rows });
-  const ofRows = `dashboard\n${Buffer.from(fingerprint).toString('base64url')}`;
+  const ofRows = `rows\n${Buffer.from(fingerprint).toString('base64url')}`;
   const key = requestDigestOf(request, request.idempotencyKey(ofRows));
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
   const waitingCount = rows.length - rejectedCount;
