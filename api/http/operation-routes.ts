@@ -208,7 +208,7 @@ function readIdempotencyKey({ headers }: FastifyRequest): GivenKey | null {
   throw new ServiceError(
     'validation_error',
     header === undefined
-      ? 'X-Idempotency-Key: send it as Idempotency-Key; a repetition would be another refund.'
+      ? 'X-Idempotency-Key: is not read. Send the key as Idempotency-Key; without it, a retry creates another refund.'
       : 'Idempotency-Key: use 1 to 255 visible ASCII characters.',
   );
 }

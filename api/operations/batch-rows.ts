@@ -17,8 +17,8 @@ export const rowSchema = withAmount(
 );
 
 /**
- * Validates the rows of a batch: each as the request for one refund, and that no two have the same idempotency key, or are equal
- * without one: a line that was copied twice would be paid twice.
+ * Validates the rows of a batch: each as the request for one refund, and that no two have the same idempotency key. Without keys, no two
+ * may be equal: a line that was copied by mistake would be paid twice.
  * @param rows as they were sent.
  */
 export async function readRows(rows: readonly unknown[]): Promise<RequestedRow[]> {

@@ -10,7 +10,7 @@ export type FairLimit = <Result>(owner: string, work: () => Promise<Result>) => 
 /** As long as a statement waits for a connection. */
 const patienceMs = 3_000;
 
-/** Bounds how much runs at once, and how much of that is one owner's, so that its slow work leaves places to others. */
+/** Bounds how much work runs at once in all and for one owner, so that the slow work of one leaves places to others. */
 export function openFairLimit({ inAll, perOwner }: { inAll: number; perOwner: number }): FairLimit {
   const all = pLimit(inAll);
   const ofOwners = new Map<string, LimitFunction>();
@@ -20,7 +20,7 @@ export function openFairLimit({ inAll, perOwner }: { inAll: number; perOwner: nu
     const since = performance.now();
     const begin = async () => {
       if (performance.now() - since > patienceMs) {
-        const message = 'Earlier requests of your organization take long. Retry in a few seconds.';
+        const message = 'Earlier requests of your organization are still running. Retry in a few seconds.';
         throw new ServiceError('service_unavailable', message, { retryAfterSeconds: 2 });
       }
       return await work();

@@ -1,15 +1,15 @@
--- Lets workers send again. Events that were seen before count no more: another generation begins, `<id of the installation>/<time>`, which
--- follows the earlier one in the order of the texts, also when the clock was ahead then. What was accepted or approved since the restore
--- may have been sent before it, so it is looked up first. The caller has requested that for what was open before, so the lock is short.
+-- Lets workers send again. Events that were seen before count no more: another generation begins, `<id of the installation>/<time>`. As
+-- text it sorts after the earlier one, also when the clock was ahead then. What was accepted or approved since the restore may have been
+-- sent before it, so it is looked up first. The caller has requested that for what was open before, so the lock is short.
 CREATE OR REPLACE FUNCTION end_recovery() RETURNS void
 LANGUAGE plpgsql AS $$
 DECLARE
-  moment text := to_char(service_time() AT TIME ZONE 'UTC', '/YYYY-MM-DD"T"HH24:MI:SS.MS');
+  time_of_end text := to_char(service_time() AT TIME ZONE 'UTC', '/YYYY-MM-DD"T"HH24:MI:SS.MS');
 BEGIN
   -- Work that another session is adding is waited for, and none is added until this commits.
   LOCK TABLE refund_work IN SHARE ROW EXCLUSIVE MODE;
   PERFORM resync_open_refunds(NULL);
   UPDATE recovery SET required_since = NULL,
-    generation = greatest(split_part(generation, '/', 1) || moment, generation || '+' COLLATE "C") WHERE id = 1;
+    generation = greatest(split_part(generation, '/', 1) || time_of_end, generation || '+' COLLATE "C") WHERE id = 1;
 END
 $$;

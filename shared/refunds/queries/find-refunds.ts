@@ -27,8 +27,8 @@ export interface RefundReads {
 }
 
 /**
- * A list may read for seconds, and keeps its connection as long: one of the four is left to other reads, such as those of keys, and
- * one of the others to other organizations.
+ * A list may read for seconds and holds its connection meanwhile. Of the four, one is left to other reads, such as those of API keys,
+ * and one to the lists of other organizations.
  */
 const listsAtOnce = { inAll: 3, perOwner: 2 };
 

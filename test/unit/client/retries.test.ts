@@ -82,7 +82,7 @@ test.each<[string, Step]>([
   expect(sent[1]).toEqual(sent[0]);
 });
 
-test('makes a new key for each call, unless one is given, and tells it in the error', async () => {
+test('makes a new key for each call, unless one is given, and the error has it', async () => {
   const { client, sent } = scripted([succeeds, succeeds, succeeds, fails(400, 'validation_error')]);
   // As a program in JavaScript may send it.
   const none = { idempotencyKey: null as unknown as undefined };

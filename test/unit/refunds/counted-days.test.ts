@@ -6,7 +6,7 @@ import { creationOf } from '../../support/refunds/statement-items.ts';
 
 const ownerOf = (organizationId: string) => ({ organizationId, environment: 'live' }) as const;
 
-/** A database that never answers what names the organization `large`, and the number of those statements. */
+/** A database that never answers statements about the organization `large`, and those statements. */
 function hangingFor(answer: (values: unknown[]) => unknown[]) {
   const hanging: unknown[][] = [];
   const $queryRaw = async (_text: unknown, ...values: unknown[]) => {
