@@ -55,10 +55,13 @@ export const failureSchema = z.object({
 });
 
 export const arrivalSchema = z.object({
-  expectedBy: z.string().meta({
+  kind: z
+    .enum(['credit', 'reversal'])
+    .describe("`reversal`: the charge disappears from the customer's statement, and no credit follows."),
+  expectedBy: z.string().nullable().meta({
     format: 'date',
     description:
-      'An estimate: the last day on which the money usually arrives, 10 business days after it was sent to the bank.',
+      'An estimate: the last day on which a credit usually arrives, 10 business days after it was sent to the bank; null for a reversal.',
   }),
   reference: z
     .string()

@@ -1,7 +1,6 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../platform/database.ts';
 import type { AccountName } from '../processors/accounts/connections.ts';
-import { isUnreadable } from '../processors/contract/outcome.ts';
 import type { ProcessorFailure, ProcessorPayment } from '../processors/contract/processor.ts';
 
 /**
@@ -92,7 +91,7 @@ export async function readFacts(
       return answer;
     case 'unavailable':
       if (stored !== null) return { kind: 'stored', payment: stored };
-      return { kind: isUnreadable(answer.failure) ? 'unreadable' : 'unreachable', failure: answer.failure };
+      return { kind: answer.cause === 'unreadable' ? 'unreadable' : 'unreachable', failure: answer.failure };
     case 'misconfigured':
       return stored !== null ? { kind: 'stored', payment: stored } : answer;
   }

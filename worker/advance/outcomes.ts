@@ -1,10 +1,11 @@
 import type { Settings } from '#shared/platform/config.ts';
 import type { Payment, Prisma, Refund } from '#shared/platform/database.ts';
 import {
-  type BankReference,
   isLive,
+  type Misconfigured,
   type ProcessorFailure,
   type ProcessorRefund,
+  type RefundArrival,
 } from '#shared/processors/contract/processor.ts';
 import type { RefundChange } from '#shared/refunds/lifecycle/move.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
@@ -20,6 +21,7 @@ import {
   isFlaggedForExtra,
   isSameFlag,
 } from '#shared/refunds/model/flags.ts';
+import type { WaitingReason } from '#shared/refunds/model/waiting.ts';
 
 // What follows for a refund from each answer of a processor; unanswered.ts has what follows without one. Pure functions.
 
@@ -51,10 +53,11 @@ export function accepted(
       change,
       attempt,
       dueInMs: settlementPause(context, 1),
+      waitingFor: found.waitsFor ?? 'settlement',
       retrying: false,
       consecutiveFailures: 0,
       isKnown: true,
-      flag: mismatch,
+      flag: mismatch ?? openFlag(context, found),
     };
   }
   const end = settled(found);
@@ -95,7 +98,7 @@ export function cancelledUnsent(): StepOutcome {
   };
 }
 
-const end = { dueInMs: null, isKnown: true, endsCancel: true, flag: null } as const;
+const end = { dueInMs: null, waitingFor: null, isKnown: true, endsCancel: true, flag: null } as const;
 
 function asChange({ code, message }: ProcessorFailure) {
   return { failureCode: code, failureMessage: message };
@@ -108,49 +111,76 @@ function asChange({ code, message }: ProcessorFailure) {
 export function stateRead(context: OutcomeContext, found: ProcessorRefund): StepOutcome {
   if (!isLive(found)) return settled(found);
   const mismatch = mismatchOf(context.claim.refund, found);
-  if (mismatch !== null) return flagged(context, 'settlement.flagged', mismatch);
+  if (mismatch !== null) return flagged(context, 'settlement.flagged', 'settlement', mismatch);
   if (found.state === 'completed') return settled(found);
+  return stillOpen(context, found);
+}
+
+/** The refund is open there, as it should be. A flag stands for as long as its cause is seen. */
+function stillOpen(context: OutcomeContext, found: ProcessorRefund): StepOutcome {
   const { refund, work } = context.claim;
-  const consecutiveFailures = work.consecutiveFailures + 1;
   const { processorStatus } = found;
-  const hasChanged =
-    processorStatus !== refund.processorStatus || hasNewReference(refund, found) || hasOwnFlag(work);
-  return {
-    moves: hasChanged ? [{ to: 'processing', type: 'settlement.progress', detail: { processorStatus } }] : [],
-    change: hasChanged ? asRead(found) : {},
+  const consecutiveFailures = work.consecutiveFailures + 1;
+  const next = {
     dueInMs: settlementPause(context, consecutiveFailures),
+    waitingFor: found.waitsFor ?? ('settlement' as const),
     consecutiveFailures,
     retrying: false,
-    ...(hasChanged ? { flag: null } : {}),
+  };
+  const flag = openFlag(context, found);
+  const isFlagged = isSameFlag(flagOf(work), flag) || (flag === null && !hasOwnFlag(work));
+  const hasChanged = processorStatus !== refund.processorStatus || hasNewArrival(refund, found) || !isFlagged;
+  if (!hasChanged) return { ...next, moves: [], change: {} };
+  const detail = flag === null ? { processorStatus } : { processorStatus, flag };
+  return {
+    ...next,
+    moves: [{ to: 'processing', type: 'settlement.progress', detail }],
+    change: asRead(found),
+    flag,
   };
 }
 
-/** Refused credentials: the refund is kept, flagged and retried slowly until the account is corrected. */
+/**
+ * Why a person should look at a refund that is open there: the account has to be topped up, or the refund takes longer than its method
+ * does. Null otherwise.
+ */
+function openFlag({ claim }: OutcomeContext, found: ProcessorRefund): Flag | null {
+  const facts = factsOf(claim.refund, found);
+  if (found.waitsFor === 'insufficient_balance') return { reason: 'insufficient_balance', facts };
+  return found.dueBy !== undefined && found.dueBy <= claim.now ? { reason: 'overdue', facts } : null;
+}
+
+/** The processor refuses what the account asks for: the refund is kept, flagged and retried slowly until that is corrected. */
 export function misconfigured(
   context: OutcomeContext,
   type: RefundEventType,
-  failure: ProcessorFailure,
+  { failure, scope }: Pick<Misconfigured, 'failure' | 'scope'>,
   more: Partial<StepOutcome> = {},
 ): StepOutcome {
-  return flagged(context, type, { reason: 'account_unusable', facts: { message: failure.message } }, more);
+  const reason = scope === 'object' ? 'not_permitted' : 'account_unusable';
+  return flagged(context, type, 'credentials', { reason, facts: { message: failure.message } }, more);
 }
 
 /**
  * Refused credentials of a send, or of the read of its payment: the attempt was the only one of unknown outcome, so none is unknown now.
  * The time to the retry deadline begins again with new credentials.
  */
-export function credentialsRefused(context: OutcomeContext, failure: ProcessorFailure): StepOutcome {
+export function credentialsRefused(
+  context: OutcomeContext,
+  refusal: Pick<Misconfigured, 'failure' | 'scope'>,
+): StepOutcome {
   const more = { attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false } as const;
-  return misconfigured(context, 'attempt.misconfigured', failure, more);
+  return misconfigured(context, 'attempt.misconfigured', refusal, more);
 }
 
 /** The stored credentials cannot be used: the processor was not called. */
 export function accountUnusable(context: OutcomeContext, message: string): StepOutcome {
-  const failure = { code: 'credentials_unusable', message };
-  if (context.claim.step === 'review') return { moves: [], dueInMs: context.settings.MISCONFIGURED_RETRY_MS };
-  if (context.claim.step === 'send' || context.claim.step === 'verify')
-    return credentialsRefused(context, failure);
-  return misconfigured(context, 'attempt.misconfigured', failure);
+  const refusal = { scope: 'credentials', failure: { code: 'credentials_unusable', message } } as const;
+  const { step } = context.claim;
+  if (step === 'review')
+    return { moves: [], dueInMs: context.settings.MISCONFIGURED_RETRY_MS, waitingFor: null };
+  if (step === 'send' || step === 'verify') return credentialsRefused(context, refusal);
+  return misconfigured(context, 'attempt.misconfigured', refusal);
 }
 
 /**
@@ -160,6 +190,7 @@ export function accountUnusable(context: OutcomeContext, message: string): StepO
 export function flagged(
   { claim, settings }: OutcomeContext,
   type: RefundEventType,
+  waitingFor: WaitingReason,
   flag: Flag,
   more: Partial<StepOutcome> = {},
 ): StepOutcome {
@@ -169,6 +200,7 @@ export function flagged(
     moves: isNoted ? [] : [{ to: claim.refund.status, type, detail: { flag } }],
     ...more,
     dueInMs: settings.MISCONFIGURED_RETRY_MS,
+    waitingFor,
     consecutiveFailures: claim.work.consecutiveFailures + 1,
     ...(isNoted ? {} : { flag }),
   };
@@ -182,23 +214,23 @@ function mismatchOf(refund: Refund, found: ProcessorRefund): Flag | null {
 
 /** The payment was read. The refund continues, unless it exceeds the payment and has failed, which ended its lease. */
 export function paymentStored(context: OutcomeContext, { amount }: Pick<Payment, 'amount'>): StepOutcome {
-  if (amount !== null) return { moves: [], dueInMs: 0, consecutiveFailures: 0 };
+  if (amount !== null) return { moves: [], dueInMs: 0, waitingFor: null, consecutiveFailures: 0 };
   // The amount could not be stored. The pause keeps the payment from being read in a loop.
-  return { moves: [], ...failedAgain(context) };
+  return { moves: [], waitingFor: null, ...failedAgain(context) };
 }
 
 /** What is stored of the processor's refund besides its id. */
-function asRead({ processorStatus, bankReference }: ProcessorRefund): RefundChange {
-  return { processorStatus, ...(bankReference && { arrival: bankReference }) };
+function asRead({ processorStatus, arrival }: ProcessorRefund): RefundChange {
+  return { processorStatus, ...(arrival && { arrival }) };
 }
 
-/** True when the processor has said by what the bank knows the refund, and that is not stored. */
-export function hasNewReference(
-  { arrival }: Pick<Refund, 'arrival'>,
-  { bankReference }: Pick<ProcessorRefund, 'bankReference'>,
+/** True when the processor has said how the customer gets the money, and that is not stored. */
+export function hasNewArrival(
+  { arrival: stored }: Pick<Refund, 'arrival'>,
+  { arrival: read }: Pick<ProcessorRefund, 'arrival'>,
 ): boolean {
-  const stored = arrival as BankReference | null;
-  return bankReference !== undefined && bankReference.reference !== stored?.reference;
+  const { kind = null, reference = null } = (stored ?? {}) as Partial<RefundArrival>;
+  return read !== undefined && (read.reference !== reference || read.kind !== kind);
 }
 
 /** The processor's refund, for the timeline. */

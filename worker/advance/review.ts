@@ -7,7 +7,7 @@ import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { type Flag, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import { findOfAccount } from '#shared/refunds/queries/find-refunds.ts';
-import { describe, hasNewReference, retryPause } from './outcomes.ts';
+import { describe, hasNewArrival, retryPause } from './outcomes.ts';
 import type { StepContext } from './steps.ts';
 
 /** A review is not urgent: while the processor cannot be read, it is repeated after the pause of this many retries. */
@@ -34,13 +34,16 @@ export async function reviewRefund(context: StepContext): Promise<StepOutcome> {
       return await judge(context, null);
     case 'unavailable': {
       // The next event has the refund reviewed again.
-      if (answer.failure.code === noEvent) return { moves: [], dueInMs: null };
-      return { moves: [], dueInMs: retryPause(context, retryAttempt, answer.retryAfterMs) };
+      if (answer.failure.code === noEvent) return { ...unchanged, dueInMs: null };
+      return { ...unchanged, dueInMs: retryPause(context, retryAttempt, answer.retryAfterMs) };
     }
     case 'misconfigured':
-      return { moves: [], dueInMs: settings.MISCONFIGURED_RETRY_MS };
+      return { ...unchanged, dueInMs: settings.MISCONFIGURED_RETRY_MS };
   }
 }
+
+/** A refund that has ended waits for nothing. */
+const unchanged = { moves: [], waitingFor: null };
 
 /**
  * True when what was found without an id is another refund of ours: a voided payment carries no name, so that it looks like
@@ -100,23 +103,22 @@ function reversed(found: ProcessorRefund): StepOutcome {
     moves: [{ to: 'failed', type: 'refund.failed', detail: { ...describe(found), code, message } }],
     change: { processorStatus: found.processorStatus, failureCode: code, failureMessage: message },
     dueInMs: null,
+    waitingFor: null,
     flag: null,
   };
 }
 
 /** Processors learn the bank's reference after the refund has completed. */
 function agreed({ claim: { refund, work } }: StepContext, found: ProcessorRefund | null): StepOutcome {
-  const { bankReference } = found ?? {};
-  const isNew = bankReference !== undefined && hasNewReference(refund, { bankReference });
+  const { arrival } = found ?? {};
+  const isNew = arrival !== undefined && hasNewArrival(refund, { arrival });
   const agrees = { to: refund.status, type: 'review.agreed' } as const;
   const known = { to: refund.status, type: 'arrival.known' } as const;
   return {
-    moves: [
-      ...(hasOwnFlag(work) ? [agrees] : []),
-      ...(isNew ? [{ ...known, detail: { ...bankReference } }] : []),
-    ],
-    ...(isNew ? { change: { arrival: bankReference } } : {}),
+    moves: [...(hasOwnFlag(work) ? [agrees] : []), ...(isNew ? [{ ...known, detail: { ...arrival } }] : [])],
+    ...(isNew ? { change: { arrival } } : {}),
     dueInMs: null,
+    waitingFor: null,
     ...(hasOwnFlag(work) ? { flag: null } : {}),
   };
 }
@@ -124,10 +126,11 @@ function agreed({ claim: { refund, work } }: StepContext, found: ProcessorRefund
 async function flagUnlessSettled({ deps, claim }: StepContext, flag: Flag): Promise<StepOutcome> {
   const { refund, work } = claim;
   const isCovered = isSameFlag(flagOf(work), flag) || isFlaggedForExtra(work);
-  if (isCovered || (await wasSettled(deps.db, refund.id, flag))) return { moves: [], dueInMs: null };
+  if (isCovered || (await wasSettled(deps.db, refund.id, flag))) return { ...unchanged, dueInMs: null };
   return {
     moves: [{ to: refund.status, type: 'review.flagged', detail: { flag } }],
     dueInMs: null,
+    waitingFor: null,
     flag,
   };
 }

@@ -1,5 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { isUnsettled, processorFailure } from '#shared/processors/contract/outcome.ts';
+import { processorFailure } from '#shared/processors/contract/outcome.ts';
 import type {
   Processor,
   ProcessorFailure,
@@ -53,9 +53,9 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
     case 'not-found':
       return failed({ ...answer.failure, code: 'transaction_not_found' });
     case 'unavailable':
-      return unavailable(context, answer);
+      return unavailable(context, answer, { isAttempt: false });
     case 'misconfigured':
-      return credentialsRefused(context, answer.failure);
+      return credentialsRefused(context, answer);
   }
 }
 
@@ -83,15 +83,12 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
       return result.missing === true
         ? paymentMissing(context, result.failure)
         : await rejected(context, result.failure);
-    case 'unavailable': {
-      // A processor keeps the key of a request that it refused because the payment had not settled.
-      const keySpent = isUnsettled(result.failure);
-      return unavailable(context, result, { outcome: 'unavailable', keySpent });
-    }
+    case 'unavailable':
+      return unavailable(context, result, { isAttempt: true });
     case 'misconfigured':
-      return credentialsRefused(context, result.failure);
+      return credentialsRefused(context, result);
     case 'unknown':
-      return unknown(context, result.failure, result.replied);
+      return unknown(context, result);
   }
 }
 
@@ -101,11 +98,17 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
  */
 function paymentMissing(context: StepContext, { message }: ProcessorFailure): StepOutcome {
   const words = `The credentials may be those of another account, without this payment. ${message}`;
-  return misconfigured(context, 'attempt.misconfigured', processorFailure('payment_missing', words), {
-    attempt: { outcome: 'misconfigured', keySpent: true },
-    isKnown: context.claim.work.attemptNumber === 1,
-    retrying: false,
-  });
+  const failure = processorFailure('payment_missing', words);
+  return misconfigured(
+    context,
+    'attempt.misconfigured',
+    { scope: 'credentials', failure },
+    {
+      attempt: { outcome: 'misconfigured', keySpent: true },
+      isKnown: context.claim.work.attemptNumber === 1,
+      retrying: false,
+    },
+  );
 }
 
 /**
@@ -119,7 +122,7 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
     if (!(await renewLease(deps, claim))) return null;
     const answer = await processor.findRefund(referenceTo(claim.refund), options);
     if (answer.kind === 'found') return accepted(context, 'lookup.found', answer.value);
-    if (answer.kind !== 'not-found') return unknown(context, answer.failure, false);
+    if (answer.kind !== 'not-found') return unknown(context, { failure: answer.failure, replied: false });
   }
   // A rejection often means that the payment has changed.
   return { ...failed(failure, 'rejected'), isPaymentStale: true };
@@ -140,7 +143,7 @@ export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
       return unanswered(context, 'lookup.unanswered', answer.failure, null);
     case 'misconfigured': {
       const more = claim.work.retryingSince === null ? { retrying: true } : {};
-      return misconfigured(context, 'lookup.flagged', answer.failure, more);
+      return misconfigured(context, 'lookup.flagged', answer, more);
     }
   }
 }
@@ -161,10 +164,10 @@ function settlement(context: StepContext, answer: ReadResult<ProcessorRefund>): 
       return stateRead(context, answer.value);
     case 'not-found': {
       const flag = { reason: 'missing_there', facts: factsOf(context.claim.refund, null) } as const;
-      return flagged(context, 'settlement.flagged', flag);
+      return flagged(context, 'settlement.flagged', 'settlement', flag);
     }
     case 'misconfigured':
-      return misconfigured(context, 'settlement.flagged', answer.failure);
+      return misconfigured(context, 'settlement.flagged', answer);
     case 'unavailable':
       return stateUnread(context, answer);
   }

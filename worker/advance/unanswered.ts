@@ -1,18 +1,28 @@
-import { isUnreadable, isUnsettled } from '#shared/processors/contract/outcome.ts';
-import type { CancelResult, ProcessorFailure } from '#shared/processors/contract/processor.ts';
+import type {
+  CancelResult,
+  ProcessorFailure,
+  Unavailable,
+  UnavailableCause,
+  Unknown,
+} from '#shared/processors/contract/processor.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { lookupConclusiveAt } from '#shared/refunds/model/attempts.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
-import { failed, failedAgain, isPastDeadline, type OutcomeContext, settlementPause } from './outcomes.ts';
+import type { WaitingReason } from '#shared/refunds/model/waiting.ts';
+import {
+  failed,
+  failedAgain,
+  flagged,
+  isPastDeadline,
+  type OutcomeContext,
+  settlementPause,
+} from './outcomes.ts';
 
 // What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure
 // functions.
 
 /** A call without effect that may be repeated later. */
-interface Unavailable {
-  failure: ProcessorFailure;
-  retryAfterMs: number | null;
-}
+type Unanswered = Pick<Unavailable, 'cause' | 'failure' | 'retryAfterMs'>;
 
 /** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
 const unreadableInRow = 3;
@@ -20,61 +30,121 @@ const unreadableInRow = 3;
 /** Age of a refund after which it is flagged while its payment has not settled: most settle within days. */
 const unsettledMs = 7 * 24 * 60 * 60 * 1000;
 
-/** Not at the processor: retried until the retry deadline, or for as long as the payment has not settled. */
+const waitingFor: Record<UnavailableCause, WaitingReason> = {
+  unreachable: 'processor_unreachable',
+  unreadable: 'processor_unreachable',
+  rate_limited: 'rate_limited',
+  payment_busy: 'rate_limited',
+  payment_unsettled: 'payment_unsettled',
+  insufficient_balance: 'insufficient_balance',
+};
+
+/** The processor keeps its answer to such an attempt for the key, so that the next attempt takes another one. */
+const spendsKey: ReadonlySet<UnavailableCause> = new Set(['payment_unsettled', 'insufficient_balance']);
+
+/** Not sent. The account works, and what is missing comes in time: there is no retry deadline. */
+const withoutDeadline = spendsKey;
+
+/** Not at the processor: retried until the retry deadline, or for as long as the payment or the balance does not allow it. */
 export function unavailable(
   context: OutcomeContext,
-  { failure, retryAfterMs }: Unavailable,
-  attempt?: StepOutcome['attempt'],
+  { cause, failure, retryAfterMs }: Unanswered,
+  { isAttempt }: { isAttempt: boolean },
 ): StepOutcome {
-  const ended = attempt === undefined ? {} : { attempt };
-  const waits = isUnsettled(failure);
-  if (!waits && isPastDeadline(context)) return { ...givenUp(failure), ...ended };
-  const again = failedAgain(context, retryAfterMs);
-  const facts = { message: failure.message };
-  const isUnread = isUnreadable(failure) && again.consecutiveFailures >= unreadableInRow;
-  const { now, refund } = context.claim;
-  const isLate = now.getTime() - refund.createdAt.getTime() >= unsettledMs;
+  const attempt = { outcome: 'unavailable', keySpent: spendsKey.has(cause) } as const;
+  const ended = isAttempt ? { attempt } : {};
+  const waits = withoutDeadline.has(cause);
+  if (!waits && isPastDeadline(context)) return { ...givenUp(cause, failure), ...ended };
   return {
     moves: [{ to: 'processing', type: 'attempt.unavailable', detail: { ...failure } }],
     ...ended,
-    ...(isUnread ? { flag: { reason: 'answer_unreadable', facts } } : {}),
-    // Otherwise the account works again, so no other flag for what is not sent stands.
-    ...(waits ? { flag: isLate ? { reason: 'unsettled', facts } : null } : {}),
-    ...again,
+    waitingFor: waitingFor[cause],
+    ...unavailableFlag(context, cause, failure),
+    ...failedAgain(context, retryAfterMs),
     retrying: !waits,
     isKnown: true,
   };
 }
 
+/** Where the account works again, no other flag for what is not sent stands. */
+function unavailableFlag(
+  { claim: { now, refund, work } }: OutcomeContext,
+  cause: UnavailableCause,
+  { message }: ProcessorFailure,
+): { flag?: Flag | null } {
+  const facts = { message };
+  switch (cause) {
+    case 'insufficient_balance':
+      return { flag: { reason: 'insufficient_balance', facts } };
+    case 'payment_unsettled': {
+      const isLate = now.getTime() - refund.createdAt.getTime() >= unsettledMs;
+      return { flag: isLate ? { reason: 'unsettled', facts } : null };
+    }
+    case 'unreadable': {
+      const isUnread = work.consecutiveFailures + 1 >= unreadableInRow;
+      return isUnread ? { flag: { reason: 'answer_unreadable', facts } } : {};
+    }
+    default:
+      return {};
+  }
+}
+
 /** An attempt of unknown outcome: the lookup comes first. */
-export function unknown(context: OutcomeContext, failure: ProcessorFailure, replied: boolean): StepOutcome {
+export function unknown(
+  context: OutcomeContext,
+  { failure, replied, awaitsApproval }: Pick<Unknown, 'failure' | 'replied' | 'awaitsApproval'>,
+): StepOutcome {
+  const attempt = { outcome: 'unknown', keySpent: replied } as const;
+  if (awaitsApproval)
+    return heldForApproval(context, 'attempt.unknown', failure, { attempt, awaitsApproval });
   return {
     moves: [{ to: 'processing', type: 'attempt.unknown', detail: { ...failure } }],
-    attempt: { outcome: 'unknown', keySpent: replied },
+    attempt,
+    waitingFor: 'unknown_outcome',
     ...failedAgain(context),
     ...stillUnknown(context, failure),
   };
 }
 
+/** The processor sends it itself, or never: it is looked up slowly, and only a person can say that it was denied there. */
+function heldForApproval(
+  context: OutcomeContext,
+  type: 'attempt.unknown' | 'lookup.inconclusive',
+  { message }: Pick<ProcessorFailure, 'message'>,
+  more: Partial<StepOutcome> = {},
+): StepOutcome {
+  const flag = { reason: 'approval_at_processor', facts: { message } } as const;
+  return flagged(context, type, 'approval_at_processor', flag, more);
+}
+
 /** A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed. */
 export function absent(context: OutcomeContext): StepOutcome {
   const { claim, settings } = context;
+  if (claim.work.approvalRequestedAt !== null) {
+    const { message = 'The processor holds the refund for a reviewer.' } = flagOf(claim.work)?.facts ?? {};
+    return heldForApproval(context, 'lookup.inconclusive', { message });
+  }
   const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work);
   const missingMs = conclusiveAt.getTime() - claim.now.getTime();
   if (missingMs > 0) {
     const detail = { conclusiveAt: conclusiveAt.toISOString() };
-    return { moves: [{ to: 'processing', type: 'lookup.inconclusive', detail }], dueInMs: missingMs };
+    return {
+      moves: [{ to: 'processing', type: 'lookup.inconclusive', detail }],
+      dueInMs: missingMs,
+      waitingFor: 'unknown_outcome',
+    };
   }
   // The attempt of the killed worker was not applied.
   const attempt = { outcome: 'unavailable' } as const;
   // With other credentials since, it has not been tried for as long as the deadline says.
   const hadNoAccount = flagOf(claim.work)?.reason === 'account_unusable';
   if (isPastDeadline(context) && !hadNoAccount)
-    return { ...givenUp({ code: 'absent', message: 'refund not found' }), attempt };
+    return { ...givenUp('unreachable', { message: 'refund not found' }), attempt };
   return {
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     attempt,
     dueInMs: 0,
+    waitingFor: null,
     ...(hadNoAccount ? { retrying: false } : {}),
     isKnown: true,
     flag: null,
@@ -90,6 +160,7 @@ export function unanswered(
 ): StepOutcome {
   return {
     moves: [{ to: 'processing', type, detail: { ...failure } }],
+    waitingFor: 'unknown_outcome',
     ...failedAgain(context, retryAfterMs),
     ...stillUnknown(context, failure),
   };
@@ -103,24 +174,28 @@ export function stepFailed(context: OutcomeContext): StepOutcome {
   };
   switch (context.claim.step) {
     case 'send':
-      return unknown(context, failure, false);
+      return unknown(context, { failure, replied: false });
     case 'look_up':
       return unanswered(context, 'lookup.unanswered', failure, null);
     case 'cancel_at_processor':
       return unanswered(context, 'cancel.unanswered', failure, null);
     default:
-      return stateUnread(context, { failure, retryAfterMs: null });
+      return stateUnread(context, { cause: 'unreadable', failure, retryAfterMs: null });
   }
 }
 
 /** A refund whose state at the processor could not be read, in any status. Only the flag, in time, adds a timeline entry. */
-export function stateUnread(context: OutcomeContext, { failure, retryAfterMs }: Unavailable): StepOutcome {
+export function stateUnread(
+  context: OutcomeContext,
+  { cause, failure, retryAfterMs }: Unanswered,
+): StepOutcome {
   const { status } = context.claim.refund;
   const unread = stillUnknown(context, failure);
   const { flag } = unread;
   const type = status === 'processing' ? 'settlement.flagged' : 'review.flagged';
   return {
     moves: flag === undefined ? [] : [{ to: status, type, detail: { flag } }],
+    waitingFor: status === 'processing' ? waitingFor[cause] : null,
     ...failedAgain(context, retryAfterMs),
     ...unread,
   };
@@ -138,6 +213,7 @@ export function cancelUnconfirmed(
     return {
       moves: [{ to: 'processing', type: 'cancel.refused', detail: { ...answer.failure } }],
       dueInMs: settlementPause(context, 1),
+      waitingFor: 'settlement',
       endsCancel: true,
       consecutiveFailures: 0,
       retrying: false,
@@ -148,10 +224,11 @@ export function cancelUnconfirmed(
 }
 
 /** The refund could not be sent before the retry deadline. */
-function givenUp(last: ProcessorFailure): StepOutcome {
-  const what = isUnreadable(last)
-    ? "The processor's answers could not be read"
-    : 'The processor could not be reached';
+function givenUp(cause: UnavailableCause, last: Pick<ProcessorFailure, 'message'>): StepOutcome {
+  const what =
+    cause === 'unreadable'
+      ? "The processor's answers could not be read"
+      : 'The processor could not be reached';
   const message = `${what} before the retry deadline. Last error: ${last.message}`;
   return failed({ code: 'processor_unavailable', message });
 }

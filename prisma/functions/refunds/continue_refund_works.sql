@@ -30,7 +30,7 @@ BEGIN
       CASE WHEN r.status = 'processing' AND r.external_refund_id IS NULL AND w.cancel_requested_at IS NULL AND NOT needs_resync
         THEN r.held_until END) AS due_at
     FROM jsonb_to_recordset(items) AS i(
-      refund_id text, due_in_ms double precision, retrying boolean, consecutive_failures int, is_known boolean,
+      refund_id text, due_in_ms double precision, waiting_for text, retrying boolean, consecutive_failures int, is_known boolean, awaits_approval boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     JOIN refund AS r ON r.id = i.refund_id
@@ -58,10 +58,16 @@ BEGIN
       -- From now on, because what was sent may be applied until the attempt has ended.
       WHEN next.ends_attempt AND w.attempt_started_at IS NOT NULL THEN moment
       ELSE w.unknown_since END,
+    approval_requested_at = CASE
+      WHEN is_known THEN NULL
+      WHEN awaits_approval THEN coalesce(w.approval_requested_at, moment)
+      ELSE w.approval_requested_at END,
     cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,
     retrying_since = CASE WHEN retrying THEN coalesce(w.retrying_since, moment)
       WHEN NOT retrying THEN NULL ELSE w.retrying_since END,
     consecutive_failures = coalesce(next.consecutive_failures, w.consecutive_failures),
+    waiting_for = next.waiting_for,
+    waiting_since = CASE WHEN next.waiting_for = w.waiting_for THEN w.waiting_since WHEN next.waiting_for IS NOT NULL THEN moment END,
     flagged_at = next.flagged_at,
     flag_reason = CASE WHEN keeps_flag THEN w.flag_reason ELSE flag->>'reason' END,
     flag_facts = CASE WHEN keeps_flag THEN w.flag_facts ELSE coalesce(flag->'facts', '{}') END

@@ -37,8 +37,8 @@ BEGIN
     JOIN payment AS p ON p.id = r.payment_id
     JOIN LATERAL (
       SELECT to_json(named) AS account, named.throttled_until, named.sent_metadata_keys FROM (
-        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.misconfigured_at, a.throttled_until,
-          a.sent_metadata_keys
+        SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.abilities, a.worked_at, a.misconfigured_at,
+          a.throttled_until, a.sent_metadata_keys
         FROM processor_account AS a
         WHERE a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
       ) AS named

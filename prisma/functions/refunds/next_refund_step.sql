@@ -8,7 +8,7 @@ BEGIN
     WHEN r.status <> 'processing' THEN 'review'
     WHEN r.external_refund_id IS NOT NULL THEN
       CASE WHEN w.cancel_requested_at IS NOT NULL THEN 'cancel_at_processor' ELSE 'settle' END
-    WHEN w.unknown_since IS NOT NULL OR w.resync_requested_at IS NOT NULL THEN 'look_up'
+    WHEN w.unknown_since IS NOT NULL OR w.approval_requested_at IS NOT NULL OR w.resync_requested_at IS NOT NULL THEN 'look_up'
     WHEN w.cancel_requested_at IS NOT NULL THEN 'cancel'
     WHEN is_verified THEN 'send'
     ELSE 'verify' END;

@@ -9,9 +9,11 @@
 --   ends_attempt           true when the timeline entries say how the attempt ended
 --   is_key_spent           true when the processor has bound its reply to the attempt's key
 --   due_in_ms              null when nothing is left to do for a worker
+--   waiting_for            what the refund waits for until then; null when it moves on
 --   retrying               true starts the time to the retry deadline unless it is running, false clears it, null keeps it
 --   consecutive_failures   null keeps the number
 --   is_known               true once it is known whether the processor has the refund
+--   awaits_approval        true when the processor keeps the attempt for a reviewer: no other one follows until is_known
 --   knows_cancel           true when the claim was made with a requested cancellation
 --   ends_cancel            true when the requested cancellation is over
 --   flag                   {reason, facts} flags the refund, {} ends its flag, null keeps it

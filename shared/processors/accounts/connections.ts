@@ -4,13 +4,9 @@ import type { Environment } from '../../platform/environment.ts';
 import { SecretUnreadableError } from '../../platform/secrets.ts';
 import { aroundCalls, maskSecrets } from '../contract/calls.ts';
 import { processorFailure, unavailable } from '../contract/outcome.ts';
-import {
-  type CallAnswer,
-  InvalidCredentialsError,
-  type Processor,
-  type ProcessorFailure,
-} from '../contract/processor.ts';
+import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
+import { abilitiesOf, type Evidence, evidenceOf, isNews, noteAbility, type Operation } from './abilities.ts';
 import { withEventEvidence } from './event-evidence.ts';
 
 /** Names an organization's account at a processor; there is one per environment. */
@@ -39,8 +35,8 @@ export interface Connection {
 
 /**
  * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients hold sockets.
- * This is the one place that notes trouble on an account, for all processes: refused credentials and rate limits. No call is
- * made for a throttled account.
+ * This is the one place that notes on an account what its calls show, for all processes: what the credentials may do, and rate limits.
+ * No call is made for a throttled account.
  */
 export class ProcessorConnections {
   readonly #deps: Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets'>;
@@ -88,7 +84,9 @@ export class ProcessorConnections {
     const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
     const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
     const connection: Connection = { account, processor: await this.#unseal(stored) };
-    const watched = aroundCalls(connection.processor, (call) => this.#watch(connection, call));
+    const watched = aroundCalls(connection.processor, (call, operation) =>
+      this.#watch(connection, operation, call),
+    );
     const kind = processorKind(account.processor);
     connection.processor = withEventEvidence(watched, { db: this.#deps.db, accountId, kind });
     this.#connected.set(accountId, connection);
@@ -105,7 +103,7 @@ export class ProcessorConnections {
     } catch (error) {
       if (isUnusableCredentials(error)) {
         const failure = { code: 'credentials_unusable', message: error.message };
-        await markMisconfigured(this.#deps, account, failure);
+        await noteAbility(this.#deps, account, { ability: 'credentials', failure });
       }
       throw error;
     }
@@ -114,16 +112,17 @@ export class ProcessorConnections {
   /** Makes a call unless the account is throttled, and notes on the account what the answer says about it. */
   async #watch<Answer extends CallAnswer>(
     connection: Connection,
+    operation: Operation,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
     const restMs = (connection.account.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
     if (restMs > 0) {
       const failure = processorFailure('throttled', 'The processor asked for fewer requests.');
-      return unavailable(failure, Math.ceil(restMs)) as Answer;
+      return unavailable('rate_limited', failure, Math.ceil(restMs)) as Answer;
     }
     const answer = await call();
     try {
-      await this.#note(connection, answer);
+      await this.#note(connection, operation, answer);
     } catch (error) {
       // The answer must not be lost; the next call notes the same.
       const { id: accountId } = connection.account;
@@ -132,23 +131,21 @@ export class ProcessorConnections {
     return answer;
   }
 
-  async #note(connection: Connection, answer: CallAnswer): Promise<void> {
-    const { account } = connection;
-    if (answer.kind === 'misconfigured') {
-      await markMisconfigured(this.#deps, account, answer.failure);
-      connection.account = { ...connection.account, misconfiguredAt: this.#deps.clock.now() };
-    } else if (answer.kind === 'unavailable' && answer.rateLimited) {
-      const throttledUntil = await throttleAccount(this.#deps, account, answer.retryAfterMs);
+  async #note(connection: Connection, operation: Operation, answer: CallAnswer): Promise<void> {
+    if (answer.kind === 'unavailable' && answer.cause === 'rate_limited') {
+      const throttledUntil = await throttleAccount(this.#deps, connection.account, answer.retryAfterMs);
       connection.account = { ...connection.account, throttledUntil };
-    } else if (account.misconfiguredAt !== null && accepting.has(answer.kind)) {
-      await clearMisconfigured(this.#deps, account);
-      connection.account = { ...connection.account, misconfiguredAt: null };
     }
+    for (const evidence of evidenceOf(operation, answer)) await this.#noteAbility(connection, evidence);
+  }
+
+  async #noteAbility(connection: Connection, evidence: Evidence): Promise<void> {
+    const { account } = connection;
+    if (!isNews(abilitiesOf(account), evidence)) return;
+    const known = await noteAbility(this.#deps, account, evidence);
+    if (known !== null) connection.account = { ...connection.account, abilities: known as object };
   }
 }
-
-/** Answers that prove that the credentials work. A refusal does not: the adapter may have refused without a call. */
-const accepting: ReadonlySet<string> = new Set(['found', 'accepted', 'mismatched', 'cancelled']);
 
 /** True for what `connect` throws when the stored credentials cannot be used. The message holds no secret. */
 export function isUnusableCredentials(
@@ -185,28 +182,4 @@ async function throttleAccount(
     data: { throttledUntil: until },
   });
   return until;
-}
-
-/** Marks the account's credentials as refused, unless they have been replaced since. */
-export async function markMisconfigured(
-  { db, clock, log }: Pick<Dependencies, 'db' | 'clock' | 'log'>,
-  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
-  failure: ProcessorFailure,
-): Promise<void> {
-  log.error({ accountId: account.id, failure }, 'the processor rejected the credentials of an account');
-  await db.processorAccount.updateMany({
-    where: { id: account.id, updatedAt: account.updatedAt, misconfiguredAt: null },
-    data: { misconfiguredAt: clock.now() },
-  });
-}
-
-/** Clears the mark once the processor accepts the credentials. */
-async function clearMisconfigured(
-  { db }: Pick<Dependencies, 'db'>,
-  account: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
-): Promise<void> {
-  await db.processorAccount.updateMany({
-    where: { id: account.id, updatedAt: account.updatedAt },
-    data: { misconfiguredAt: null },
-  });
 }

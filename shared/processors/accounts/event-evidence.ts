@@ -49,7 +49,7 @@ async function findInEvents(evidence: Evidence, reference: RefundReference): Pro
     if (read.kind === 'found') return read;
   }
   const message = `${kind.displayName} does not look up refunds, and has sent no event about this one.`;
-  return unavailable(processorFailure(noEvent, message));
+  return unavailable('unreachable', processorFailure(noEvent, message));
 }
 
 /**

@@ -73,7 +73,7 @@ async function storeCredentials(
   const updatedAt = new Date(Math.max(now.getTime(), existing.updatedAt.getTime() + 1));
   await tx.processorAccount.update({
     where,
-    data: { ...columns, updatedAt, misconfiguredAt: null, throttledUntil: null },
+    data: { ...columns, updatedAt, abilities: {}, misconfiguredAt: null, throttledUntil: null },
   });
   return { id: existing.id, replaced: true };
 }

@@ -8,7 +8,6 @@ import {
   submitted,
   UnexpectedAnswerError,
   unavailable,
-  unsettledCode,
 } from '../contract/outcome.ts';
 import {
   type CallOptions,
@@ -202,7 +201,7 @@ export class BraintreeProcessor implements Processor {
     }
     // The sale has begun to settle since it was read, and the next attempt refunds it. That of a bank debit takes days.
     if (result.errors.some(({ code }) => code === '91504')) {
-      return unavailable(processorFailure(unsettledCode, result.message));
+      return unavailable('payment_unsettled', processorFailure('unsettled', result.message));
     }
     return asSubmissionResult(outcomeOfRefusal(result));
   }

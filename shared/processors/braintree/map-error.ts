@@ -3,7 +3,7 @@ import {
   ownOutcome,
   processorFailure,
   unavailable,
-  unsettledCode,
+  unreadableCode,
 } from '../contract/outcome.ts';
 import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
@@ -20,37 +20,41 @@ export function outcomeOf(error: unknown): Outcome {
   const { type, message } = sdkError(error);
   // An error without a type comes from parsing a reply.
   if (type === null) {
-    return { kind: 'unknown', failure: processorFailure('malformed_answer', message), replied: true };
+    return { kind: 'unknown', failure: processorFailure(unreadableCode, message), replied: true };
   }
   const failure = processorFailure(type, `Braintree: ${message}.`);
   switch (type) {
     case 'authenticationError':
-    case 'authorizationError':
     case 'upgradeRequired':
-      return { kind: 'misconfigured', failure };
+      return { kind: 'misconfigured', scope: 'credentials', failure };
+    // The role of the API user lacks a permission.
+    case 'authorizationError':
+      return { kind: 'misconfigured', scope: 'ability', failure };
     case 'notFoundError':
       return { kind: 'refused', failure, missing: true };
     case 'tooManyRequestsError':
-      return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: true };
+      return unavailable('rate_limited', failure);
     case 'serverError':
       return { kind: 'unknown', failure, replied: true };
     case 'unexpectedError':
-      if (notSent.test(message)) return unavailable(failure);
+      if (notSent.test(message)) return unavailable('unreachable', failure);
       return { kind: 'unknown', failure, replied: false };
     default:
       return { kind: 'unknown', failure, replied: false };
   }
 }
 
-/** Validation codes that are not plain refusals. */
+/** The validation codes that are not plain refusals, from the SDK's list of them. */
 const meanings: ReadonlyMap<string, (message: string) => Outcome> = new Map([
   ['91506', unsettled],
   ['91574', unsettled],
   ['91512', (message: string) => refused('already_refunded', message)],
   ['91521', (message: string) => refused('amount_too_large', message)],
-  // The account cannot use request keys, is suspended or pending, or does not support refunds.
-  ...['915231', '91538', '91547', '91559'].map(
-    (code) => [code, (message: string) => misconfigured(code, message)] as const,
+  // The account cannot use request keys, which its credentials say that it can.
+  ['915231', (message: string) => misconfigured('915231', message, 'ability')],
+  // The merchant account of this payment, one of many, is suspended or pending, or does not support refunds.
+  ...['91538', '91547', '91559'].map(
+    (code) => [code, (message: string) => misconfigured(code, message, 'object')] as const,
   ),
   // A request with this key is in progress and may still succeed.
   ['915233', (message: string) => unknown('915233', message, false)],
@@ -59,6 +63,9 @@ const meanings: ReadonlyMap<string, (message: string) => Outcome> = new Map([
     (code) => [code, (message: string) => unknown(code, message, true)] as const,
   ),
 ]);
+
+/** The bank declined the refund, hard or soft: the transaction has the bank's own code and words. */
+const declineCodes: ReadonlySet<string> = new Set(['915200', '915201']);
 
 /** The meaning of a refused request: by its validation errors, else by the declined transaction. */
 export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefusal): Outcome {
@@ -70,6 +77,8 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
   const [first] = outcomes;
   if (first && outcomes.every(isKind('unavailable'))) return first;
   const [error] = errors;
+  const isDeclined = transaction !== null && errors.some(({ code }) => declineCodes.has(code));
+  if (isDeclined) return { kind: 'refused', failure: declineOf(transaction, message), missing: false };
   if (error !== undefined) return outcomes.find(isKind('refused')) ?? refused(error.code, error.message);
   if (transaction === null) return refused('rejected', message);
   if (mapStatus(transaction.status) !== 'failed') return unknown(transaction.status, message, true);
@@ -80,15 +89,15 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
 export function unsettled(): Outcome {
   const message =
     'The payment has not settled yet; Braintree refunds part of a payment only after that, usually within a day.';
-  return unavailable(processorFailure(unsettledCode, message), hourMs);
+  return unavailable('payment_unsettled', processorFailure('unsettled', message), hourMs);
 }
 
 function refused(code: string, message: string): Outcome {
   return { kind: 'refused', failure: processorFailure(code, message), missing: false };
 }
 
-function misconfigured(code: string, message: string): Outcome {
-  return { kind: 'misconfigured', failure: processorFailure(code, message) };
+function misconfigured(code: string, message: string, scope: 'ability' | 'object'): Outcome {
+  return { kind: 'misconfigured', scope, failure: processorFailure(code, message) };
 }
 
 function unknown(code: string, message: string, replied: boolean): Outcome {

@@ -123,7 +123,7 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     throw new UnexpectedAnswerError(`${credit.id} is not a refund of ${saleId}.`);
   }
   const state = mapStatus(credit.status);
-  const reference = credit.acquirerReferenceNumber;
+  const reference = credit.acquirerReferenceNumber ?? null;
   return {
     id: credit.id,
     amount: credit.amountMinor,
@@ -133,7 +133,10 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
     ...nameInOrderId(credit.orderId),
     failure:
       state === 'failed' ? declineOf(credit, `Braintree reports the refund as ${credit.status}.`) : null,
-    ...(reference && { bankReference: { reference, referenceType: 'acquirer_reference_number' } }),
+    ...(state === 'open' && dueByOf(credit)),
+    ...(reference !== null && {
+      arrival: { kind: 'credit', reference, referenceType: 'acquirer_reference_number' },
+    }),
   };
 }
 
@@ -147,6 +150,14 @@ export function isVoided({ status, partialSettlementTransactionIds: parts }: Bra
   return status === 'voided' && (parts ?? []).length === 0;
 }
 
+/** A credit settles within days, a bank debit's within weeks. */
+const usualDays = 30;
+
+function dueByOf({ createdAt }: BraintreeTransaction): Pick<ProcessorRefund, 'dueBy'> {
+  const createdMs = Date.parse(createdAt ?? '');
+  return Number.isNaN(createdMs) ? {} : { dueBy: new Date(createdMs + usualDays * 24 * 60 * 60 * 1000) };
+}
+
 /** A voided sale, as a full refund. Braintree makes no credit for it, so it has the sale's id. */
 export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null): ProcessorRefund {
   return {
@@ -158,6 +169,7 @@ export function voidAsRefund(sale: BraintreeTransaction, refundId: string | null
     refundId,
     requestDigest: null,
     failure: null,
+    arrival: { kind: 'reversal', reference: null, referenceType: null },
   };
 }
 

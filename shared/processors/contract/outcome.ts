@@ -11,6 +11,7 @@ import {
   type RefundSubmission,
   type SubmissionResult,
   type Unavailable,
+  type UnavailableCause,
   type Unknown,
 } from './processor.ts';
 
@@ -33,19 +34,8 @@ export function ownOutcome(error: unknown): Outcome | null {
   return null;
 }
 
-const unreadableCode = 'unexpected_answer';
-
-/** Whether a processor answered, with something that is not as documented: unlike an outage, this lasts until the service can read it. */
-export function isUnreadable({ code }: ProcessorFailure): boolean {
-  return code === unreadableCode;
-}
-
-/** Whether a processor refunds a payment only later: it has answered, and the payment settles, expires or is declined in time. */
-export function isUnsettled({ code }: ProcessorFailure): boolean {
-  return code === unsettledCode;
-}
-
-export const unsettledCode = 'unsettled';
+/** The code of the failure when a processor has answered, in a way that is not as documented. */
+export const unreadableCode = 'unexpected_answer';
 
 /** The outcome of a read. Reads change nothing, so `unknown` becomes `unavailable`. */
 export function asReadProblem(outcome: Outcome): ReadProblem {
@@ -53,9 +43,9 @@ export function asReadProblem(outcome: Outcome): ReadProblem {
   switch (outcome.kind) {
     case 'refused':
       // Any other refusal says nothing about what exists.
-      return outcome.missing ? { kind: 'not-found', failure } : unavailable(failure);
+      return outcome.missing ? { kind: 'not-found', failure } : unavailable('unreachable', failure);
     case 'unknown':
-      return unavailable(failure);
+      return unavailable(failure.code === unreadableCode ? 'unreadable' : 'unreachable', failure);
     default:
       return outcome;
   }
@@ -70,7 +60,7 @@ export function asLookupProblem(outcome: Outcome): Exclude<LookupResult, { kind:
 /** The outcome of a list, which names nothing that could be missing. */
 export function asListProblem(outcome: Outcome): ReadProblem {
   const problem = asReadProblem(outcome);
-  return problem.kind === 'not-found' ? unavailable(problem.failure) : problem;
+  return problem.kind === 'not-found' ? unavailable('unreachable', problem.failure) : problem;
 }
 
 /** Converts the outcome of a submission. */
@@ -92,9 +82,13 @@ export function submitted(submission: RefundSubmission, refund: ProcessorRefund)
   return { kind: 'mismatched', refund, failure: processorFailure('amount_mismatch', message) };
 }
 
-/** No usable answer. */
-export function unavailable(failure: ProcessorFailure, retryAfterMs: number | null = null): Unavailable {
-  return { kind: 'unavailable', failure, retryAfterMs, rateLimited: false };
+/** Nothing was applied, and the call may be repeated. */
+export function unavailable(
+  cause: UnavailableCause,
+  failure: ProcessorFailure,
+  retryAfterMs: number | null = null,
+): Unavailable {
+  return { kind: 'unavailable', cause, failure, retryAfterMs };
 }
 
 /** Ids and statuses of a processor, as they may be stored. */

@@ -14,6 +14,8 @@ export interface ProcessorPayment {
   refunds: ProcessorRefund[];
   /** Why the payment cannot be refunded at all; null when it can, or the processor does not say. */
   unrefundable: ProcessorFailure | null;
+  /** Set when the credentials may not read the payment's disputes, so that the processor alone decides about a charged back one. */
+  unreadDisputes?: ProcessorFailure;
 }
 
 /**
@@ -37,14 +39,25 @@ export interface ProcessorRefund extends KeptName {
   /** The processor's own status, for display. */
   processorStatus: string;
   failure: ProcessorFailure | null;
+  /** What an open refund waits for at the processor; left out while it is on its way, and where the processor does not say. */
+  waitsFor?: 'customer_action' | 'insufficient_balance' | 'payment_unsettled';
+  /** After this time an open refund is overdue; left out where nothing says what is usual. */
+  dueBy?: Date;
   /** Left out while the processor does not know it. */
-  bankReference?: BankReference;
+  arrival?: RefundArrival;
 }
 
-/** What the customer's bank knows a refund by. Processors learn it days after the refund was sent. */
-export interface BankReference {
-  reference: string;
-  /** As the processor calls it; null where it does not say. */
+/** How the customer gets the money. */
+export interface RefundArrival {
+  /**
+   * - `credit`: an amount is credited to the customer.
+   * - `reversal`: the charge itself disappears from the customer's statement, and no credit follows.
+   * Null where the processor does not say.
+   */
+  kind: 'credit' | 'reversal' | null;
+  /** What the customer's bank knows the refund by. Processors learn it days after it was sent; null until then. */
+  reference: string | null;
+  /** As the processor calls the reference; null where it does not say. */
   referenceType: string | null;
 }
 
@@ -82,9 +95,8 @@ export function isNamed({ refundId, requestDigest }: KeptName, name: RefundName)
 }
 
 /**
- * Why a processor refused or failed something, with its own code and message. Three codes are common to all processors:
- * `already_refunded`, `amount_too_large`, and `unsettled` for a payment that can be refunded only later; the attempt has used
- * up its idempotency key.
+ * Why a processor refused or failed something, with its own code and message. Two codes are common to all processors:
+ * `already_refunded` and `amount_too_large`.
  */
 export interface ProcessorFailure {
   code: string;
@@ -106,12 +118,31 @@ export interface RefundSubmission extends RefundName {
   idempotencyKey: string;
 }
 
+/**
+ * Why a call had no effect and may be repeated later.
+ * - `unreachable`: the processor could not be reached, or failed.
+ * - `unreadable`: it has answered, in a way that is not as documented. Unlike an outage, this lasts until the service can read it.
+ * - `rate_limited`: the account makes too many calls of this kind.
+ * - `payment_busy`: something else works on this payment.
+ * - `payment_unsettled`: the payment can be refunded only later: it settles, expires or is declined in time.
+ * - `insufficient_balance`: the account's balance at the processor does not cover the refund.
+ *
+ * A processor has bound its answer to the idempotency key of an attempt that it refused for one of the last two.
+ */
+export type UnavailableCause =
+  | 'unreachable'
+  | 'unreadable'
+  | 'rate_limited'
+  | 'payment_busy'
+  | 'payment_unsettled'
+  | 'insufficient_balance';
+
 /** Not applied; may be retried. */
 export interface Unavailable {
   kind: 'unavailable';
+  cause: UnavailableCause;
   failure: ProcessorFailure;
   retryAfterMs: number | null;
-  rateLimited: boolean;
 }
 
 /** May have been applied; has to be looked up. */
@@ -120,13 +151,30 @@ export interface Unknown {
   failure: ProcessorFailure;
   /** The processor has replied, so the request is not still running there. */
   replied: boolean;
+  /**
+   * True when the processor keeps the request for a reviewer of the organization, and carries it out itself once that person approves it.
+   * It is never sent again, however long nothing is found.
+   */
+  awaitsApproval?: true;
 }
 
-/** The credentials or the account are refused; nothing changed. */
+/**
+ * The processor refuses what the credentials ask for; nothing changed. `scope` says for what:
+ * - `credentials`: for every call.
+ * - `ability`: for every call of this kind; `ability` names it where it is not that of the call.
+ * - `object`: for this payment or refund alone.
+ */
 export interface Misconfigured {
   kind: 'misconfigured';
   failure: ProcessorFailure;
+  scope: 'credentials' | 'ability' | 'object';
+  ability?: Ability;
 }
+
+/** What an account's credentials may or may not do. `list`: read refunds. `webhooks`: verify what the processor sends. */
+export const abilities = ['readPayments', 'disputes', 'list', 'refund', 'cancel', 'webhooks'] as const;
+
+export type Ability = (typeof abilities)[number];
 
 /**
  * The answer to a submission.

@@ -17,6 +17,7 @@ import {
   type ListingWindow,
   type LookupResult,
   type Processor,
+  type ProcessorFailure,
   type ProcessorPayment,
   type ProcessorRefund,
   type ReadResult,
@@ -65,8 +66,11 @@ export class StripeProcessor implements Processor {
       }
       // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
       const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
-      const isChargedBack = charge.disputed && (await this.#isChargedBack(charge.id, deadline));
-      return { kind: 'found', value: toPayment(transactionId, charge, refunds, isChargedBack) };
+      const disputes = charge.disputed ? await this.#readDisputes(charge.id, deadline) : null;
+      const isChargedBack = disputes?.kind === 'read' && disputes.isChargedBack;
+      const payment = toPayment(transactionId, charge, refunds, isChargedBack);
+      const unread = disputes?.kind === 'refused' ? { unreadDisputes: disputes.failure } : {};
+      return { kind: 'found', value: { ...payment, ...unread } };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }
@@ -184,12 +188,17 @@ export class StripeProcessor implements Processor {
   }
 
   /** Without the permission to read disputes, Stripe decides when the refund is sent. */
-  async #isChargedBack(charge: string, deadline: Deadline): Promise<boolean> {
+  async #readDisputes(
+    charge: string,
+    deadline: Deadline,
+  ): Promise<{ kind: 'read'; isChargedBack: boolean } | { kind: 'refused'; failure: ProcessorFailure }> {
     try {
       const timeout = deadline.remainingMs();
-      return readIsChargedBack(await this.#stripe.disputes.list({ charge, limit: pageSize }, { timeout }));
+      const disputes = await this.#stripe.disputes.list({ charge, limit: pageSize }, { timeout });
+      return { kind: 'read', isChargedBack: readIsChargedBack(disputes) };
     } catch (error) {
-      if (outcomeOf(error).kind === 'misconfigured') return false;
+      const outcome = outcomeOf(error);
+      if (outcome.kind === 'misconfigured') return { kind: 'refused', failure: outcome.failure };
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe';
 import { type Outcome, ownOutcome, processorFailure, unavailable } from '../contract/outcome.ts';
-import type { ProcessorFailure } from '../contract/processor.ts';
+import type { Misconfigured, ProcessorFailure, UnavailableCause } from '../contract/processor.ts';
 import { stripeSdk } from './client.ts';
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>;
@@ -14,17 +14,40 @@ const notSent: ReadonlySet<unknown> = new Set([
   'ENETUNREACH',
 ]);
 
-/** Invalid requests whose cause is the account or the key. */
-const accountCodes: ReadonlySet<unknown> = new Set([
-  'account_invalid',
-  'api_key_expired',
-  'livemode_mismatch',
-  'platform_api_key_expired',
-  'secret_key_required',
-  'testmode_charges_only',
+/** The codes that mean the same with any HTTP status, from Stripe's list of error codes. */
+const meanings: ReadonlyMap<unknown, Meaning> = new Map<unknown, Meaning>([
+  // Kept for a reviewer of the account, and carried out by Stripe itself once that person approves it.
+  ['approval_required', { kind: 'unknown', awaitsApproval: true }],
+  // A request with the same key is still running.
+  ['idempotency_key_in_use', { kind: 'unknown' }],
+  ['lock_timeout', { kind: 'unavailable', cause: 'payment_busy' }],
+  ['card_decline_rate_limit_exceeded', { kind: 'unavailable', cause: 'payment_busy' }],
+  ['payment_intent_rate_limit_exceeded', { kind: 'unavailable', cause: 'payment_busy' }],
+  ['rate_limit', { kind: 'unavailable', cause: 'rate_limited' }],
+  ['balance_insufficient', { kind: 'unavailable', cause: 'insufficient_balance' }],
+  ['insufficient_funds', { kind: 'unavailable', cause: 'insufficient_balance' }],
+  ...[
+    'account_invalid',
+    'api_key_expired',
+    'livemode_mismatch',
+    'platform_account_required',
+    'platform_api_key_expired',
+    'secret_key_required',
+    'testmode_charges_only',
+    'tls_version_unsupported',
+  ].map((code) => [code, { kind: 'misconfigured', scope: 'credentials' }] as const),
+  // A rule of the account blocks what agents ask for, or Stripe stops its refunds.
+  ...['action_blocked', 'anomalous_money_movement_request', 'request_blocked'].map(
+    (code) => [code, { kind: 'misconfigured', scope: 'ability' }] as const,
+  ),
 ]);
 
-/** The meaning of an error of a call. */
+type Meaning =
+  | { kind: 'unknown'; awaitsApproval?: true }
+  | { kind: 'unavailable'; cause: UnavailableCause }
+  | { kind: 'misconfigured'; scope: Misconfigured['scope'] };
+
+/** The meaning of an error of a call: by its code first, by its status and type second. */
 export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
@@ -32,26 +55,65 @@ export function outcomeOf(error: unknown): Outcome {
     return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), replied: false };
   }
   const failure = failureOf(error);
+  const meaning = meaningOf(error);
+  switch (meaning?.kind) {
+    case 'unknown': {
+      const replied = meaning.awaitsApproval === true;
+      return { ...meaning, failure, replied };
+    }
+    case 'unavailable':
+      return unavailable(meaning.cause, failure, retryAfterMs(error));
+    case 'misconfigured':
+      return { ...meaning, failure };
+    default:
+      return outcomeByType(error, failure);
+  }
+}
+
+/** Null when the code says nothing that the type does not. */
+function meaningOf(error: StripeError): Meaning | null {
+  const known = meanings.get(error.code);
+  if (known !== undefined) return known;
+  if (isShortOfBalance(error)) return { kind: 'unavailable', cause: 'insufficient_balance' };
+  // Whatever the limit is about, as long as it is not the account.
+  const isBusy =
+    error.statusCode === 429 && error.headers?.['stripe-rate-limited-reason'] === 'resource-specific';
+  return isBusy ? { kind: 'unavailable', cause: 'payment_busy' } : null;
+}
+
+/** Some accounts get this error without a code, in place of a refund that waits for the balance. */
+function isShortOfBalance({ raw, message }: StripeError): boolean {
+  const messageCode = (raw as { message_code?: unknown } | undefined)?.message_code;
+  return (
+    messageCode === 'insufficient_balance_for_refund' ||
+    /^Insufficient funds in your Stripe balance/i.test(message)
+  );
+}
+
+function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
   // As a string, because later SDKs may have other types.
   switch (error.type as string) {
     case 'StripeAuthenticationError':
+      return { kind: 'misconfigured', scope: 'credentials', failure };
     case 'StripePermissionError':
-      return { kind: 'misconfigured', failure };
+      return { kind: 'misconfigured', scope: namesPermission(error) ? 'ability' : 'object', failure };
     case 'StripeRateLimitError':
-      // Something else works on the payment; the account may send.
-      if (error.code === 'lock_timeout') return unavailable(failure, retryAfterMs(error));
-      return { kind: 'unavailable', failure, retryAfterMs: retryAfterMs(error), rateLimited: true };
+      return unavailable('rate_limited', failure, retryAfterMs(error));
     case 'StripeInvalidRequestError':
-      if (accountCodes.has(error.code)) return { kind: 'misconfigured', failure };
       return { kind: 'refused', failure, missing: error.code === 'resource_missing' };
     case 'StripeCardError':
       return { kind: 'refused', failure, missing: false };
     case 'StripeConnectionError':
       if (wasSent(error)) return { kind: 'unknown', failure, replied: false };
-      return unavailable(failure);
+      return unavailable('unreachable', failure);
     default:
       return { kind: 'unknown', failure, replied: hasReplied(error) };
   }
+}
+
+/** True when a restricted key lacks a permission, which the message names, such as `rak_charge_read`. */
+function namesPermission({ message }: StripeError): boolean {
+  return /\brak_\w+|required permissions/.test(message);
 }
 
 /** False only when the connection was never made. */
@@ -71,9 +133,8 @@ function networkError(error: StripeError): { code?: unknown; syscall?: unknown }
  * True when Stripe itself has ended the request. Only Stripe's own JSON has a status; 409 means that a request with the same
  * key is still running, and 502 and 504 come from a proxy that stopped waiting.
  */
-function hasReplied({ statusCode, code }: StripeError): boolean {
-  if (statusCode === undefined || code === 'idempotency_key_in_use') return false;
-  return ![409, 502, 504].includes(statusCode);
+function hasReplied({ statusCode }: StripeError): boolean {
+  return statusCode !== undefined && ![409, 502, 504].includes(statusCode);
 }
 
 function retryAfterMs({ headers }: StripeError): number | null {
@@ -92,13 +153,21 @@ function failureOf(error: StripeError): ProcessorFailure {
       `${error.message}${suffix}`,
     );
   }
-  return processorFailure(codeOf(error), error.message || `Stripe answered with ${error.type}.`);
+  return processorFailure(codeOf(error), messageOf(error));
+}
+
+/** Names the parameter that is missing, such as `instructions_email`, so that the caller knows what would be accepted. */
+function messageOf({ code, param, message, type }: StripeError): string {
+  const words = message || `Stripe answered with ${type}.`;
+  return code === 'parameter_missing' && param && !words.includes(param) ? `${words} (${param})` : words;
 }
 
 /** The code that is common to all processors where there is one, else Stripe's. */
-function codeOf({ code, param, message, rawType, type }: StripeError): string {
+function codeOf(error: StripeError): string {
+  const { code, param, message, rawType, type } = error;
   if (code === 'charge_already_refunded') return 'already_refunded';
   if (code === 'refund_disputed_payment') return 'charge_disputed';
+  if (isShortOfBalance(error)) return 'balance_insufficient';
   // Stripe documents the parameter and the message of this error, but not its code.
   if (param === 'amount' && (code === undefined || /greater than (the )?unrefunded amount/i.test(message))) {
     return 'amount_too_large';

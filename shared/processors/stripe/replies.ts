@@ -8,7 +8,6 @@ import {
   recordedStatus,
 } from '../contract/outcome.ts';
 import {
-  type BankReference,
   isLive,
   keptName,
   type ListedRefund,
@@ -16,6 +15,7 @@ import {
   type ProcessorPayment,
   type ProcessorRefund,
   type ProcessorRefundState,
+  type RefundArrival,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 
@@ -24,21 +24,56 @@ const currency = z.string().toLowerCase();
 /** An id, or the object where it was expanded. */
 const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
 
-/** Under the name of its type, such as `card`. A reference that cannot be read is as good as none. */
+/** Under the name of its type, such as `card`. What cannot be read is as good as left out. */
 const destinationDetails = z
   .looseObject({ type: z.string() })
   .transform((details) => details[details.type])
-  .pipe(z.object({ reference: recordedReference, reference_type: recordedReference.nullish().catch(null) }))
+  .pipe(
+    z.object({
+      reference: recordedReference.nullish().catch(null),
+      reference_type: recordedReference.nullish().catch(null),
+      // Of a card: refund, reversal, or pending until it is known which.
+      type: z.enum(['refund', 'reversal']).nullish().catch(null),
+    }),
+  )
   .nullish()
   .catch(null);
 
-/** The bank's reference in a refund; undefined while Stripe does not know it. */
-export function readBankReference(refund: { destination_details?: unknown }): BankReference | undefined {
+/** How the customer gets the money of a refund; undefined while Stripe does not know it. */
+export function readArrival(refund: { destination_details?: unknown }): RefundArrival | undefined {
   const details = destinationDetails.parse(refund.destination_details);
-  return details == null
-    ? undefined
-    : { reference: details.reference, referenceType: details.reference_type ?? null };
+  if (details == null) return undefined;
+  const { reference = null, type } = details;
+  const referenceType = reference === null ? null : (details.reference_type ?? null);
+  const kind = type === 'refund' ? 'credit' : (type ?? null);
+  return kind === null && reference === null ? undefined : { kind, reference, referenceType };
 }
+
+/** After so many days Stripe's documents ask to look into a refund: of a card, and of any other method. */
+const usualDays = { card: 10, other: 30 };
+
+/** What an open refund waits for, and from when on it is overdue. */
+function progressOf({
+  status,
+  pending_reason: pendingReason,
+  next_action: nextAction,
+  destination_details: destination,
+  created,
+}: z.infer<typeof refundReply>): Pick<ProcessorRefund, 'waitsFor' | 'dueBy'> {
+  if (mapStatus(status) !== 'open') return {};
+  if (status === 'requires_action') {
+    const expiresAt = nextAction?.display_details?.expires_at;
+    return { waitsFor: 'customer_action', ...(expiresAt != null && { dueBy: new Date(expiresAt * 1000) }) };
+  }
+  const days = destination?.type === 'card' ? usualDays.card : usualDays.other;
+  const dueBy = created == null ? {} : { dueBy: new Date((created + days * 24 * 60 * 60) * 1000) };
+  if (pendingReason === 'insufficient_funds') return { waitsFor: 'insufficient_balance' };
+  if (pendingReason === 'charge_pending') return { waitsFor: 'payment_unsettled', ...dueBy };
+  return dueBy;
+}
+
+/** Since 1970, in the range of Date. */
+const seconds = z.int().min(0).max(8_640_000_000_000);
 
 const refundReply = z.object({
   object: z.literal('refund'),
@@ -48,7 +83,13 @@ const refundReply = z.object({
   status: recordedStatus.nullable(),
   metadata: z.record(z.string(), z.string()).nullish(),
   failure_reason: z.string().nullish(),
-  destination_details: z.unknown().optional(),
+  destination_details: z.looseObject({ type: z.string() }).nullish().catch(null),
+  pending_reason: z.string().nullish().catch(null),
+  next_action: z
+    .object({ display_details: z.object({ expires_at: seconds }).nullish() })
+    .nullish()
+    .catch(null),
+  created: seconds.nullish().catch(null),
 });
 
 const listedRefundReply = z.object({ charge: paymentReference, payment_intent: paymentReference });
@@ -66,8 +107,7 @@ const chargeReply = z.object({
   amount_captured: z.int().nonnegative().nullish(),
   amount_refunded: z.int().nonnegative(),
   captured: z.boolean(),
-  // The range of Date.
-  created: z.int().min(0).max(8_640_000_000_000),
+  created: seconds,
   currency,
   disputed: z.boolean(),
   payment_intent: paymentReference,
@@ -91,7 +131,7 @@ export type StripeCharge = z.infer<typeof chargeReply>;
 export function readRefund(reply: unknown): ProcessorRefund {
   const refund = readAnswer(refundReply, reply);
   const state = mapStatus(refund.status);
-  const bankReference = readBankReference(refund);
+  const arrival = readArrival(refund);
   return {
     id: refund.id,
     amount: fromStripeAmount(refund.amount, refund.currency),
@@ -100,7 +140,8 @@ export function readRefund(reply: unknown): ProcessorRefund {
     processorStatus: refund.status ?? 'unknown',
     ...keptName(refund.metadata?.refund_id, refund.metadata?.request_digest),
     failure: state === 'failed' ? refundFailure(refund.failure_reason ?? 'unknown') : null,
-    ...(bankReference && { bankReference }),
+    ...progressOf(refund),
+    ...(arrival && { arrival }),
   };
 }
 

@@ -8,7 +8,7 @@ import {
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { stripeSdk } from './client.ts';
-import { readBankReference } from './replies.ts';
+import { readArrival } from './replies.ts';
 
 /** Null when it is missing or has the format of another API version. */
 const optionalId = recordedId.nullish().catch(null);
@@ -88,7 +88,7 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
       status,
       destination_details,
     } = refundBody.parse(object);
-    const bankReference = readBankReference({ destination_details })?.reference;
+    const bankReference = readArrival({ destination_details })?.reference;
     return {
       refundId: keptName(metadata?.refund_id, undefined).refundId,
       externalRefundId,

@@ -113,6 +113,10 @@ async function lookUp(deps: Dependencies, processor: Processor, claim: FlaggedCl
 
 /** The answer while it is too early to conclude anything from a lookup that finds nothing; null after that. */
 async function inconclusive(deps: Dependencies, { refund, work }: FlaggedClaim): Promise<Evidence | null> {
+  if (work.approvalRequestedAt !== null) {
+    const message = 'The processor holds the refund for a reviewer, and sends it once it is approved there.';
+    return { kind: 'unclear', message };
+  }
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work);
   if (conclusiveAt <= (await serviceTime(deps.db))) return null;
   const message = `The processor does not show the refund yet. A lookup is conclusive from ${conclusiveAt.toISOString()}.`;

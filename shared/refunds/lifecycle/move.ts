@@ -1,6 +1,6 @@
 import type { DatabaseTransaction, Prisma, Refund } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
-import type { BankReference } from '../../processors/contract/processor.ts';
+import type { RefundArrival } from '../../processors/contract/processor.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { type RowJson, refundFrom, toItems } from '../model/rows.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
@@ -16,7 +16,7 @@ export interface TimelineEntry {
 export type RefundChange = Partial<
   Pick<Refund, 'externalRefundId' | 'processorStatus' | 'failureCode' | 'failureMessage'>
 > & {
-  arrival?: BankReference;
+  arrival?: RefundArrival;
   /** Empty for none. */
   metadata?: Prisma.InputJsonObject;
 };

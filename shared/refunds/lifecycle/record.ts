@@ -5,6 +5,7 @@ import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
+import type { WaitingReason } from '../model/waiting.ts';
 import type { MoveItem, RefundChange } from './move.ts';
 import type { Claim } from './statements.ts';
 
@@ -18,11 +19,15 @@ export interface StepOutcome {
   attempt?: { outcome: AttemptOutcome; keySpent?: boolean };
   /** When the next step is due; null when nothing is left to do for a worker. */
   dueInMs: number | null;
+  /** What the refund waits for until then; null when it moves on, and for one that has ended. */
+  waitingFor: WaitingReason | null;
   /** True starts the time to the retry deadline unless it runs, false ends it. */
   retrying?: boolean;
   consecutiveFailures?: number;
   /** True once it is known whether the processor has the refund. */
   isKnown?: boolean;
+  /** True when the processor keeps the attempt for a reviewer: no other one follows. */
+  awaitsApproval?: true;
   /** True when the requested cancellation is over. */
   endsCancel?: boolean;
   /** Flags the refund; null ends a flag. */

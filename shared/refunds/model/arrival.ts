@@ -1,10 +1,12 @@
 import type { Refund } from '../../platform/database.ts';
-import type { BankReference } from '../../processors/contract/processor.ts';
+import type { RefundArrival } from '../../processors/contract/processor.ts';
 
 /** When a refund arrives at the customer's bank, and what it is known by there. */
-interface Arrival {
-  /** An estimate: the last day, in UTC, on which the money usually arrives, as `YYYY-MM-DD`. */
-  expectedBy: string;
+export interface Arrival {
+  /** `reversal`: the charge disappears from the customer's statement, and no credit follows. */
+  kind: 'credit' | 'reversal';
+  /** An estimate: the last day, in UTC, on which a credit usually arrives, as `YYYY-MM-DD`; null for a reversal. */
+  expectedBy: string | null;
   /** Null until the processor has said it. */
   reference: string | null;
   /** As the processor calls it, such as `acquirer_reference_number`; null without a reference, or where it does not say. */
@@ -33,8 +35,9 @@ export function arrivalOf(
   const sentAt = completedAt ?? acceptedAt;
   if (sentAt === null || (status !== 'processing' && status !== 'completed') || waitsForCustomer(refund))
     return null;
-  const { reference = null, referenceType = null } = (arrival ?? {}) as Partial<BankReference>;
-  return { expectedBy: afterBusinessDays(sentAt, businessDays), reference, referenceType };
+  const { kind, reference = null, referenceType = null } = (arrival ?? {}) as Partial<RefundArrival>;
+  const expectedBy = kind === 'reversal' ? null : afterBusinessDays(sentAt, businessDays);
+  return { kind: kind ?? 'credit', expectedBy, reference, referenceType };
 }
 
 /** The day that is so many business days after a time, in UTC. Holidays differ between banks and are not counted. */

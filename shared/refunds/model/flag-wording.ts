@@ -39,6 +39,26 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary: `The ${processor} account cannot be used. ${lastAnswer(facts)}`,
     advice: `Set new ${processor} credentials. The refund then continues.`,
   }),
+  not_permitted: (facts, processor) => ({
+    title: 'Not permitted',
+    summary: `${processor} refuses this refund to the account, which works otherwise. ${lastAnswer(facts)}`,
+    advice: `Check the payment and the permissions of the account in ${processor}. The refund is tried again by itself.`,
+  }),
+  insufficient_balance: (_facts, processor) => ({
+    title: 'Balance too low',
+    summary: `The balance at ${processor} does not cover this refund.`,
+    advice: `Add funds to the balance in ${processor}. The refund then continues.`,
+  }),
+  approval_at_processor: (_facts, processor) => ({
+    title: 'Awaiting approval at the processor',
+    summary: `A rule of the ${processor} account holds this refund for a reviewer. ${processor} sends it once it is approved there.`,
+    advice: `Approve or deny it in ${processor}. If it was denied or has expired there, resolve it here as failed.`,
+  }),
+  overdue: (facts, processor) => ({
+    title: 'Overdue',
+    summary: `${processor} has shown ${facts.externalRefundId} as ${facts.processorStatus} for longer than such refunds take.`,
+    advice: `Ask ${processor} about it. It completes or fails here as soon as it does there.`,
+  }),
   outcome_unknown: (facts, processor) => ({
     title: 'Outcome unknown',
     summary: `It is unknown whether ${processor} has this refund. ${lastAnswer(facts)}`,

@@ -30,8 +30,16 @@ export type FindingKind =
 /** Why a refund is flagged. */
 export type FlagReason =
   | DiscrepancyKind
-  /** The credentials of its processor account are refused or cannot be read. */
+  /** The processor refuses what the account asks for, or the credentials cannot be read. */
   | 'account_unusable'
+  /** The processor refuses this refund or its payment to the account, which works otherwise. */
+  | 'not_permitted'
+  /** The balance of the account at the processor does not cover it. */
+  | 'insufficient_balance'
+  /** The processor keeps it for a reviewer, and carries it out itself once that person approves it. */
+  | 'approval_at_processor'
+  /** The processor has it, and it takes longer than refunds of its kind do. */
+  | 'overdue'
   /** An attempt may have been applied, and lookups have found no answer for too long. */
   | 'outcome_unknown'
   /** The processor has it, and its state could not be read for too long. */
@@ -73,8 +81,9 @@ export function flagOf(work: FlaggedWork): Flag | null {
 }
 
 /** True when a flag stands for the same problem, although its words may have changed. */
-export function isSameFlag(flag: Flag | null, { reason, facts }: Flag): boolean {
-  return flag?.reason === reason && flag.facts.externalRefundId === facts.externalRefundId;
+export function isSameFlag(flag: Flag | null, other: Flag | null): boolean {
+  if (flag === null || other === null) return false;
+  return flag.reason === other.reason && flag.facts.externalRefundId === other.facts.externalRefundId;
 }
 
 /**

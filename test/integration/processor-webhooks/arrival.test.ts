@@ -35,7 +35,9 @@ async function settle({ id, externalRefundId }: RefundRecord, status: string, ba
 
 const arrival = async ({ id }: RefundRecord) =>
   (await service.call('GET', `/v1/refunds/${id}?include=arrival`)).body.data.arrival;
-const known = (reference: string) => ({ reference, referenceType: 'acquirer_reference_number' });
+const known = (reference: string) => ({
+  ...{ kind: 'credit', reference, referenceType: 'acquirer_reference_number' },
+});
 
 describe.each([
   ['stripe', 'succeeded'],
@@ -43,7 +45,7 @@ describe.each([
 ] as const)('at %s', (processor, done) => {
   test('the reference is stored by the read that completes the refund', async () => {
     const refund = await accepted(processor);
-    expect(await arrival(refund)).toEqual({ ...arrivalOf(refund), reference: null, referenceType: null });
+    expect(await arrival(refund)).toMatchObject({ reference: null, referenceType: null });
     await settle(refund, done, '74537604221222132710572');
     const completed = await rowOf(service, refund.id);
     expect([completed.status, completed.arrival]).toEqual(['completed', known('74537604221222132710572')]);
@@ -53,7 +55,11 @@ describe.each([
   test('one that cannot be stored is left out, and the refund completes', async () => {
     const refund = await accepted(processor);
     await settle(refund, done, 'x'.repeat(256));
-    expect(await rowOf(service, refund.id)).toMatchObject({ status: 'completed', arrival: null });
+    const { status, arrival: stored } = await rowOf(service, refund.id);
+    expect([status, (stored as { reference?: string } | null)?.reference ?? null]).toEqual([
+      'completed',
+      null,
+    ]);
   });
 });
 

@@ -126,6 +126,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
       const refund = {
         ...{ id, amount: 5_000n, currency: 'usd', state: 'completed', processorStatus: 'voided' },
         ...{ refundId: submission.refundId, requestDigest: null, failure: null },
+        arrival: { kind: 'reversal', reference: null, referenceType: null },
       };
       expect(await processor.createRefund(submission, options)).toEqual({ kind: 'accepted', refund });
       const found = { kind: 'found', value: refund };
@@ -146,7 +147,7 @@ describe.each(braintreeVariants)('payments that have not settled: $title', (vari
     const id = await unsettledSale();
     const submission = submissionFor(id);
     expect(await processor.createRefund(submission, options)).toMatchObject({
-      ...{ kind: 'unavailable', retryAfterMs: 3_600_000, rateLimited: false },
+      ...{ kind: 'unavailable', cause: 'payment_unsettled', retryAfterMs: 3_600_000 },
       failure: { code: 'unsettled', message: expect.stringContaining('only after') },
     });
     expect(await moved(id)).toEqual([]);

@@ -159,6 +159,9 @@ export function stepsOf(
     'a submission and its outcome': within(3, ['createRefund'], () => advanceRefund(deps, id)),
     'what is about to be reported': async () => {
       await makeDue(service, id);
+      // The first call of its kind notes on the account that it works.
+      await advanceRefund(deps, id);
+      await makeDue(service, id);
       const row = await rowOf(service, id);
       const status = row.processorStatus ?? undefined;
       webhook = webhookAbout('stripe', { ...reportOf(row), processorStatus: status });

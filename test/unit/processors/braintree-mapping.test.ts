@@ -17,11 +17,11 @@ const sdkError = (type: string, message = 'Words') => Object.assign(new Error(me
 
 describe('the outcome of a Braintree exception', () => {
   test.each([
-    ['authenticationError', { kind: 'misconfigured' }],
-    ['authorizationError', { kind: 'misconfigured' }],
-    ['upgradeRequired', { kind: 'misconfigured' }],
+    ['authenticationError', { kind: 'misconfigured', scope: 'credentials' }],
+    ['authorizationError', { kind: 'misconfigured', scope: 'ability' }],
+    ['upgradeRequired', { kind: 'misconfigured', scope: 'credentials' }],
     ['notFoundError', { kind: 'refused', missing: true }],
-    ['tooManyRequestsError', { kind: 'unavailable', rateLimited: true, retryAfterMs: null }],
+    ['tooManyRequestsError', { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: null }],
     ['serverError', { kind: 'unknown', replied: true }],
     ['serviceUnavailableError', { kind: 'unknown', replied: false }],
     ['gatewayTimeoutError', { kind: 'unknown', replied: false }],
@@ -65,24 +65,63 @@ describe('the outcome of a refused request', () => {
 
   test.each([
     [['91506'], { kind: 'unavailable', failure: { code: 'unsettled' }, retryAfterMs: 3_600_000 }],
-    [['91574'], { kind: 'unavailable', failure: { code: 'unsettled' } }],
     [['91506', '81501'], { kind: 'refused', failure: { code: '91506' } }],
     [['91512'], { kind: 'refused', failure: { code: 'already_refunded' } }],
     [['91521'], { kind: 'refused', failure: { code: 'amount_too_large' } }],
     [['81501', '91521'], { kind: 'refused', failure: { code: 'amount_too_large' } }],
     [['91505'], { kind: 'refused', failure: { code: '91505', message: 'Words of 91505.' } }],
     [['915200'], { kind: 'refused', failure: { code: '915200' } }],
-    [['91538'], { kind: 'misconfigured', failure: { code: '91538' } }],
-    [['91547'], { kind: 'misconfigured' }],
-    [['91559'], { kind: 'misconfigured' }],
-    [['915231'], { kind: 'misconfigured' }],
-    [['915232'], { kind: 'unknown', replied: true }],
-    [['915233'], { kind: 'unknown', replied: false }],
-    [['915234'], { kind: 'unknown', replied: true }],
     [['91512', '915235'], { kind: 'unknown', replied: true }],
     [[], { kind: 'refused', failure: { code: 'rejected', message: 'In total.' } }],
   ])('%j is %o', (codes, outcome) => {
     expect(refusal(codes)).toMatchObject(outcome);
+  });
+
+  /** Those of the SDK's list for transactions that are no plain refusals, with the page of developer.paypal.com/braintree that says so. */
+  const meanings: Record<string, object> = {
+    // reference/general/validation-errors/all: can be refunded once it has settled.
+    '91506': { kind: 'unavailable', cause: 'payment_unsettled' },
+    '91574': { kind: 'unavailable', cause: 'payment_unsettled' },
+    '91512': { kind: 'refused', failure: { code: 'already_refunded' } },
+    '91521': { kind: 'refused', failure: { code: 'amount_too_large' } },
+    // One merchant account of many is suspended, pending, or does not support refunds.
+    '91538': { kind: 'misconfigured', scope: 'object' },
+    '91547': { kind: 'misconfigured', scope: 'object' },
+    '91559': { kind: 'misconfigured', scope: 'object' },
+    // The API request keys of the SDK's 3.37.
+    '915231': { kind: 'misconfigured', scope: 'ability' },
+    '915232': { kind: 'unknown', replied: true },
+    '915233': { kind: 'unknown', replied: false },
+    '915234': { kind: 'unknown', replied: true },
+    '915235': { kind: 'unknown', replied: true },
+  };
+  const { ValidationErrorCodes } = braintree as unknown as {
+    ValidationErrorCodes: { Transaction: Record<string, unknown> };
+  };
+  const codes = Object.entries(ValidationErrorCodes.Transaction).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string',
+  );
+
+  test('names only codes that the SDK knows', () => {
+    expect(codes.map(([, code]) => code)).toEqual(expect.arrayContaining(Object.keys(meanings)));
+  });
+
+  test.each(codes)('has a meaning for %s (%s)', (_name, code) => {
+    expect(refusal([code])).toMatchObject(meanings[code] ?? { kind: 'refused', failure: { code } });
+  });
+
+  test('keeps the code and the words of the bank that declined a refund', () => {
+    const declined = {
+      status: 'processor_declined',
+      processorResponseCode: '2004',
+      processorResponseText: 'Expired Card',
+    };
+    for (const code of ['915200', '915201']) {
+      expect(refusal([code], declined)).toMatchObject({
+        kind: 'refused',
+        failure: { code: '2004', message: 'Expired Card' },
+      });
+    }
   });
 
   test.each([

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Settings } from '#shared/platform/config.ts';
-import type { ProcessorRefund } from '#shared/processors/contract/processor.ts';
+import type { ProcessorRefund, UnavailableCause } from '#shared/processors/contract/processor.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import {
@@ -62,6 +62,7 @@ const untroubled = {
   consecutiveFailures: 0,
   retryingSince: null,
   unknownSince: null,
+  approvalRequestedAt: null,
   attemptStartedAt: null,
   flagReason: null,
   flagFacts: null,
@@ -87,17 +88,21 @@ const there: ProcessorRefund = {
 const completedThere = { ...there, state: 'completed', processorStatus: 'succeeded' } as const;
 const failedThere = { ...there, state: 'failed' } as const;
 const no = { code: 'credentials_unusable', message: 'No.' };
+const refusal = { scope: 'credentials', failure: no } as const;
 const outage = { code: 'timeout', message: 'No.' };
 const unsettled = { code: 'unsettled', message: 'No.' };
 const unreadable = { code: 'unexpected_answer', message: 'No.' };
 
 const again = { consecutiveFailures: 1, dueInMs: 550 };
-const afterEnd = { dueInMs: null, isKnown: true, endsCancel: true, flag: null };
+const afterEnd = { dueInMs: null, waitingFor: null, isKnown: true, endsCancel: true, flag: null };
 const seen = { externalRefundId: 're_1', processorStatus: 'pending' };
 const succeeded = { externalRefundId: 're_1', processorStatus: 'succeeded' };
 const move = (type: string, detail: object, to = 'processing') => ({ to, type, detail });
-const unansweredFor = (failure = outage, retryAfterMs: number | null = null) =>
-  ({ kind: 'unavailable', failure, retryAfterMs, rateLimited: false }) as const;
+const unansweredFor = (
+  failure = outage,
+  cause: UnavailableCause = 'unreachable',
+  retryAfterMs: number | null = null,
+) => ({ kind: 'unavailable', cause, failure, retryAfterMs }) as const;
 
 /** Tried again. */
 const retried = (type: string, failure: object, more = {}) => ({
@@ -107,7 +112,7 @@ const retried = (type: string, failure: object, more = {}) => ({
   ...more,
 });
 const notSent = (failure: object, more = {}) =>
-  retried('attempt.unavailable', failure, { isKnown: true, ...more });
+  retried('attempt.unavailable', failure, { isKnown: true, waitingFor: 'processor_unreachable', ...more });
 
 const failedWith = (code: string, message: string, more = {}) => ({
   ...afterEnd,
@@ -120,22 +125,23 @@ const givenUp = (what: string, more = {}) =>
 
 const acceptedAs = (type: string, flag: object | null) => ({
   ...{ moves: [move(type, seen)], change: seen, attempt: { outcome: 'accepted' } },
-  ...{ dueInMs: 10_000, consecutiveFailures: 0, retrying: false, isKnown: true, flag },
+  ...{ dueInMs: 10_000, waitingFor: 'settlement', consecutiveFailures: 0, retrying: false },
+  ...{ isKnown: true, flag },
 });
 const completed = move('refund.completed', succeeded, 'completed');
 const progressed = (change: object, more = {}) => ({
   ...{ moves: [move('settlement.progress', { processorStatus: 'pending' })], change },
-  ...{ dueInMs: 10_000, consecutiveFailures: 1, retrying: false, flag: null },
+  ...{ dueInMs: 10_000, waitingFor: 'settlement', consecutiveFailures: 1, retrying: false, flag: null },
   ...more,
 });
 const refusedCancel = {
-  ...{ moves: [move('cancel.refused', no)], dueInMs: 10_000 },
+  ...{ moves: [move('cancel.refused', no)], dueInMs: 10_000, waitingFor: 'settlement' },
   ...{ endsCancel: true, consecutiveFailures: 0, retrying: false },
 };
 
 /** Flagged, and tried again slowly. */
-const flaggedAs = (type: string, flag: object, more = {}) => ({
-  ...{ moves: [move(type, { flag })], dueInMs: 15 * minutes, consecutiveFailures: 1, flag },
+const flaggedAs = (type: string, waitingFor: string, flag: object, more = {}) => ({
+  ...{ moves: [move(type, { flag })], dueInMs: 15 * minutes, waitingFor, consecutiveFailures: 1, flag },
   ...more,
 });
 const flagFor = (reason: string) => ({ reason, facts: { message: 'No.' } });
@@ -151,7 +157,13 @@ type Row = [answer: string, outcomeOf: () => StepOutcome, expected: object];
 describe('an answer', () => {
   const pending = { refund: { processorStatus: 'pending' } };
   const flagged = { flagReason: 'no_answer', flagFacts: {} };
-  const bankReference = { reference: '42', referenceType: null };
+  const arrival = { kind: 'credit', reference: '42', referenceType: null } as const;
+  const short = { ...there, waitsFor: 'insufficient_balance' } as const;
+  const isShort = {
+    reason: 'insufficient_balance',
+    facts: { ...seen, ...expectedFacts, amount: 500, currency: 'usd' },
+  };
+  const overdue = { ...there, dueBy: now };
 
   test.each<Row>([
     ['open', () => accepted(given(), 'attempt.accepted', there), acceptedAs('attempt.accepted', null)],
@@ -220,7 +232,10 @@ describe('an answer', () => {
     [
       'the status as before',
       () => stateRead(given(pending), there),
-      { moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
+      {
+        ...{ moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
+        waitingFor: 'settlement',
+      },
     ],
     [
       'the status as before, of a flagged refund',
@@ -229,13 +244,52 @@ describe('an answer', () => {
     ],
     [
       "the bank's reference",
-      () => stateRead(given(pending), { ...there, bankReference }),
-      progressed({ processorStatus: 'pending', arrival: bankReference }),
+      () => stateRead(given(pending), { ...there, arrival }),
+      progressed({ processorStatus: 'pending', arrival }),
+    ],
+    [
+      'accepted, and held for want of balance',
+      () => accepted(given(), 'attempt.accepted', short),
+      { ...acceptedAs('attempt.accepted', isShort), waitingFor: 'insufficient_balance' },
+    ],
+    [
+      'held for want of balance, as before',
+      () =>
+        stateRead(
+          given({ ...pending, work: { flagReason: isShort.reason, flagFacts: isShort.facts } }),
+          short,
+        ),
+      {
+        ...{ moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
+        waitingFor: 'insufficient_balance',
+      },
+    ],
+    [
+      'open for longer than such refunds take',
+      () => stateRead(given(pending), overdue),
+      {
+        ...progressed({ processorStatus: 'pending' }),
+        moves: [
+          move('settlement.progress', {
+            processorStatus: 'pending',
+            flag: { ...isShort, reason: 'overdue' },
+          }),
+        ],
+        flag: { ...isShort, reason: 'overdue' },
+      },
+    ],
+    [
+      'waiting for the customer',
+      () => stateRead(given(pending), { ...there, waitsFor: 'customer_action' }),
+      {
+        ...{ moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
+        waitingFor: 'customer_action',
+      },
     ],
     [
       'an amount that differs',
       () => stateRead(given(), { ...there, amount: 499n }),
-      flaggedAs('settlement.flagged', differs),
+      flaggedAs('settlement.flagged', 'settlement', differs),
     ],
     [
       'an amount that differs, once more',
@@ -244,7 +298,7 @@ describe('an answer', () => {
           ...there,
           amount: 499n,
         }),
-      { moves: [], dueInMs: 15 * minutes, consecutiveFailures: 1 },
+      { moves: [], dueInMs: 15 * minutes, waitingFor: 'settlement', consecutiveFailures: 1 },
     ],
     [
       'failed with another amount',
@@ -254,32 +308,43 @@ describe('an answer', () => {
     ['completed', () => stateRead(given(), completedThere), settled(completedThere)],
     [
       'refused credentials',
-      () => credentialsRefused(given(), no),
-      flaggedAs('attempt.misconfigured', unusable, {
+      () => credentialsRefused(given(), refusal),
+      flaggedAs('attempt.misconfigured', 'credentials', unusable, {
         ...{ attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false },
       }),
     ],
     [
       'none to a send, because the credentials cannot be used',
       () => accountUnusable(given(), 'No.'),
-      credentialsRefused(given(), no),
+      credentialsRefused(given(), refusal),
+    ],
+    [
+      'a refusal of this payment alone',
+      () => credentialsRefused(given(), { ...refusal, scope: 'object' }),
+      flaggedAs('attempt.misconfigured', 'credentials', flagFor('not_permitted'), {
+        ...{ attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false },
+      }),
     ],
     [
       'none to a lookup, because the credentials cannot be used',
       () => accountUnusable(given({ step: 'look_up' }), 'No.'),
-      flaggedAs('attempt.misconfigured', unusable),
+      flaggedAs('attempt.misconfigured', 'credentials', unusable),
     ],
     [
       'none to a review, because the credentials cannot be used',
       () => accountUnusable(given({ step: 'review' }), 'No.'),
-      { moves: [], dueInMs: 15 * minutes },
+      { moves: [], dueInMs: 15 * minutes, waitingFor: null },
     ],
     [
       'the payment',
       () => paymentStored(given(), { amount: 500n }),
-      { moves: [], dueInMs: 0, consecutiveFailures: 0 },
+      { moves: [], dueInMs: 0, waitingFor: null, consecutiveFailures: 0 },
     ],
-    ['a payment too large to store', () => paymentStored(given(), { amount: null }), { moves: [], ...again }],
+    [
+      'a payment too large to store',
+      () => paymentStored(given(), { amount: null }),
+      { moves: [], waitingFor: null, ...again },
+    ],
   ])('decides what is recorded: %s', (_answer, outcomeOf, expected) => {
     expect(outcomeOf()).toEqual(expected);
   });
@@ -291,84 +356,135 @@ describe('without an answer', () => {
     given({ step: 'settle', work: { retryingSince: ago(ms), ...more } });
   const unknownFor = (ms: number, more: Given['work'] = {}) =>
     troubledFor(ms, { unknownSince: ago(ms), ...more });
-  const ended = { attempt: { outcome: 'unavailable' as const } };
+  const ofSend = { isAttempt: true };
+  const ofRead = { isAttempt: false };
+  const notApplied = { attempt: { outcome: 'unavailable' as const } };
+  const ended = { attempt: { outcome: 'unavailable' as const, keySpent: false } };
+  const endedWithKey = { attempt: { outcome: 'unavailable' as const, keySpent: true } };
   const stepFailure = {
     code: 'step_failed',
     message: "The processor's answer could not be recorded. See the worker log.",
   };
+  const isUnknown = { waitingFor: 'unknown_outcome' };
   const ofAttempt = (keySpent: boolean) => ({ attempt: { outcome: 'unknown', keySpent } });
 
   test.each<Row>([
-    ['not sent', () => unavailable(given(), unansweredFor(), ended.attempt), notSent(outage, ended)],
+    ['not sent', () => unavailable(given(), unansweredFor(), ofSend), notSent(outage, ended)],
     [
       'not sent, a moment before the retry deadline',
-      () => unavailable(troubledFor(3 * days - 1), unansweredFor()),
+      () => unavailable(troubledFor(3 * days - 1), unansweredFor(), ofRead),
       notSent(outage),
     ],
     [
       'not sent until the retry deadline',
-      () => unavailable(troubledFor(3 * days), unansweredFor(), ended.attempt),
+      () => unavailable(troubledFor(3 * days), unansweredFor(), ofSend),
       givenUp('The processor could not be reached', ended),
     ],
     [
       'not sent until the payment settles, also after the retry deadline',
-      () => unavailable(troubledFor(30 * days), unansweredFor(unsettled), ended.attempt),
-      notSent(unsettled, { ...ended, retrying: false, flag: null }),
+      () => unavailable(troubledFor(30 * days), unansweredFor(unsettled, 'payment_unsettled'), ofSend),
+      notSent(unsettled, { ...endedWithKey, waitingFor: 'payment_unsettled', retrying: false, flag: null }),
+    ],
+    [
+      'not sent until the balance covers it, also after the retry deadline',
+      () => unavailable(troubledFor(30 * days), unansweredFor(outage, 'insufficient_balance'), ofSend),
+      notSent(outage, {
+        ...{ ...endedWithKey, waitingFor: 'insufficient_balance', retrying: false },
+        flag: flagFor('insufficient_balance'),
+      }),
+    ],
+    [
+      'not sent, because the account or the payment is busy',
+      () => unavailable(given(), unansweredFor(outage, 'rate_limited'), ofSend),
+      notSent(outage, { ...ended, waitingFor: 'rate_limited' }),
     ],
     [
       'not sent for a week, because the payment has not settled',
-      () => unavailable(given({ refund: { createdAt: ago(7 * days) } }), unansweredFor(unsettled)),
-      notSent(unsettled, { retrying: false, flag: flagFor('unsettled') }),
+      () =>
+        unavailable(
+          given({ refund: { createdAt: ago(7 * days) } }),
+          unansweredFor(unsettled, 'payment_unsettled'),
+          ofRead,
+        ),
+      notSent(unsettled, {
+        ...{ waitingFor: 'payment_unsettled', retrying: false },
+        flag: flagFor('unsettled'),
+      }),
     ],
     [
       'not as documented until the retry deadline',
-      () => unavailable(troubledFor(3 * days), unansweredFor(unreadable)),
+      () => unavailable(troubledFor(3 * days), unansweredFor(unreadable, 'unreadable'), ofRead),
       givenUp("The processor's answers could not be read"),
     ],
     [
       'not as documented, twice',
-      () => unavailable(failedTimes(1), unansweredFor(unreadable)),
+      () => unavailable(failedTimes(1), unansweredFor(unreadable, 'unreadable'), ofRead),
       notSent(unreadable, { consecutiveFailures: 2, dueInMs: 1_100 }),
     ],
     [
       'not as documented, three times',
-      () => unavailable(failedTimes(2), unansweredFor(unreadable)),
+      () => unavailable(failedTimes(2), unansweredFor(unreadable, 'unreadable'), ofRead),
       notSent(unreadable, { consecutiveFailures: 3, dueInMs: 2_200, flag: flagFor('answer_unreadable') }),
     ],
     [
       'not sent, three times',
-      () => unavailable(failedTimes(2), unansweredFor()),
+      () => unavailable(failedTimes(2), unansweredFor(), ofRead),
       notSent(outage, { consecutiveFailures: 3, dueInMs: 2_200 }),
     ],
     [
       'perhaps applied',
-      () => unknown(given(), outage, false),
-      retried('attempt.unknown', outage, ofAttempt(false)),
+      () => unknown(given(), { failure: outage, replied: false }),
+      retried('attempt.unknown', outage, { ...isUnknown, ...ofAttempt(false) }),
     ],
     [
       'perhaps applied, with an error as reply',
-      () => unknown(given(), outage, true),
-      retried('attempt.unknown', outage, ofAttempt(true)),
+      () => unknown(given(), { failure: outage, replied: true }),
+      retried('attempt.unknown', outage, { ...isUnknown, ...ofAttempt(true) }),
+    ],
+    [
+      'held by the processor for a reviewer',
+      () => unknown(given(), { failure: outage, replied: true, awaitsApproval: true }),
+      {
+        ...flaggedAs('attempt.unknown', 'approval_at_processor', flagFor('approval_at_processor')),
+        ...{ ...ofAttempt(true), awaitsApproval: true },
+      },
+    ],
+    [
+      'not found while the processor holds it for a reviewer, however long',
+      () =>
+        absent(
+          unknownFor(30 * days, {
+            ...{ approvalRequestedAt: ago(30 * days), flagReason: 'approval_at_processor' },
+            flagFacts: { message: 'No.' },
+          }),
+        ),
+      { moves: [], dueInMs: 15 * minutes, waitingFor: 'approval_at_processor', consecutiveFailures: 1 },
     ],
     [
       'unknown for almost a day',
       () => unanswered(unknownFor(days - 1), 'lookup.unanswered', outage, null),
-      retried('lookup.unanswered', outage),
+      retried('lookup.unanswered', outage, isUnknown),
     ],
     [
       'unknown for a day, and asked to wait',
       () => unanswered(unknownFor(days), 'lookup.unanswered', outage, 5_000),
-      retried('lookup.unanswered', outage, { dueInMs: 5_250, flag: flagFor('outcome_unknown') }),
+      retried('lookup.unanswered', outage, {
+        ...{ ...isUnknown, dueInMs: 5_250 },
+        flag: flagFor('outcome_unknown'),
+      }),
     ],
     [
       'unknown for a day, already flagged',
       () => unanswered(unknownFor(days, { flaggedAt: now }), 'lookup.unanswered', outage, null),
-      retried('lookup.unanswered', outage),
+      retried('lookup.unanswered', outage, isUnknown),
     ],
     [
       'unread for a day',
       () => stateUnread(troubledFor(days), unansweredFor()),
-      retried('settlement.flagged', { flag: flagFor('no_answer') }, { flag: flagFor('no_answer') }),
+      retried(...(['settlement.flagged', { flag: flagFor('no_answer') }] as const), {
+        waitingFor: 'processor_unreachable',
+        flag: flagFor('no_answer'),
+      }),
     ],
     [
       'unread for a day after the end',
@@ -378,19 +494,19 @@ describe('without an answer', () => {
           unansweredFor(),
         ),
       {
-        ...retried('', {}, { flag: flagFor('no_answer') }),
+        ...retried('', {}, { waitingFor: null, flag: flagFor('no_answer') }),
         moves: [move('review.flagged', { flag: flagFor('no_answer') }, 'failed')],
       },
     ],
     [
       'a cancellation',
-      () => cancelUnconfirmed(given(), unansweredFor(outage, 5_000)),
-      retried('cancel.unanswered', outage, { dueInMs: 5_250 }),
+      () => cancelUnconfirmed(given(), unansweredFor(outage, 'unreachable', 5_000)),
+      retried('cancel.unanswered', outage, { ...isUnknown, dueInMs: 5_250 }),
     ],
     [
       'a cancellation that may have been applied',
       () => cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }),
-      retried('cancel.unanswered', outage),
+      retried('cancel.unanswered', outage, isUnknown),
     ],
     [
       'a refused cancellation',
@@ -399,7 +515,7 @@ describe('without an answer', () => {
     ],
     [
       'a cancellation that the key may not ask for',
-      () => cancelUnconfirmed(given(), { kind: 'misconfigured', failure: no }),
+      () => cancelUnconfirmed(given(), { kind: 'misconfigured', ...refusal }),
       refusedCancel,
     ],
     [
@@ -407,7 +523,7 @@ describe('without an answer', () => {
       () => absent(unknownFor(minutes - 1)),
       {
         moves: [move('lookup.inconclusive', { conclusiveAt: '2026-11-24T12:00:00.001Z' })],
-        dueInMs: 1,
+        ...{ dueInMs: 1, waitingFor: 'unknown_outcome' },
       },
     ],
     [
@@ -415,7 +531,7 @@ describe('without an answer', () => {
       () => absent(unknownFor(minutes)),
       {
         moves: [{ to: 'processing', type: 'lookup.absent' }],
-        ...{ ...ended, dueInMs: 0, isKnown: true, flag: null },
+        ...{ ...notApplied, dueInMs: 0, waitingFor: null, isKnown: true, flag: null },
       },
     ],
     [
@@ -424,7 +540,7 @@ describe('without an answer', () => {
       failedWith(
         'processor_unavailable',
         'The processor could not be reached before the retry deadline. Last error: refund not found',
-        ended,
+        notApplied,
       ),
     ],
     [
@@ -432,24 +548,28 @@ describe('without an answer', () => {
       () => absent(unknownFor(3 * days, { flaggedAt: now, flagReason: 'account_unusable', flagFacts: {} })),
       {
         moves: [{ to: 'processing', type: 'lookup.absent' }],
-        ...{ ...ended, dueInMs: 0, retrying: false, isKnown: true, flag: null },
+        ...{ ...notApplied, dueInMs: 0, waitingFor: null, retrying: false, isKnown: true, flag: null },
       },
     ],
-    ['a send that failed here', () => stepFailed(given()), unknown(given(), stepFailure, false)],
+    [
+      'a send that failed here',
+      () => stepFailed(given()),
+      unknown(given(), { failure: stepFailure, replied: false }),
+    ],
     [
       'a lookup that failed here',
       () => stepFailed(given({ step: 'look_up' })),
-      retried('lookup.unanswered', stepFailure),
+      retried('lookup.unanswered', stepFailure, isUnknown),
     ],
     [
       'a cancellation that failed here',
       () => stepFailed(given({ step: 'cancel_at_processor' })),
-      retried('cancel.unanswered', stepFailure),
+      retried('cancel.unanswered', stepFailure, isUnknown),
     ],
     [
       'a reading that failed here',
       () => stepFailed(given({ step: 'settle' })),
-      { ...again, moves: [], retrying: true },
+      { ...again, moves: [], waitingFor: 'processor_unreachable', retrying: true },
     ],
   ])('decides what is recorded: %s', (_what, outcomeOf, expected) => {
     expect(outcomeOf()).toEqual(expected);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { asKnown, remainingOf } from '#shared/payments/payment.ts';
 import type { Payment, Refund } from '#shared/platform/database.ts';
 import { displayNameOf, processorKinds } from '#shared/processors/registry.ts';
-import { arrivalOf } from '#shared/refunds/model/arrival.ts';
+import { type Arrival, arrivalOf } from '#shared/refunds/model/arrival.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { StatusBadge } from '../../components/badge.tsx';
@@ -39,7 +39,7 @@ export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
               <Copyable text={externalRefundId} label="the processor's refund ID" />
             ),
           ],
-          ['At the bank', arrival === null ? null : `By ${inDay(arrival.expectedBy)}, usually`],
+          ['At the bank', arrival && atTheBank(arrival)],
           [
             'Reference',
             arrival?.reference == null ? null : (
@@ -198,4 +198,9 @@ export function metadataFacts(metadata: unknown): Fact[] {
       {typeof value === 'string' ? value : JSON.stringify(value)}
     </span>,
   ]);
+}
+
+function atTheBank({ kind, expectedBy }: Arrival): string | null {
+  if (kind === 'reversal') return 'The charge disappears; no credit follows';
+  return expectedBy === null ? null : `By ${inDay(expectedBy)}, usually`;
 }

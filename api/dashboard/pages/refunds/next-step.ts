@@ -10,22 +10,18 @@ import { inDay, inTime } from '../../words/numbers.ts';
  */
 export function nextStep(refund: RefundWithWork, isUncertain: boolean, now: Date): string | null {
   const name = displayNameOf(refund.processor);
-  const expectedBy = arrivalOf(refund)?.expectedBy;
+  const { kind, expectedBy = null } = arrivalOf(refund) ?? {};
   if (refund.status === 'processing') return whileProcessing(refund, name, expectedBy, now);
   if (isUncertain) return null;
   if (refund.status === 'cancelled') return "Cancelled. The customer won't get the money.";
   if (refund.status !== 'completed') return null;
-  if (expectedBy === undefined) return `${name} completed it.`;
+  if (kind === 'reversal') return `${name} reversed the charge: it disappears from the customer's statement.`;
+  if (expectedBy === null) return `${name} completed it.`;
   const isOver = expectedBy < now.toISOString().slice(0, 10);
   return `${name} sent it to the bank, which ${isOver ? 'should have shown' : 'usually shows'} it by ${inDay(expectedBy)}.`;
 }
 
-function whileProcessing(
-  refund: RefundWithWork,
-  name: string,
-  expectedBy: string | undefined,
-  now: Date,
-): string {
+function whileProcessing(refund: RefundWithWork, name: string, expectedBy: string | null, now: Date): string {
   const { work, externalRefundId, heldUntil } = refund;
   const next = (what: string) => timed(what, work, name, now);
   if (work?.cancelRequestedAt != null) {
@@ -33,7 +29,7 @@ function whileProcessing(
   }
   if (waitsForCustomer(refund)) return `${name} has it, and waits for the customer's bank details.`;
   if (externalRefundId !== null) {
-    const arrival = expectedBy === undefined ? '.' : `; the bank usually shows it by ${inDay(expectedBy)}.`;
+    const arrival = expectedBy === null ? '.' : `; the bank usually shows it by ${inDay(expectedBy)}.`;
     return `${name} has it${arrival} ${isUnanswered(work) ? next('Next check') : ''}`.trimEnd();
   }
   if (work?.attemptStartedAt != null && work.leasedUntil !== null && work.leasedUntil > now) {

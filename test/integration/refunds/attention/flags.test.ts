@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { readAttention } from '#api/cli/reports/refund-attention.ts';
 import { markPaymentStale } from '#shared/payments/payment.ts';
-import { loadAccount, markMisconfigured } from '#shared/processors/accounts/connections.ts';
+import { abilitiesOf, noteAbility, refusedAbilities } from '#shared/processors/accounts/abilities.ts';
+import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
@@ -18,6 +19,8 @@ import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment, readPayment } from '#test/support/refunds/payments.ts';
 import { type RefundRecord, rowOf, timelineOf } from '#test/support/refunds/refund-records.ts';
 import { askToCancel, flagByHand } from '#test/support/refunds/refund-work.ts';
+
+const expired = { code: 'expired', message: 'expired' };
 
 const service = useServiceThatFlags();
 const admin = adminCliOf(service);
@@ -199,7 +202,7 @@ describe('credentials', () => {
       const fresh = await createdRefund(service, 'stripe');
       await spoil();
       for (const { id } of [unknown, accepted, fresh]) {
-        await service.deps.db.processorAccount.updateMany({ data: { misconfiguredAt: null } });
+        await service.deps.db.processorAccount.updateMany({ data: { abilities: {}, misconfiguredAt: null } });
         if (id === fresh.id) await advanceRefund(service.deps, id);
         else await reviewed(service, id);
         expect((await rowOf(service, id)).flagReason).toBe('account_unusable');
@@ -286,11 +289,11 @@ describe('credentials', () => {
   test('does not mark new credentials for a refusal of the old ones', async () => {
     const old = await stripe.read();
     await stripe.setKey('sk_test_sandbox');
-    await markMisconfigured(service.deps, old, { code: 'expired', message: 'expired' });
+    await noteAbility(service.deps, old, { ability: 'credentials', failure: expired });
     expect(await stripe.isMarked()).toBe(false);
   });
 
-  test('clears the mark of an account with any answer', async () => {
+  test('are not refused any more after any call that succeeds, unlike an ability, which only itself clears', async () => {
     const refund = await createdRefund(service, 'stripe');
     const calls = {
       read: async () => {
@@ -301,10 +304,12 @@ describe('credentials', () => {
       check: () => reviewed(service, refund.id),
     };
     for (const [name, call] of Object.entries(calls)) {
-      await markMisconfigured(service.deps, await stripe.read(), { code: 'x', message: 'x' });
-      expect(await stripe.isMarked()).toBe(true);
+      for (const ability of ['credentials', 'cancel'] as const)
+        await noteAbility(service.deps, await stripe.read(), { ability, failure: expired });
       await call();
-      expect(await stripe.isMarked(), name).toBe(false);
+      const known = abilitiesOf(await stripe.read());
+      expect(refusedAbilities(known), name).toEqual(['cancel']);
+      expect(await stripe.isMarked()).toBe(true);
     }
   });
 });

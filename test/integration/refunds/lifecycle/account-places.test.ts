@@ -76,7 +76,7 @@ const idsOf = (claims: readonly Claim[]) => claims.map(({ refund }) => refund.id
 /** Records of a claim only when the refund is due again. */
 async function end(claimed: Claim | undefined, dueInMs: number): Promise<string> {
   if (claimed === undefined) throw new Error('Nothing was claimed.');
-  return await recordOutcome(service.deps, claimed, { moves: [], dueInMs });
+  return await recordOutcome(service.deps, claimed, { moves: [], dueInMs, waitingFor: null });
 }
 
 test('while 2,000 refunds of an organization are due, one of another that is created later is claimed in the next look', async () => {

@@ -1,8 +1,15 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { UnavailableCause } from '#shared/processors/contract/processor.ts';
 import { freePort } from '../../processes/free-port.ts';
 import { submissionFor } from '../../refunds/refund-records.ts';
 import { waitFor } from '../../wait-for.ts';
 import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
+
+/** Why a read that meets a fault has no answer, where that is not `unreachable`. */
+export const causes: Readonly<Record<string, UnavailableCause>> = {
+  'rate-limit': 'rate_limited',
+  malformed: 'unreadable',
+};
 
 /** What each call answers when the processor or the network fails. */
 export function describeFaults(variant: ProcessorVariant): void {
@@ -26,7 +33,7 @@ export function describeFaults(variant: ProcessorVariant): void {
       return await answer;
     };
 
-    const rateLimited = { kind: 'unavailable', rateLimited: true, retryAfterMs: variant.retryAfterMs };
+    const rateLimited = { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: variant.retryAfterMs };
     const lost = { kind: 'unknown', replied: false };
     const failed = { kind: 'unknown', replied: true };
 
@@ -62,7 +69,7 @@ export function describeFaults(variant: ProcessorVariant): void {
       '%s during a read is unavailable, never an answer',
       async (kind) => {
         const { transactionId, submission, refund } = await refunded();
-        const expected = { kind: 'unavailable', rateLimited: kind === 'rate-limit' };
+        const expected = { kind: 'unavailable', cause: causes[kind] ?? 'unreachable' };
         for (const operation of ['transaction.get', operations.refundsOfPayment]) {
           const answer = await meet(operation, kind, () => processor.getPayment(transactionId, options));
           expect(answer).toMatchObject(expected);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ListedRefund, ListingWindow, Processor } from '#shared/processors/contract/processor.ts';
 import { submissionFor } from '../../refunds/refund-records.ts';
 import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
+import { causes } from './faults.ts';
 
 /** All refunds that a processor lists for a window, and the number of pages. */
 export async function listAll(
@@ -61,7 +62,7 @@ export function describeListing(variant: ProcessorVariant): void {
       const { next } = first.value;
       for (const kind of ['rate-limit', 'malformed']) {
         await control.fault({ processor: variant.name, operation: 'refund.list', kind });
-        const unavailable = { kind: 'unavailable', rateLimited: kind === 'rate-limit' };
+        const unavailable = { kind: 'unavailable', cause: causes[kind] ?? 'unreachable' };
         expect(await next(options)).toMatchObject(unavailable);
       }
       const rest = await listAll({ listRefunds: (_, callOptions) => next(callOptions) }, windowAroundNow(5));

@@ -170,7 +170,9 @@ function outcomeOf(error: unknown): Outcome {
   if (own !== null) return own;
   if (error instanceof RefusedError) return outcomeOfRefusal(error);
   const cause = error instanceof Error ? (error.cause as { code?: string } | undefined) : undefined;
-  if (notSent.has(cause?.code ?? '')) return unavailable(processorFailure('connection_error', String(error)));
+  if (notSent.has(cause?.code ?? '')) {
+    return unavailable('unreachable', processorFailure('connection_error', String(error)));
+  }
   const isReply = error instanceof SyntaxError;
   return { kind: 'unknown', failure: processorFailure('no_answer', String(error)), replied: isReply };
 }
@@ -178,9 +180,10 @@ function outcomeOf(error: unknown): Outcome {
 function outcomeOfRefusal({ status, body }: RefusedError): Outcome {
   const { code, message } = failureOf(body);
   const failure = processorFailure(code, message);
-  if (status === 401 || status === 403) return { kind: 'misconfigured', failure };
+  if (status === 401) return { kind: 'misconfigured', scope: 'credentials', failure };
+  if (status === 403) return { kind: 'misconfigured', scope: 'ability', failure };
   if (status === 404 || status === 422) return { kind: 'refused', failure, missing: status === 404 };
-  if (status === 429) return { kind: 'unavailable', failure, retryAfterMs: null, rateLimited: true };
+  if (status === 429) return unavailable('rate_limited', failure);
   return { kind: 'unknown', failure, replied: true };
 }
 
@@ -193,7 +196,7 @@ function failureOf(body: string): z.infer<typeof failureReply> {
 }
 
 async function notOffered(): Promise<Unavailable> {
-  return unavailable(processorFailure('not_offered', 'Eventpay does not offer this.'));
+  return unavailable('unreachable', processorFailure('not_offered', 'Eventpay does not offer this.'));
 }
 
 const states: ReadonlyMap<string, ProcessorRefundState> = new Map([
