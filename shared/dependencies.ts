@@ -86,7 +86,7 @@ export function openDependencies(
       metrics.wakeUps.inc({ queue, result }),
     ),
     secrets,
-    connections: new ProcessorConnections({ db, clock, log, secrets }),
+    connections: new ProcessorConnections({ db, clock, log, secrets, settings }),
     hashLimiter: openHashLimiter(),
     replayLimiter: openReplayLimiter(),
     health: openHealthReads(db),

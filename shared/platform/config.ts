@@ -57,6 +57,25 @@ const publicUrl = address(
   'the service for people, such as https://refunds.example.com',
 ).transform((url) => url.replace(/\/+$/, ''));
 
+const outgoingProxy = address(/^https?$/, 'a proxy, such as http://proxy.example.com:3128')
+  .pipe(
+    z.string().refine(hasReadableUserInfo, {
+      error: 'must have a % in its user name or password written as %25',
+    }),
+  )
+  .nullable()
+  .default(null);
+
+function hasReadableUserInfo(url: string): boolean {
+  const { username, password } = new URL(url);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Every setting with its default; `.env.example` explains each of them. */
 const settingsSchema = z.object({
   NODE_ENV: z.string().default('development'),
@@ -83,6 +102,9 @@ const settingsSchema = z.object({
     .transform((list) => list.split(',').filter((key) => key !== ''))
     .pipe(z.array(encryptionKey)),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  HTTPS_PROXY: outgoingProxy,
+  HTTP_PROXY: outgoingProxy,
+  NO_PROXY: z.string().default(''),
   OTEL_EXPORTER_OTLP_ENDPOINT: collector,
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   MAX_REQUESTS_IN_PROGRESS: count(400),
@@ -146,6 +168,11 @@ export function loadSettings(env: NodeJS.ProcessEnv = process.env): Settings {
 function read<Schema extends z.ZodObject>(schema: Schema, env: NodeJS.ProcessEnv): z.output<Schema> {
   // An empty value, as in env files and compose files, counts as missing, not as zero.
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
+  for (const name of ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY']) {
+    // Other programs read these in lower case, too, which comes first there.
+    const value = given[name.toLowerCase()] ?? given[name];
+    if (value !== undefined) given[name] = value;
+  }
   const parsed = schema.safeParse({ ...given, ...readFiles(Object.keys(schema.shape), given) });
   if (parsed.success) return parsed.data;
   const lines = parsed.error.issues.map(

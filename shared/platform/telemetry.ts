@@ -1,5 +1,6 @@
 import type { Settings } from './config.ts';
 import type { Logger } from './log.ts';
+import type { ProxySettings } from './proxy.ts';
 
 /**
  * Facts of a span. They leave the service: ids, codes and counts, never secrets, amounts or what a client wrote. Absent values
@@ -63,7 +64,8 @@ export const noTelemetry: Telemetry = {
   close: async () => {},
 };
 
-type TelemetrySettings = Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'>;
+type TelemetrySettings = ProxySettings &
+  Pick<Settings, 'OTEL_EXPORTER_OTLP_ENDPOINT' | 'OTEL_TRACES_SAMPLER_ARG'>;
 
 /** Exports traces where an endpoint is set. Without one, nothing of OpenTelemetry is loaded. */
 export async function openTelemetry(
@@ -75,5 +77,5 @@ export async function openTelemetry(
   if (base === null) return noTelemetry;
   const { exportTraces } = await import('./trace-export.ts');
   const url = `${base.replace(/\/+$/, '')}/v1/traces`;
-  return exportTraces({ url, share, process }, log);
+  return exportTraces({ url, share, process, proxies: settings }, log);
 }

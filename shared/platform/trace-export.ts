@@ -31,6 +31,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from './log.ts';
+import { openAgent, type ProxySettings } from './proxy.ts';
 import type {
   EndedSpan,
   OpenSpan,
@@ -47,16 +48,18 @@ interface TraceExport {
   /** The share of traces that is exported, from 0 to 1. Processes agree on each refund, because its id decides. */
   share: number;
   process: 'api' | 'worker';
+  proxies: ProxySettings;
 }
 
 /** How long a closing process waits for the export of its last spans. */
 const closeMs = 2_000;
 
 /** Exports spans in batches. What a collector does not take is dropped, and never waited for. */
-export function exportTraces({ url, share, process }: TraceExport, log: Logger): Telemetry {
+export function exportTraces({ url, share, process, proxies }: TraceExport, log: Logger): Telemetry {
   const ids = new ChosenIds();
   const health = exportHealth(log);
-  const exporter = watched(new OTLPTraceExporter({ url }), health);
+  const agent = openAgent(new URL(url), { keepAlive: true }, proxies);
+  const exporter = watched(new OTLPTraceExporter({ url, httpAgentOptions: () => agent }), health);
   const provider = new TracerProvider({
     resource: resourceOf(process),
     sampler: new TraceIdRatioBasedSampler(share),

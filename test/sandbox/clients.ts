@@ -61,7 +61,8 @@ export function sandboxControl(url: string) {
 
 /** Makes one request per call. */
 export function stripeClient(url: string, secretKey = 'sk_test_sandbox'): Stripe {
-  return openStripe({ secretKey, apiBase: url });
+  const direct = { HTTPS_PROXY: null, HTTP_PROXY: null, NO_PROXY: '' };
+  return openStripe({ secretKey, apiBase: url }, direct);
 }
 
 /** The published types lag behind the SDK: refunds take options, voids an API request key. */

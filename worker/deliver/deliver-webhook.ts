@@ -45,7 +45,10 @@ const gatherMs = 5;
 /** @param transport of the settings' environment by default. */
 export function openWebhookSender(
   deps: Dependencies,
-  transport: Transport = openTransport({ isPublicOnly: deps.settings.NODE_ENV === 'production' }),
+  transport: Transport = openTransport({
+    isPublicOnly: deps.settings.NODE_ENV === 'production',
+    proxies: deps.settings,
+  }),
 ): WebhookSender {
   const warn = warnSparingly(deps.log, 'webhook attempts failed; they are repeated after their leases');
   const underWay = new Set<Promise<void>>();

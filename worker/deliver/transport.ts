@@ -38,9 +38,8 @@ const longestConnectionMs = 30_000;
 const mostBodyBytes = 4 * 1024;
 
 /**
- * Opens a transport that follows no redirect and uses no proxy. With `isPublicOnly`, addresses are checked as they are
- * connected to: a name is resolved once, and the checked addresses are the ones that are used, so a name that
- * changes between the check and the connection cannot lead to another address.
+ * Opens a transport that follows no redirect. With `isPublicOnly`, it reaches public addresses alone, as
+ * `guardedConnector` checks them.
  */
 export function openTransport(options: TransportOptions): Transport {
   const { isPublicOnly, timeoutMs = attemptTimeoutMs } = options;

@@ -51,7 +51,7 @@ export function openNotifier(deps: NotifierDependencies): Notifier | null {
   const { NODE_ENV, PUBLIC_URL } = deps.settings;
   if (PUBLIC_URL === null) return null;
   const mailer = openMailer(deps.settings);
-  const transport = openTransport({ isPublicOnly: NODE_ENV === 'production' });
+  const transport = openTransport({ isPublicOnly: NODE_ENV === 'production', proxies: deps.settings });
   const ways = { mailer, transport };
   const kinds = { ...(mailer === null ? {} : kindsByRole), ...kindsOfChannel };
   return {

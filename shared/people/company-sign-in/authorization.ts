@@ -99,7 +99,8 @@ async function asking<T>(
   ask: (config: oidc.Configuration) => Promise<T>,
 ): Promise<T> {
   const isPublicOnly = deps.settings.NODE_ENV === 'production';
-  const dispatcher = new Agent({ connect: guardedConnector({ isPublicOnly }), maxResponseSize });
+  const connect = guardedConnector({ isPublicOnly, proxies: deps.settings });
+  const dispatcher = new Agent({ connect, maxResponseSize });
   const guardedFetch = async (url: string, options: { headers: Record<string, string> }) => {
     const headers = { ...options.headers, 'accept-encoding': 'identity' };
     const response = await fetch(url, { ...options, headers, dispatcher, redirect: 'error' });

@@ -27,6 +27,8 @@ export function credentialContext(key: AccountKey): string {
   return `processor-account/${key.organizationId}/${key.environment}/${key.processor}`;
 }
 
+type ConnectionDependencies = Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets' | 'settings'>;
+
 /** An account as last read or noted, and its processor with the credentials of then. */
 export interface Connection {
   account: AccountName;
@@ -39,11 +41,11 @@ export interface Connection {
  * No call is made for a throttled account.
  */
 export class ProcessorConnections {
-  readonly #deps: Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets'>;
+  readonly #deps: ConnectionDependencies;
   readonly #connected = new Map<string, Connection>();
   readonly #opening = new Map<string, Promise<Connection>>();
 
-  constructor(deps: Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets'>) {
+  constructor(deps: ConnectionDependencies) {
     this.#deps = deps;
   }
 
@@ -99,7 +101,7 @@ export class ProcessorConnections {
       const text: unknown = JSON.parse(this.#deps.secrets.open(sealed, credentialContext(account)));
       const kind = processorKind(account.processor);
       const credentials = kind.parseCredentials(text, account.environment);
-      return maskSecrets(kind.connect(credentials), kind.secretsOf(credentials));
+      return maskSecrets(kind.connect(credentials, this.#deps.settings), kind.secretsOf(credentials));
     } catch (error) {
       if (isUnusableCredentials(error)) {
         const failure = { code: 'credentials_unusable', message: error.message };

@@ -1,4 +1,5 @@
 import { toDecimal } from '../../money/money.ts';
+import type { ProxySettings } from '../../platform/proxy.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
   asLookupProblem,
@@ -47,8 +48,11 @@ import { answerChallenge, verifyWebhook } from './verify-webhook.ts';
 export class BraintreeProcessor implements Processor {
   readonly #credentials: BraintreeCredentials;
 
-  constructor(credentials: BraintreeCredentials) {
+  readonly #proxies: ProxySettings;
+
+  constructor(credentials: BraintreeCredentials, proxies: ProxySettings) {
     this.#credentials = credentials;
+    this.#proxies = proxies;
   }
 
   /** A voided sale counts as refunded in full, by a refund with the sale's id. */
@@ -221,7 +225,7 @@ export class BraintreeProcessor implements Processor {
   }
 
   #client(options: CallOptions): BraintreeClient {
-    return new BraintreeClient(this.#credentials, new Deadline(options));
+    return new BraintreeClient(this.#credentials, new Deadline(options), this.#proxies);
   }
 }
 

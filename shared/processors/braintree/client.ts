@@ -1,7 +1,7 @@
-import http from 'node:http';
-import https from 'node:https';
+import type { Agent } from 'node:http';
 import { createRequire } from 'node:module';
 import type braintree from 'braintree';
+import { openAgent, type ProxySettings } from '../../platform/proxy.ts';
 import type { Deadline } from '../contract/calls.ts';
 
 const require = createRequire(import.meta.url);
@@ -56,12 +56,11 @@ interface Requests {
 export class BraintreeClient {
   readonly #transactions: Transactions;
   readonly #requests: Requests;
-  readonly #agent: http.Agent;
+  readonly #agent: Agent;
   readonly #deadline: Deadline;
 
-  constructor(credentials: BraintreeCredentials, deadline: Deadline) {
-    const isSecure = new URL(credentials.apiBase).protocol === 'https:';
-    this.#agent = isSecure ? new https.Agent({ keepAlive: false }) : new http.Agent({ keepAlive: false });
+  constructor(credentials: BraintreeCredentials, deadline: Deadline, proxies: ProxySettings) {
+    this.#agent = openAgent(new URL(credentials.apiBase), { keepAlive: false }, proxies);
     this.#deadline = deadline;
     const gateway = openGateway(credentials, { customHttpAgent: this.#agent });
     this.#transactions = gateway.transaction as unknown as Transactions;
@@ -118,7 +117,7 @@ export function openNotifications(credentials: BraintreeCredentials): Notificati
 /** The SDK for an account. */
 export function openGateway(
   { merchantId, publicKey, privateKey, apiBase }: BraintreeCredentials,
-  options: { customHttpAgent?: http.Agent } = {},
+  options: { customHttpAgent?: Agent } = {},
 ): braintree.BraintreeGateway {
   const { protocol, hostname, port } = new URL(apiBase);
   const isSecure = protocol === 'https:';

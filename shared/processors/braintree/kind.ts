@@ -76,5 +76,5 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
     privateKey,
     publicKey,
   ],
-  connect: (credentials) => new BraintreeProcessor(credentials),
+  connect: (credentials, proxies) => new BraintreeProcessor(credentials, proxies),
 };

@@ -9,9 +9,9 @@ import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
 
-/** Node's errors for a connection that was never made; an AggregateError if the host has several addresses. */
+/** Errors for a connection that was never made: of a proxy, or of Node, an AggregateError if the host has several addresses. */
 const notSent =
-  /^Unexpected request error: (AggregateError|.*(connect (ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)|getaddrinfo ))/;
+  /^Unexpected request error: (ProxyError|AggregateError|.*(connect (ECONNREFUSED|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH)|getaddrinfo ))/;
 
 /** The meaning of an exception of a call. The SDK's exceptions have a type and a message, and no status. */
 export function outcomeOf(error: unknown): Outcome {

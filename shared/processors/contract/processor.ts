@@ -1,5 +1,6 @@
 import type { Environment } from '../../platform/environment.ts';
 import { isId } from '../../platform/ids.ts';
+import type { ProxySettings } from '../../platform/proxy.ts';
 import { isRequestDigest } from '../../platform/request-digest.ts';
 
 /** A payment at its processor. Amounts are in minor units. */
@@ -412,7 +413,7 @@ export interface ProcessorKind<Credentials> {
   webhooks: { mediaType: string; challengeParameter: string | null; setUp: string };
   /** The secrets in the credentials, in every form in which they are sent. */
   secretsOf(credentials: Credentials): readonly string[];
-  connect(credentials: Credentials): Processor;
+  connect(credentials: Credentials, proxies: ProxySettings): Processor;
 }
 
 /** Credentials that cannot be used. The message is for the person who entered them. */

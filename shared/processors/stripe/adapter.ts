@@ -1,4 +1,5 @@
 import type Stripe from 'stripe';
+import type { ProxySettings } from '../../platform/proxy.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
   asLookupProblem,
@@ -50,8 +51,8 @@ export class StripeProcessor implements Processor {
   readonly #stripe: Stripe;
   readonly #webhookSecret: string | null;
 
-  constructor(credentials: StripeCredentials) {
-    this.#stripe = stripeClient(credentials);
+  constructor(credentials: StripeCredentials, proxies: ProxySettings) {
+    this.#stripe = stripeClient(credentials, proxies);
     this.#webhookSecret = credentials.webhookSecret ?? null;
   }
 

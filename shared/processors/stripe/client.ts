@@ -1,7 +1,8 @@
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
-import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
 import { createRequire } from 'node:module';
 import type Stripe from 'stripe';
+import { openAgent, type ProxySettings } from '../../platform/proxy.ts';
 import { isClientSecret } from '../contract/credentials.ts';
 
 /** The validated credentials of a Stripe account. */
@@ -14,7 +15,7 @@ export interface StripeCredentials {
 }
 
 /** A client that makes one HTTP request per call, within one time limit. */
-export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe {
+export function stripeClient({ secretKey, apiBase }: StripeCredentials, proxies: ProxySettings): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === 'https:' ? 'https' : 'http';
   const SdkClient = stripeSdk();
@@ -24,7 +25,7 @@ export function stripeClient({ secretKey, apiBase }: StripeCredentials): Stripe 
     port: port === '' ? { http: 80, https: 443 }[scheme] : Number(port),
     maxNetworkRetries: 0,
     telemetry: false,
-    httpClient: singleRequestClient(scheme),
+    httpClient: singleRequestClient(scheme, openAgent(new URL(apiBase), idleConnections, proxies)),
   });
 }
 
@@ -39,6 +40,8 @@ type HttpResponse = Awaited<ReturnType<HttpClient['makeRequest']>>;
 /** Shorter than servers keep an idle connection: a request on a connection that is being closed would be lost. */
 const keepIdleMs = 4_000;
 
+const idleConnections = { keepAlive: true, timeout: keepIdleMs };
+
 /** Characters; a page of a hundred refunds takes some 200,000. */
 const longestAnswer = 8_000_000;
 
@@ -48,12 +51,8 @@ const longestAnswer = 8_000_000;
  * byte. Its fetch client does neither, and takes four times the CPU time. Redirects are not followed: that would send a refund
  * twice, and to another server.
  */
-function singleRequestClient(protocol: 'http' | 'https'): HttpClient {
-  const connections = { keepAlive: true, timeout: keepIdleMs };
-  const [send, agent] =
-    protocol === 'https'
-      ? [requestHttps, new HttpsAgent(connections)]
-      : [requestHttp, new HttpAgent(connections)];
+function singleRequestClient(protocol: 'http' | 'https', agent: Agent): HttpClient {
+  const send = protocol === 'https' ? requestHttps : requestHttp;
   return {
     getClientName: () => 'node',
     makeRequest: (host, port, path, method, headers, body, _protocol, timeoutMs) =>

@@ -86,5 +86,5 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     secretKey,
     ...(webhookSecret === undefined ? [] : [webhookSecret]),
   ],
-  connect: (credentials) => new StripeProcessor(credentials),
+  connect: (credentials, proxies) => new StripeProcessor(credentials, proxies),
 };

@@ -3,6 +3,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import { createDeliveries } from '#worker/deliver/create-deliveries.ts';
 import { openWebhookSender } from '#worker/deliver/deliver-webhook.ts';
 import { openTransport } from '#worker/deliver/transport.ts';
+import { noProxies } from '../../support/http/proxy-server.ts';
 import { useDeliveryStage } from '../../support/webhooks/delivery-stage.ts';
 import { addEndpoint, recordCancellation, recordRefunds } from '../../support/webhooks/endpoints.ts';
 import { useReceivers } from '../../support/webhooks/receivers.ts';
@@ -40,7 +41,7 @@ function killable({ statement, when }: Point): {
   transport: ReturnType<typeof openTransport>;
 } {
   const { db } = service.deps;
-  const inner = openTransport({ isPublicOnly: false });
+  const inner = openTransport({ isPublicOnly: false, proxies: noProxies });
   let isDead = false;
   const passing = async <T>(name: string, step: () => Promise<T>): Promise<T> => {
     if (isDead) throw new Killed();

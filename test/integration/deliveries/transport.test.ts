@@ -5,6 +5,8 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { openTransport, type Transport, type TransportOptions } from '#worker/deliver/transport.ts';
+import { noProxies, proxyResponses, useProxies } from '../../support/http/proxy-server.ts';
+import { startTlsFront } from '../../support/http/tls-front.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { responses, useReceivers } from '../../support/webhooks/receivers.ts';
@@ -18,7 +20,7 @@ afterEach(async () => {
 });
 
 function open(options: Partial<TransportOptions> = {}): Transport {
-  const transport = openTransport({ isPublicOnly: false, ...options });
+  const transport = openTransport({ isPublicOnly: false, proxies: noProxies, ...options });
   opened.push(transport);
   return transport;
 }
@@ -228,5 +230,87 @@ describe('in production', () => {
     const reply = await post(open({ isPublicOnly: true }), `https://asked.example:${port}/`);
     expect(reply).toMatchObject({ error: 'address_not_public' });
     expect([asked.mock.calls, hits]).toEqual([[['asked.example']], 0]);
+  });
+});
+
+describe('behind a proxy', () => {
+  const newProxy = useProxies();
+  const host = 'hooks.example.com';
+  /** An address of the documentation of IPv6 would not count as public. */
+  const resolvePublicly = async () => [{ address: '1.1.1.1', family: 4 }];
+
+  async function stage(options: Partial<TransportOptions> = {}) {
+    const proxy = await newProxy();
+    const proxies = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url, NO_PROXY: '' };
+    return { proxy, proxies, transport: open({ proxies, resolve: resolvePublicly, ...options }) };
+  }
+
+  test.each([false, true])('has it connect to the host by name, in production: %s', async (isPublicOnly) => {
+    const receiver = await newReceiver();
+    const front = await startTlsFront(receiver.port);
+    const { proxy, transport } = await stage({ isPublicOnly });
+    proxy.stands = { [`${host}:443`]: front.port };
+    expect(await post(transport, `https://${host}/hook`)).toMatchObject({ status: 204, error: null });
+    expect(proxy.connects).toEqual([{ authority: `${host}:443`, authorization: undefined }]);
+    expect(front.names).toEqual([host]);
+    expect(receiver.received).toMatchObject([{ headers: { host }, body: body.toString() }]);
+  });
+
+  test('verifies the certificate of the receiver', async () => {
+    const receiver = await newReceiver();
+    const trusted = await startTlsFront(receiver.port);
+    const { proxy, transport } = await stage();
+    proxy.stands = { [`${host}:443`]: trusted.port, 'other.example:443': trusted.port };
+    expect(await post(transport, 'https://other.example/')).toMatchObject({ error: 'tls_failed' });
+    vi.restoreAllMocks();
+    expect(await post(transport, `https://${host}/`)).toMatchObject({ error: 'tls_failed' });
+    expect(receiver.received).toEqual([]);
+  });
+
+  test('sends to http: through a connection as well', async () => {
+    const receiver = await newReceiver();
+    const { proxy, transport } = await stage();
+    expect(await post(transport, receiver.url)).toMatchObject({ status: 204 });
+    expect(proxy.connects).toMatchObject([{ authority: `127.0.0.1:${receiver.port}` }]);
+    expect(proxy.others).toBe(0);
+  });
+
+  test('refuses what is not public before the proxy is asked', async () => {
+    const { proxy, proxies } = await stage();
+    const transport = open({
+      isPublicOnly: true,
+      proxies,
+      resolve: async () => [{ address: '10.0.0.1', family: 4 }],
+    });
+    for (const name of [host, '127.0.0.1', '[::1]', 'localhost', '169.254.169.254', '0x7f.1']) {
+      expect(await post(transport, `https://${name}/`)).toMatchObject({ error: 'address_not_public' });
+    }
+    const silent = open({ isPublicOnly: true, proxies, resolve: async () => [] });
+    expect(await post(silent, `https://${host}/`)).toMatchObject({ error: 'dns_failed' });
+    expect(proxy.connects).toEqual([]);
+  });
+
+  test('connects directly to what is excepted, and checks it', async () => {
+    const receiver = await newReceiver();
+    const { proxy, proxies } = await stage();
+    const excepting = { ...proxies, NO_PROXY: `127.0.0.1:${receiver.port},${host}` };
+    expect(await post(open({ proxies: excepting }), receiver.url)).toMatchObject({ status: 204 });
+    const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
+    const transport = open({ isPublicOnly: true, proxies: excepting, resolve });
+    expect(await post(transport, `https://${host}:${receiver.port}/`)).toMatchObject({
+      error: 'address_not_public',
+    });
+    expect([proxy.connects.length, receiver.received.length]).toEqual([0, 1]);
+  });
+
+  test.each([
+    ['refuses', proxyResponses.refuse(403)],
+    ['breaks the connection', proxyResponses.reset],
+    ['does not speak HTTP', proxyResponses.nonsense],
+  ])('reports a proxy that %s as a failed connection', async (_what, respond) => {
+    const { proxy, transport } = await stage();
+    proxy.respond = respond;
+    const failed = { status: null, body: '', retryAfter: null, error: 'connection_failed' };
+    expect(await post(transport, `https://${host}/`)).toEqual(failed);
   });
 });

@@ -115,6 +115,33 @@ test('a process ends with one line, and without a secret in it, when a setting i
   expect(code).toBe(1);
 });
 
+describe('HTTPS_PROXY, HTTP_PROXY and NO_PROXY', () => {
+  const { HTTPS_PROXY: _, HTTP_PROXY: __, NO_PROXY: ___, ...others } = loadSettings({});
+
+  test('are read in either case, lower case first', () => {
+    const [proxy, other] = ['http://user:p%40ss@proxy.example:3128', 'https://other.example'];
+    expect(loadSettings({ HTTPS_PROXY: proxy, http_proxy: other, no_proxy: 'localhost' })).toEqual({
+      ...{ HTTPS_PROXY: proxy, HTTP_PROXY: other, NO_PROXY: 'localhost' },
+      ...others,
+    });
+    expect(loadSettings({ HTTPS_PROXY: other, https_proxy: proxy }).HTTPS_PROXY).toBe(proxy);
+    expect(loadSettings({ HTTPS_PROXY: other, https_proxy: '' }).HTTPS_PROXY).toBe(other);
+  });
+
+  test.each([
+    ['proxy.example:3128', /^https?_proxy must be the address of a proxy, such as http:.+:3128$/i],
+    ['hidden', /^https?_proxy must be the address of a proxy, such as http:.+:3128$/i],
+    ['socks5://hidden.example:1080', /^https?_proxy must be the address of a proxy, such as http:.+:3128$/i],
+    ['http://user:hidden%@proxy.example', /^https?_proxy must have a % .+ written as %25$/i],
+  ])('may not be %s', (value, message) => {
+    for (const name of ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy']) {
+      const refusal = messageOf(() => loadSettings({ [name]: value }));
+      expect(refusal).toMatch(message);
+      expect(refusal).not.toMatch(/hidden/);
+    }
+  });
+});
+
 describe('TRUSTED_PROXIES', () => {
   const valid = { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: encryptionKey };
   const proxiesOf = (value: string) =>

@@ -9,6 +9,7 @@ import {
 import { processorKind } from '#shared/processors/registry.ts';
 import type { SandboxProcessor } from '../../sandbox/processor.ts';
 import { sandboxProcessors } from '../../sandbox/processors.ts';
+import { noProxies } from '../http/proxy-server.ts';
 import { madeBeforeTests } from '../made-before-tests.ts';
 import { submissionFor } from '../refunds/refund-records.ts';
 import { type ReportedRefund, type SignedWebhook, type Signer, webhookAbout } from './signed-webhooks.ts';
@@ -146,9 +147,14 @@ export const braintreeVariants: readonly ProcessorVariant[] = [
 export const processorVariants: readonly ProcessorVariant[] = [stripe, ...braintreeVariants];
 
 /** A processor's adapter, as the service makes it, with its address at `url`. */
-export function connect(name: string, credentials: Record<string, unknown>, url: string): Processor {
+export function connect(
+  name: string,
+  credentials: Record<string, unknown>,
+  url: string,
+  proxies = noProxies,
+): Processor {
   const kind = processorKind(name);
-  return kind.connect(kind.parseCredentials({ ...credentials, apiBase: url }, 'test'));
+  return kind.connect(kind.parseCredentials({ ...credentials, apiBase: url }, 'test'), proxies);
 }
 
 /** Limits of a call, longer than any machine takes for it. */

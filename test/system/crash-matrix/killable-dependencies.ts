@@ -45,7 +45,7 @@ export function killable(
     },
   });
   const { secrets, clock, log } = deps;
-  const connections = new ProcessorConnections({ db, clock, log, secrets });
+  const connections = new ProcessorConnections({ db, clock, log, secrets, settings });
   return {
     ...deps,
     settings,
