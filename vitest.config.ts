@@ -79,6 +79,8 @@ export default defineConfig({
     // More than two processors, because many tests wait: for retries, deadlines and processes that start.
     maxWorkers: 4,
     setupFiles: 'test/support/own-fetch.ts',
+    // Servers of tests are on this machine, also where the environment names a proxy.
+    env: { no_proxy: '*' },
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.
     testTimeout: 600_000,
     hookTimeout: 600_000,

@@ -59,9 +59,12 @@ const tunnelTimeoutMs = 5_000;
 export function openTunnel(proxy: URL, target: URL, callback: TunnelCallback): ClientRequest {
   const authority = `${target.hostname}:${portOf(target)}`;
   const send = proxy.protocol === 'https:' ? requestHttps : requestHttp;
+  const host = bareHost(proxy);
   const request = send({
-    host: bareHost(proxy),
+    host,
     port: portOf(proxy),
+    // Node would take the target's name from the header, and ask the proxy for its certificate.
+    servername: isIP(host) === 0 ? host : '',
     method: 'CONNECT',
     path: authority,
     headers: { host: authority, ...authorizationFor(proxy) },

@@ -31,7 +31,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from './log.ts';
-import { openAgent, type ProxySettings } from './proxy.ts';
+import { openAgent, type ProxySettings, proxyFor } from './proxy.ts';
 import type {
   EndedSpan,
   OpenSpan,
@@ -58,8 +58,7 @@ const closeMs = 2_000;
 export function exportTraces({ url, share, process, proxies }: TraceExport, log: Logger): Telemetry {
   const ids = new ChosenIds();
   const health = exportHealth(log);
-  const agent = openAgent(new URL(url), { keepAlive: true }, proxies);
-  const exporter = watched(new OTLPTraceExporter({ url, httpAgentOptions: () => agent }), health);
+  const exporter = watched(new OTLPTraceExporter({ url, ...agentThroughProxy(url, proxies) }), health);
   const provider = new TracerProvider({
     resource: resourceOf(process),
     sampler: new TraceIdRatioBasedSampler(share),
@@ -78,6 +77,14 @@ export function exportTraces({ url, share, process, proxies }: TraceExport, log:
       if (!(await Promise.race([ended, sleep(closeMs, false, { ref: false })]))) health.failed('timeout');
     },
   };
+}
+
+/** Directly, the exporter's own agent is used, which reads further variables of the environment. */
+function agentThroughProxy(url: string, proxies: ProxySettings) {
+  const target = new URL(url);
+  if (proxyFor(target, proxies) === null) return {};
+  const agent = openAgent(target, { keepAlive: true }, proxies);
+  return { httpAgentOptions: () => agent };
 }
 
 /** The service's own name and version; the standard variables OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come first. */

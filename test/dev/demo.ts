@@ -40,7 +40,7 @@ const log: string[] = [];
 const dataDir = mkdtempSync(join(tmpdir(), 'refund-demo-'));
 // As root, PostgreSQL runs as another user, who must be able to enter the folder.
 chmodSync(dataDir, 0o711);
-const env = { LOG_LEVEL: 'warn', ...process.env, ...ownPlace, DATA_DIR: dataDir };
+const env = { LOG_LEVEL: 'warn', NO_PROXY: '127.0.0.1', ...process.env, ...ownPlace, DATA_DIR: dataDir };
 const signal = abortOnSignals(env, () => say('Stopping ...'));
 
 try {

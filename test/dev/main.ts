@@ -6,7 +6,8 @@ import { abortOnSignals } from './stop-signals.ts';
 
 // npm run dev: the whole service on a machine that has only Node.
 
-const env: NodeJS.ProcessEnv = { LOG_LEVEL: 'warn', ...process.env };
+// The sandbox is on this machine, where a proxy does not reach it.
+const env: NodeJS.ProcessEnv = { LOG_LEVEL: 'warn', NO_PROXY: '127.0.0.1', ...process.env };
 const say = (line: string) => console.log(line);
 const signal = abortOnSignals(env, () => say('\nStopping ...'));
 

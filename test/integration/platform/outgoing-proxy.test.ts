@@ -10,6 +10,7 @@ import { freePort } from '#test/support/processes/free-port.ts';
 import { useScriptedServers } from '#test/support/processors/scripted-server.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
+import { newPayment } from '#test/support/refunds/payments.ts';
 import { rowOf } from '#test/support/refunds/refund-records.ts';
 import { startCollector } from '#test/support/traces/collector.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -94,22 +95,34 @@ test('a collector of traces is reached through it', async () => {
 });
 
 test('a refund is tried again for as long as the proxy is down, and its password is logged nowhere', async () => {
+  // Payments that were read before, so that nothing but the refund is left to send.
+  const payments = [await newPayment(service), await newPayment(service, { processor: 'braintree' })];
+  const refundAll = async () => {
+    const refunds = [
+      await newRefund(service, { transactionId: payments[0] ?? '' }),
+      await newRefund(service, { transactionId: payments[1] ?? '', processor: 'braintree' }),
+    ];
+    return refunds.map(({ id }) => String(id));
+  };
+  await untilCompleted(service, await refundAll());
   await proxy.close();
-  const refunds = [await newRefund(service), await newRefund(service, { processor: 'braintree' })];
-  const ids = refunds.map(({ id }) => id);
-  const failedAgain = () =>
-    waitFor('two more attempts', async () => {
-      const rows = await Promise.all(ids.map((id) => rowOf(service, id)));
-      expect(rows.map(({ status, unknownSince, flaggedAt }) => [status, unknownSince, flaggedAt])).toEqual(
-        ids.map(() => ['processing', null, null]),
-      );
-      return rows.every(({ consecutiveFailures }) => consecutiveFailures >= 2);
-    });
-  await failedAgain();
+  const ids = await refundAll();
+  const endedAttempts = async (id: string) =>
+    (await rowOf(service, id)).attempts.flatMap(({ outcome }) => outcome ?? []);
+  const failTwice = async () => {
+    for (const id of ids) {
+      const before = await endedAttempts(id);
+      const after = await waitFor('two more attempts', async () => {
+        const outcomes = await endedAttempts(id);
+        return outcomes.length >= before.length + 2 && outcomes;
+      });
+      expect(new Set(after)).toEqual(new Set(['unavailable']));
+    }
+  };
+  await failTwice();
   proxy = await startProxy(port);
   proxy.respond = proxyResponses.refuse(407);
-  await waitFor('requests that it refuses', () => proxy.connects.length > 3);
-  await failedAgain();
+  await failTwice();
   const accounts = await service.deps.db.processorAccount.findMany();
   expect(accounts.filter(({ misconfiguredAt, throttledUntil }) => misconfiguredAt ?? throttledUntil)).toEqual(
     [],
@@ -120,6 +133,7 @@ test('a refund is tried again for as long as the proxy is down, and its password
   const texts =
     logged + JSON.stringify(events, (_key, value) => (typeof value === 'bigint' ? String(value) : value));
   expect(texts).toMatch(/PROXY_|ProxyError/);
+  expect(logged).toMatch(new RegExp(`"refundId":"${ids[0]}"`));
   expect(texts).not.toContain(password);
   expect(texts).not.toContain(encoded);
 });

@@ -88,6 +88,19 @@ describe.each(processors)(
       expect(writes(processor)).toHaveLength(1);
     });
 
+    test('is called through a proxy that speaks TLS', async () => {
+      const { proxy, processor } = await stage();
+      const [front, proxyFront] = [
+        await startTlsFront(processor.port),
+        await startTlsFront(Number(new URL(proxy.url).port)),
+      ];
+      proxy.stands = { [`${host}:443`]: front.port };
+      const adapter = connect(name, credentials, address, proxiesOf(`https://localhost:${proxyFront.port}`));
+      expect(await adapter.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
+      expect(proxyFront.names).toEqual(Array(connectsPerRefund).fill('localhost'));
+      expect(front.names).toEqual(Array(connectsPerRefund).fill(host));
+    });
+
     test('is given the credentials of the proxy, decoded', async () => {
       const { proxy, processor } = await stage();
       const url = proxy.url.replace('//', '//refunds:p%40ss%3A@');

@@ -5,26 +5,30 @@ import { onTestFinished, vi } from 'vitest';
 /** Of hosts that this machine stands for, signed by itself until 2126. The key is no secret: nothing but tests trusts it. */
 const certificate = `\
 -----BEGIN CERTIFICATE-----
-MIIB2TCCAX+gAwIBAgIUDomiOhrkQoG22JziOJW4uhFs/hUwCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjAgFw0yNjExMjgxOTMyMzhaGA8yMTI2
-MTEwNDE5MzIzOFowGDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjBZMBMGByqGSM49
-AgEGCCqGSM49AwEHA0IABIJ2qPmizmK7LZDrj6aGG65tob6Dl+hLviLdqrf5ohFi
-w5/YdTRiHOwIY8uKAFdkTiHBHwix989nH1nUm7qJFBejgaQwgaEwHQYDVR0OBBYE
-FEsZRpE26+TFfQFIWQnbxuWglleVMB8GA1UdIwQYMBaAFEsZRpE26+TFfQFIWQnb
-xuWglleVMA8GA1UdEwEB/wQFMAMBAf8wTgYDVR0RBEcwRYIOYXBpLnN0cmlwZS5j
+MIIB5DCCAYqgAwIBAgIUWCnTw7hVvCQnuLnC1pygLb7vX9MwCgYIKoZIzj0EAwIw
+GDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjAgFw0yNjExMjgxOTQ5MjBaGA8yMTI2
+MTEwNDE5NDkyMFowGDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjBZMBMGByqGSM49
+AgEGCCqGSM49AwEHA0IABGweU+TPJgaYu/x+rStVsiAEnvVuglKOs0Tv2YCYCdoJ
+9NQLfCfJOhKLf+xJs3a+ChCiPduVAX2ciWed8xsGD+Gjga8wgawwHQYDVR0OBBYE
+FBhojBqOTyihH1qVcr2xCQmqi5OfMB8GA1UdIwQYMBaAFBhojBqOTyihH1qVcr2x
+CQmqi5OfMA8GA1UdEwEB/wQFMAMBAf8wWQYDVR0RBFIwUIIOYXBpLnN0cmlwZS5j
 b22CIGFwaS5zYW5kYm94LmJyYWludHJlZWdhdGV3YXkuY29tghFob29rcy5leGFt
-cGxlLmNvbTAKBggqhkjOPQQDAgNIADBFAiAJ4j8tmlhAXDjW6rI3SNZcAY8COkud
-z9ChukTTNay0/wIhALVRR+idMmAnN7MnGYUpq8Y7XMX58DykFir4d/iRsEzN
+cGxlLmNvbYIJbG9jYWxob3N0MAoGCCqGSM49BAMCA0gAMEUCIQCvDUPvoowL3FqI
+h8nrzS34lJ1R47C7V5hQfBp5TMBaRAIgfNtjf7xOSw7Udbl5tzevDQQZKMuUXIMf
+AND6TieOM5w=
 -----END CERTIFICATE-----
 `;
 
 const key = `\
 -----BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgQNxTBddDHMe3InVx
-4WcYuDkKYWAiz7k3voafTXWbu4ahRANCAASCdqj5os5iuy2Q64+mhhuubaG+g5fo
-S74i3aq3+aIRYsOf2HU0YhzsCGPLigBXZE4hwR8IsffPZx9Z1Ju6iRQX
+MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgp3V0IowgD7YSk3Ix
+MgTPT4h9aZdO+8tuDcr3b83/vRmhRANCAARsHlPkzyYGmLv8fq0rVbIgBJ71boJS
+jrNE79mAmAnaCfTUC3wnyToSi3/sSbN2vgoQoj3blQF9nIlnnfMbBg/h
 -----END PRIVATE KEY-----
 `;
+
+const connectTls: (options: tls.ConnectionOptions) => tls.TLSSocket = tls.connect;
+const trusting = (options: tls.ConnectionOptions) => connectTls({ ...options, ca: certificate });
 
 /** TLS in front of a server of this machine, until the test ends. */
 export interface TlsFront {
@@ -34,8 +38,8 @@ export interface TlsFront {
 }
 
 /**
- * Starts TLS in front of a port, with a certificate for api.stripe.com, api.sandbox.braintreegateway.com and
- * hooks.example.com, which this process trusts until the test ends or restores all mocks.
+ * Starts TLS in front of a port, with a certificate for api.stripe.com, api.sandbox.braintreegateway.com, hooks.example.com
+ * and localhost, which this process trusts until the test ends or restores all mocks.
  */
 export async function startTlsFront(port: number): Promise<TlsFront> {
   const server = tls.createServer({ key, cert: certificate }, (client) => {
@@ -47,8 +51,6 @@ export async function startTlsFront(port: number): Promise<TlsFront> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const front: TlsFront = { port: (server.address() as AddressInfo).port, names: [] };
-  const connectTls: (options: tls.ConnectionOptions) => tls.TLSSocket = tls.connect;
-  const trusting = (options: tls.ConnectionOptions) => connectTls({ ...options, ca: certificate });
   const spy = vi.spyOn(tls, 'connect').mockImplementation(trusting as typeof tls.connect);
   onTestFinished(() => {
     spy.mockRestore();
