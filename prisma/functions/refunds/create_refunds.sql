@@ -14,7 +14,7 @@
 --   hold_seconds      how long the refund is held before it is sent, after it is created or approved; null for not at all
 --   is_remaining      true when the amount has to be all that is left of the payment
 --   store_until       the last time at which it may be stored; null for none
---   is_repeated       true when the outcome of an earlier call with this item is unknown
+--   is_repeated       true when the outcome of an earlier call with this id is unknown
 --
 -- outcome, one row per item:
 --   created           the refund is stored
@@ -74,8 +74,6 @@ BEGIN
           AND r.cancel_key = asked.idempotency_key) THEN
         outcome := 'reused'; RETURN NEXT; CONTINUE;
       END IF;
-    ELSIF asked.is_repeated THEN
-      SELECT * INTO made FROM refund AS r WHERE r.id = asked.id;
     END IF;
     IF made.id IS NOT NULL THEN
       outcome := CASE
@@ -95,6 +93,13 @@ BEGIN
     paid := hold_payment(asked.organization_id, asked.environment, asked.processor, asked.transaction_id, asked.payment, moment);
     IF paid.organization_id IS NULL THEN
       outcome := 'locked'; RETURN NEXT; CONTINUE;
+    END IF;
+    -- Only now: until the payment was held, the earlier call could commit.
+    IF asked.is_repeated THEN
+      SELECT * INTO made FROM refund AS r WHERE r.id = asked.id;
+      IF FOUND THEN
+        outcome := 'created'; refund := to_json(made); RETURN NEXT; CONTINUE;
+      END IF;
     END IF;
 
     -- The request was decided with facts that the row does not have, as when another request stored it, or joined it, meanwhile.

@@ -51,6 +51,16 @@ export type CreationResult =
   | { outcome: 'refused'; payment: Omit<Payment, 'id'> }
   | { outcome: 'reused' | 'limited' | 'unread' | 'late' };
 
+/**
+ * What all statements of a creation have in common, also after another decision: a late one cannot store a second refund under
+ * the same id.
+ */
+interface Attempt {
+  id: string;
+  /** True once the outcome of a statement was unknown. */
+  isRepeated?: true;
+}
+
 /** How often a creation is decided again because of concurrent changes. */
 const maxDecisions = 5;
 
@@ -62,8 +72,9 @@ const maxDecisions = 5;
  */
 export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
   try {
+    const attempt: Attempt = { id: newId('ref') };
     for (let decision = 1; decision <= maxDecisions; decision += 1) {
-      const created = await decideAndRecord(deps, request);
+      const created = await decideAndRecord(deps, request, attempt);
       if (created === null) continue;
       const { isReplayed, refund } = created;
       if (!isReplayed && refund.status === 'processing' && refund.heldUntil === null)
@@ -88,20 +99,23 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
 const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'internal_error']);
 
 /** @returns null when a concurrent change requires another decision. */
-async function decideAndRecord(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund | null> {
+async function decideAndRecord(
+  deps: Dependencies,
+  request: RefundRequest,
+  attempt: Attempt,
+): Promise<CreatedRefund | null> {
   const decision = await decideRefund(deps, request, 'creation');
   if (decision.refusal !== null) throw decision.refusal;
-  return createdBy(request, await record(deps, itemOf(request, decision)));
+  return createdBy(request, await record(deps, itemOf(request, decision), attempt));
 }
 
 function itemOf(
   request: RefundRequest,
   { processor, amount, verdict, agent, status, holdSeconds, limits, unstored }: Decision,
-): CreationItem {
+): Omit<CreationItem, keyof Attempt> {
   const { apiKey, idempotency, ...fields } = request;
   return {
     ...fields,
-    id: newId('ref'),
     processor,
     amount,
     isRemaining: request.amount === 'remaining',
@@ -136,13 +150,18 @@ const repeatMs = 3_000;
  * Stores the refund. When the connection breaks, the outcome is unknown; repeating the statement with the same id resolves it.
  * @throws ServiceError internal_error when the outcome stays unknown; the database's error when nothing was done.
  */
-async function record(deps: Dependencies, item: CreationItem): Promise<CreationResult> {
+async function record(
+  deps: Dependencies,
+  item: Omit<CreationItem, keyof Attempt>,
+  attempt: Attempt,
+): Promise<CreationResult> {
   const since = performance.now();
-  for (let isRepeated = false; ; isRepeated = true) {
+  for (;;) {
     try {
-      return await deps.statements.create(isRepeated ? { ...item, isRepeated: true } : item);
+      return await deps.statements.create({ ...item, ...attempt });
     } catch (error) {
-      if (!isRepeated && (!isDatabaseUnavailable(error) || isNothingDone(error))) throw error;
+      if (!attempt.isRepeated && (!isDatabaseUnavailable(error) || isNothingDone(error))) throw error;
+      attempt.isRepeated = true;
       // A repetition that is locked may be waiting for the first session, which can still commit.
       if (!isDatabaseUnavailable(error) || performance.now() - since > repeatMs) throw notKnown(error);
       await sleep(100);
