@@ -1,7 +1,14 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../platform/database.ts';
-import type { AccountName } from '../processors/accounts/connections.ts';
-import type { ProcessorFailure, ProcessorPayment } from '../processors/contract/processor.ts';
+import { type AccountName, isUnusableCredentials } from '../processors/accounts/connections.ts';
+import { processorFailure } from '../processors/contract/outcome.ts';
+import type {
+  Misconfigured,
+  Processor,
+  ProcessorFailure,
+  ProcessorPayment,
+  ReadResult,
+} from '../processors/contract/processor.ts';
 
 /**
  * Names a payment by any of its ids at its processor. The same transaction id at another processor, organization or
@@ -57,16 +64,15 @@ export interface StoredPayment {
  * - `unrefundable`: the payment cannot be refunded at all.
  * - `unreachable`: the processor is unreachable, and nothing is stored.
  * - `unreadable`: the processor's answer is not as documented, and nothing is stored.
- * - `misconfigured`: the processor refuses the credentials, and nothing is stored.
+ * - `misconfigured`: the processor refuses the credentials, or they cannot be used, and nothing is stored. `hasWorked`: a call for the
+ *   account has succeeded before, so that other credentials will do.
  */
 export type PaymentFacts =
   | { kind: 'stored'; payment: KnownPayment }
   | { kind: 'read'; facts: ProcessorPayment; readAt: Date }
   | { kind: 'unrefundable'; facts: ProcessorPayment; readAt: Date; failure: ProcessorFailure }
-  | {
-      kind: 'not-found' | 'unreachable' | 'unreadable' | 'misconfigured';
-      failure: ProcessorFailure;
-    };
+  | { kind: 'not-found' | 'unreachable' | 'unreadable'; failure: ProcessorFailure }
+  | { kind: 'misconfigured'; failure: ProcessorFailure; hasWorked: boolean };
 
 /** The stored payment while it is fresh, else a read from the processor with a short time limit. */
 export async function readFacts(
@@ -77,9 +83,7 @@ export async function readFacts(
 ): Promise<PaymentFacts> {
   const stored = asKnown(payment);
   if (stored !== null && isFresh(deps.settings, stored, now)) return { kind: 'stored', payment: stored };
-  const processor = await deps.connections.connect(account);
-  const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
-  const answer = await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
+  const answer = await askProcessor(deps, account, transactionId);
   switch (answer.kind) {
     case 'found': {
       const read = { facts: answer.value, readAt: now };
@@ -93,7 +97,33 @@ export async function readFacts(
       if (stored !== null) return { kind: 'stored', payment: stored };
       return { kind: answer.cause === 'unreadable' ? 'unreadable' : 'unreachable', failure: answer.failure };
     case 'misconfigured':
-      return stored !== null ? { kind: 'stored', payment: stored } : answer;
+      if (stored !== null) return { kind: 'stored', payment: stored };
+      return { kind: answer.kind, failure: answer.failure, hasWorked: account.workedAt !== null };
+  }
+}
+
+async function askProcessor(
+  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  account: AccountName,
+  transactionId: string,
+): Promise<ReadResult<ProcessorPayment>> {
+  const processor = await connected(deps, account);
+  if ('kind' in processor) return processor;
+  const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
+  return await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
+}
+
+/** The processor of an account; how it answers when the stored credentials cannot be used, which the account's page explains. */
+async function connected(
+  { connections }: Pick<Dependencies, 'connections'>,
+  account: AccountName,
+): Promise<Processor | Misconfigured> {
+  try {
+    return await connections.connect(account);
+  } catch (error) {
+    if (!isUnusableCredentials(error)) throw error;
+    const failure = processorFailure('credentials_unusable', 'The stored credentials cannot be used.');
+    return { kind: 'misconfigured', scope: 'credentials', failure };
   }
 }
 

@@ -144,7 +144,7 @@ export const errorCatalogue = {
     status: 502,
     retryable: false,
     meaning:
-      "The payment processor rejected the request or the account's credentials. The message carries the processor's reason.",
+      "The payment processor rejected the request, does not have the payment, or answered in a way that cannot be read. The message carries the processor's reason.",
     action:
       'Resolve the reason. A refund that was recorded before the rejection stays on record as `failed`.',
     example: 'No processor account has the payment ch_3QfX2eLkdIwHu7ix. Check the ID and the environment.',
@@ -153,7 +153,7 @@ export const errorCatalogue = {
     status: 503,
     retryable: true,
     meaning:
-      'The service cannot handle the request at the moment: it is overloaded, a dependency is down, or the payment is locked. Nothing was changed.',
+      'The service cannot handle the request at the moment: it is overloaded, a dependency is down, the credentials of a processor account do not work, or the payment is locked. Nothing was changed.',
     action: 'Wait for the number of seconds in `Retry-After`, then retry.',
     example: 'The service is temporarily unavailable. Nothing was changed. Retry in a few seconds.',
   },

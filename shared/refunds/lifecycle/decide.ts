@@ -57,7 +57,7 @@ export interface Decision {
   status: InitialStatus;
   /** How many seconds it is held before it is sent; 0 for not at all. */
   holdSeconds: number;
-  /** Null while the processor is unreachable and no policy binds the requester. */
+  /** Null while the payment cannot be read and no policy binds the requester. */
   verdict: PolicyVerdict | null;
   /** What the limits of the key say; null for a key without, and while the payment is not known. */
   agent: AgentVerdict | null;
@@ -76,7 +76,7 @@ export interface Decision {
  * @param purpose a dry run stores nothing, not even the payment as it was just read, and explains the decision.
  * @throws ServiceError while the payment is not known: validation_error for the processor or the amount; processor_error when no
  * account has the payment, it cannot be refunded, or the processor's answer cannot be read; service_unavailable while a policy
- * cannot be evaluated.
+ * cannot be evaluated, and for an account whose credentials have never worked.
  */
 export async function decideRefund(
   deps: Dependencies,
@@ -119,7 +119,7 @@ export async function decideRefund(
   };
 }
 
-// While the processor is unreachable the refund is accepted, and verified before it is sent.
+// While the processor is unreachable, or refuses credentials that have worked before, the refund is accepted, and verified before it is sent.
 const acceptedUnread = {
   ...{ refusal: null, status: 'processing' as const, verdict: null, agent: null },
   ...{ trace: [], limits: null },

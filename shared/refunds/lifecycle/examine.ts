@@ -49,8 +49,8 @@ export interface PaymentExamination {
 /**
  * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment,
  * or one that its processor cannot refund, is not eligible.
- * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable, and
- * processor_error when it refuses the account's credentials or its answer cannot be read. Also what `chooseAccount` throws.
+ * @throws ServiceError when the payment is not stored: service_unavailable while the processor is unreachable or refuses the account's
+ * credentials, and processor_error when its answer cannot be read. Also what `chooseAccount` throws.
  */
 export async function examinePayment(
   deps: Dependencies,
@@ -160,7 +160,7 @@ export function unverifiable({
   const checked = agentLimits === null ? 'the policies' : 'the policies and the limits of the key';
   return new ServiceError(
     'service_unavailable',
-    `The processor is unreachable, and the payment is needed to check ${checked}. Retry in a few seconds.`,
+    `The payment cannot be read at its processor now, and is needed to check ${checked}. Retry in a few seconds.`,
     { retryAfterSeconds: 5 },
   );
 }

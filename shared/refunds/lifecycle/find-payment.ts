@@ -99,14 +99,17 @@ async function storedByOtherId(
   return found.find(({ payment }) => payment !== null)?.payment ?? null;
 }
 
-/** Why a payment that is not known cannot be refunded, as its processor says; null while it is unreachable. */
+/**
+ * Why a payment that is not known cannot be refunded, as its processor says; null while it is unreachable, also with credentials that
+ * have stopped working.
+ */
 export function readProblem(processor: string, found: PaymentFacts): ServiceError | null {
   switch (found.kind) {
     case 'not-found':
     case 'unrefundable':
       return new ServiceError('processor_error', found.failure.message);
     case 'misconfigured':
-      return refusedCredentials(processor, found.failure);
+      return found.hasWorked ? null : refusedCredentials(processor, found.failure);
     case 'unreadable':
       return unreadableAnswer(processor, found.failure);
     default:
@@ -116,6 +119,7 @@ export function readProblem(processor: string, found: PaymentFacts): ServiceErro
 
 /** 503: nothing is stored of the payment, and its processor is unreachable. */
 export function unreachable(processor: string, found: PaymentFacts): ServiceError {
+  if (found.kind === 'misconfigured') return refusedCredentials(processor, found.failure);
   const lastError = 'failure' in found ? ` Last error: ${found.failure.message}` : '';
   return new ServiceError(
     'service_unavailable',

@@ -24,11 +24,13 @@ export function currencyMismatch(currency: string): ServiceError {
   );
 }
 
-/** 502: the processor cannot be called until the account has other credentials. */
+/** 503: the payment cannot be read until the account has other credentials, or a permission that they lack. */
 export function refusedCredentials(processor: string, { message }: ProcessorFailure): ServiceError {
   return new ServiceError(
-    'processor_error',
-    `${displayNameOf(processor)} rejected the account's credentials. Replace them. Its error: ${message}`,
+    'service_unavailable',
+    `The credentials of the ${displayNameOf(processor)} account do not allow reading this payment. ` +
+      `Ask an admin to replace them, then retry. Last error: ${message}`,
+    { retryAfterSeconds: 60 },
   );
 }
 

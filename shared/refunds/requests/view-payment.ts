@@ -50,8 +50,8 @@ export const refundsOfView = 100;
  * Views a payment. One that is not stored is read at its processor and not stored; a stored one is brought up to date as by a
  * creation, or shown as stored if its processor does not answer.
  * @throws ServiceError not_found when no processor account of the owner has it. While nothing is stored: service_unavailable if its
- * processor is unreachable, processor_error if it refuses the credentials or its answer cannot be read. Also what
- * `chooseAccount` throws.
+ * processor is unreachable or refuses the credentials, processor_error if its answer cannot be read. Also what `chooseAccount`
+ * throws.
  */
 export async function viewPayment(deps: Dependencies, question: PaymentQuestion): Promise<PublicPayment> {
   const { accounts } = await deps.lookups.setUp(question);
@@ -91,11 +91,11 @@ function paymentOf({ processor, stored, found, payment }: FoundPayment): KnownPa
   throw stored.payment === null ? unreachable(processor, found) : notReadYet(processor);
 }
 
-/** 503: the payment has refunds, and its processor has been unreachable since the first of them. */
+/** 503: the payment has refunds, and it could not be read since the first of them. */
 function notReadYet(processor: string): ServiceError {
   return new ServiceError(
     'service_unavailable',
-    `The payment is on record, but its amount is not known yet, because ${displayNameOf(processor)} could not be reached. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=, which takes the ID that they were requested with.`,
+    `The payment is on record, but its amount is not known yet, because it could not be read at ${displayNameOf(processor)} yet. Retry in a few seconds, or list its refunds with GET /v1/refunds?transactionId=, which takes the ID that they were requested with.`,
     { retryAfterSeconds: 5 },
   );
 }
