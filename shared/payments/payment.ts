@@ -74,15 +74,26 @@ export type PaymentFacts =
   | { kind: 'not-found' | 'unreachable' | 'unreadable'; failure: ProcessorFailure }
   | { kind: 'misconfigured'; failure: ProcessorFailure; hasWorked: boolean };
 
-/** The stored payment while it is fresh, else a read from the processor with a short time limit. */
+/**
+ * The oldest reading by which an amount is chosen, or compared with limits on the payment's total: what was refunded elsewhere since
+ * then may not have been reported.
+ */
+export const decisiveFreshMs = 60_000;
+
+/**
+ * The stored payment while it is fresh, else a read from the processor with a short time limit.
+ * @param freshMs how long a reading counts as fresh, if for less than TRANSACTION_FRESH_MS.
+ */
 export async function readFacts(
   deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
   account: AccountName,
   transactionId: string,
   { payment, now }: StoredPayment,
+  freshMs = Number.POSITIVE_INFINITY,
 ): Promise<PaymentFacts> {
   const stored = asKnown(payment);
-  if (stored !== null && isFresh(deps.settings, stored, now)) return { kind: 'stored', payment: stored };
+  const longestMs = Math.min(freshMs, deps.settings.TRANSACTION_FRESH_MS);
+  if (stored !== null && isFresh(stored, now, longestMs)) return { kind: 'stored', payment: stored };
   const answer = await askProcessor(deps, account, transactionId);
   switch (answer.kind) {
     case 'found': {
@@ -127,12 +138,8 @@ async function connected(
   }
 }
 
-function isFresh(
-  { TRANSACTION_FRESH_MS }: Pick<Dependencies['settings'], 'TRANSACTION_FRESH_MS'>,
-  { fetchedAt }: Payment,
-  now: Date,
-): boolean {
-  return fetchedAt !== null && now.getTime() - fetchedAt.getTime() < TRANSACTION_FRESH_MS;
+function isFresh({ fetchedAt }: Payment, now: Date, freshMs: number): boolean {
+  return fetchedAt !== null && now.getTime() - fetchedAt.getTime() < freshMs;
 }
 
 /**

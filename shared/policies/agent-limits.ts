@@ -71,6 +71,11 @@ export function readAgentLimits(stored: unknown): AgentLimits | null {
   return stored === null ? null : agentLimitsSchema.parse(stored);
 }
 
+/** True when the limits compare something with what all refunds of a payment come to. */
+export function limitsPayment({ maxPerPayment, approvalAbove }: AgentLimits): boolean {
+  return (maxPerPayment ?? approvalAbove) !== undefined;
+}
+
 /** Evaluates the limits of an agent's key. Pure: the same facts give the same verdict. */
 export function evaluateAgentLimits(limits: AgentLimits, facts: AgentFacts): AgentVerdict {
   const { amount, taken } = facts;

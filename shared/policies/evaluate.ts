@@ -198,6 +198,15 @@ export function bindsRequester(policy: Policy, requester: Requester): boolean {
   );
 }
 
+/** True when it depends on what all refunds of a payment come to whether this requester is blocked or needs approval. */
+export function decideByTotal(policies: readonly Policy[], requester: Requester): boolean {
+  const binding = policies.filter((policy) => bindsRequester(policy, requester));
+  const isCompared = ({ maxPercent, maxAmount, approvalAbove }: Policy) =>
+    maxPercent !== null || maxAmount !== null || lowestThreshold(approvalAbove, requester) !== null;
+  const isMatched = ({ match }: Policy) => match.amount !== undefined;
+  return binding.some(isCompared) || (binding.length > 0 && policies.some(isMatched));
+}
+
 /** True when the policy compares something with what the requester requested in 24 hours. */
 export function countsRequester(
   { velocity, approvalAbovePerRequesterDay }: Policy,

@@ -1,5 +1,10 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
+import {
+  decisiveFreshMs,
+  type KnownPayment,
+  type PaymentFacts,
+  remainingOf,
+} from '../../payments/payment.ts';
 import type { ApiKey } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import {
@@ -10,10 +15,12 @@ import {
   type CountedKey,
   countedKey,
   evaluateAgentLimits,
+  limitsPayment,
   readAgentLimits,
 } from '../../policies/agent-limits.ts';
 import {
   bindsRequester,
+  decideByTotal,
   evaluatePolicies,
   ineligible,
   tracePolicies,
@@ -114,11 +121,17 @@ export async function examine(
   const { accounts, policies } = await deps.lookups.setUp(question);
   const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
   const counted = countedKey(apiKey, agentLimits);
-  const known = await findPayment(deps, accounts, question, purpose, counted);
+  const requester = { ...question.request, hasAgentKey: agentLimits !== null };
+  const isDecisive =
+    question.request.amount === 'remaining' ||
+    (agentLimits !== null && limitsPayment(agentLimits)) ||
+    decideByTotal(policies, requester);
+  const freshMs = isDecisive ? decisiveFreshMs : undefined;
+  const known = await findPayment(deps, accounts, question, purpose, { counted, freshMs });
   if (known === null) return null;
   const { processor, stored, found, payment } = known;
   const amount = amountOf(question.request.amount, payment);
-  const request = { ...question.request, amount, hasAgentKey: agentLimits !== null };
+  const request = { ...requester, amount };
   const unstored = stored.payment === null ? found : null;
   const examined = { processor, policies, agentLimits, counted, request, found, unstored };
   // Limits are not compared with a payment that is known to have changed.

@@ -42,10 +42,17 @@ export interface FoundPayment {
   payment: KnownPayment | null;
 }
 
+/** What else a payment is needed for than to see it. */
+interface Use {
+  /** The key whose refunds of 24 hours are summed up as well. */
+  counted?: CountedKey | null;
+  /** How long a reading counts as fresh, if for less than usual. */
+  freshMs?: number | undefined;
+}
+
 /**
  * Chooses the account of a payment, and reads the payment at its processor unless it is stored and fresh.
  * @param accounts all of the organization's accounts in the environment.
- * @param counted the key whose refunds of 24 hours are summed up as well.
  * @returns null when no account has the payment.
  * @throws ServiceError as `chooseAccount` does.
  */
@@ -54,7 +61,7 @@ export async function findPayment(
   accounts: readonly AccountName[],
   question: PaymentQuestion,
   purpose: Purpose,
-  counted: CountedKey | null = null,
+  { counted = null, freshMs }: Use = {},
 ): Promise<FoundPayment | null> {
   const { organizationId, environment, transactionId } = question;
   const account = await chooseAccount(deps, accounts, question);
@@ -62,7 +69,7 @@ export async function findPayment(
   const { processor } = account;
   const key = { organizationId, environment, processor, transactionId };
   const stored = await deps.lookups.payment(key, counted);
-  const found = await readFacts(deps, account, transactionId, stored);
+  const found = await readFacts(deps, account, transactionId, stored, freshMs);
   const payment = await knownPayment(deps, key, stored.payment, found, purpose);
   return { processor, stored, found, payment };
 }
