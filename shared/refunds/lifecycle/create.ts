@@ -66,11 +66,37 @@ const maxDecisions = 5;
 
 /**
  * Creates a refund: checks it against the payment and the policies, replays its key or stores it in one statement, and
- * wakes a worker. Nothing has been sent to the processor yet.
+ * wakes a worker. Nothing has been sent to the processor yet. A key whose refund was overtaken is decided about again, once.
  * @returns the refund, `processing`, or `pending` when it awaits approval; a replayed one in its current state.
  * @throws ServiceError as in the public contract of a creation. A request that created no refund does not bind its key.
  */
 export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
+  const created = await createOnce(deps, request);
+  return wasOvertaken(request, created.refund) ? await createOnce(deps, secondOf(request)) : created;
+}
+
+/**
+ * True for a refund of all that was left that its processor has rejected because less was left: refunds made elsewhere were not
+ * known yet. It has moved nothing.
+ */
+export function wasOvertaken(
+  { amount }: Pick<RefundRequest, 'amount'>,
+  { status, externalRefundId, failureCode }: Pick<Refund, 'status' | 'externalRefundId' | 'failureCode'>,
+): boolean {
+  if (amount !== 'remaining' || status !== 'failed' || externalRefundId !== null) return false;
+  return failureCode === 'amount_too_large' || failureCode === 'already_refunded';
+}
+
+/**
+ * A request that is decided about again. Its key is another one here and at the processor, which may have kept its answer to the
+ * first; no client can send a key with line breaks.
+ */
+function secondOf(request: RefundRequest): RefundRequest {
+  const { idempotency } = request;
+  return { ...request, idempotency: idempotency && { ...idempotency, key: `${idempotency.key}\n\nagain` } };
+}
+
+async function createOnce(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
   try {
     const attempt: Attempt = { id: newId('ref') };
     for (let decision = 1; decision <= maxDecisions; decision += 1) {
@@ -89,7 +115,7 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
   } catch (error) {
     if (!(error instanceof ServiceError) || isFinal.has(error.code)) throw error;
     // A request that would be refused now may have created a refund the first time.
-    const replayed = await findByKey(deps, request);
+    const replayed = await boundTo(deps, request);
     if (replayed === null) throw error;
     return replayed;
   }
@@ -192,10 +218,19 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
 }
 
 /**
- * The refund that an earlier request with the same key created; null for none.
+ * The refund that a request with the same key gets; null when one would be created.
  * @throws ServiceError idempotency_key_reused when the key was used with another request.
  */
 export async function findByKey(
+  deps: Pick<Dependencies, 'db'>,
+  request: RefundRequest,
+): Promise<CreatedRefund | null> {
+  const found = await boundTo(deps, request);
+  const isDecidedAgain = found !== null && wasOvertaken(request, found.refund);
+  return isDecidedAgain ? await boundTo(deps, secondOf(request)) : found;
+}
+
+async function boundTo(
   { db }: Pick<Dependencies, 'db'>,
   request: RefundRequest,
 ): Promise<CreatedRefund | null> {

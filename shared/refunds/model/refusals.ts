@@ -16,6 +16,14 @@ export function tooLittleLeft(remaining: bigint, currency: string): ServiceError
   );
 }
 
+/** 400: less was left than was to be refunded, twice; the message of the processor names the amounts. */
+export function keepsChanging(message: string): ServiceError {
+  return new ServiceError(
+    'validation_error',
+    `remaining: the payment was refunded elsewhere at the same moment. Repeat the request with a new Idempotency-Key. ${message}`,
+  );
+}
+
 /** 400: the payment is in another currency, which the message names. */
 export function currencyMismatch(currency: string): ServiceError {
   return new ServiceError(

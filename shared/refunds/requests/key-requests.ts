@@ -10,7 +10,7 @@ import {
   rejectRefund,
 } from '../decisions/approve.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
-import { createRefund } from '../lifecycle/create.ts';
+import { type CreatedRefund, createRefund, wasOvertaken } from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
 import type { RequestingKey } from '../lifecycle/examine.ts';
 import type { RefundWatcher, WatchedRefund } from '../lifecycle/refund-watcher.ts';
@@ -22,7 +22,7 @@ import {
   type RefundDetails,
   toPublicRefund,
 } from '../model/refund.ts';
-import { nothingLeft } from '../model/refusals.ts';
+import { keepsChanging, nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
 import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
 
@@ -104,7 +104,8 @@ export function fingerprintOfCreation({
 }
 
 /**
- * Creates a refund and waits for the processor's decision. An outcome that is still unknown is no error.
+ * Creates a refund and waits for the processor's decision. An outcome that is still unknown is no error. A refund of all that is left
+ * that was overtaken meanwhile is decided about again, once.
  * @param waitMs asked once the refund is recorded.
  * @throws ServiceError as `createRefund` does.
  */
@@ -113,18 +114,36 @@ export async function createAndWait(
   request: RefundRequest,
   waitMs: () => number,
 ): Promise<RequestOutcome<PublicRefund>> {
-  const { refund, isReplayed } = await createRefund(deps, request);
-  const created = { id: refund.id, isNew: !isReplayed };
-  const longestMs = waitMs();
+  const first = await createRefund(deps, request);
+  const latest = await withVerdict(deps, first.refund, waitMs());
+  if (first.isReplayed || !wasOvertaken(request, latest)) return outcomeOf(request, first, latest);
+  const second = await createRefund(deps, request);
+  return outcomeOf(request, second, await withVerdict(deps, second.refund, waitMs()));
+}
+
+/** The refund once the processor has decided about it, or as it is after the time. */
+async function withVerdict(
+  deps: WaitingDependencies,
+  refund: Refund,
+  longestMs: number,
+): Promise<Refund | WatchedRefund> {
   // One that is held for longer has no verdict by then.
   const isHeld = heldUntilOf(refund, new Date(+deps.clock.now() + longestMs)) !== null;
   const waits = refund.status === 'processing' && refund.externalRefundId === null && !isHeld;
   const hasVerdict = (watched: WatchedRefund) =>
     watched.externalRefundId !== null || watched.status !== 'processing';
   const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);
-  const latest = (waits ? await deps.whileWaiting(decided) : null) ?? refund;
+  return (waits ? await deps.whileWaiting(decided) : null) ?? refund;
+}
+
+function outcomeOf(
+  request: RefundRequest,
+  { refund: { id }, isReplayed }: CreatedRefund,
+  latest: Refund | WatchedRefund,
+): RequestOutcome<PublicRefund> {
+  const created = { id, isNew: !isReplayed };
   if (latest.status === 'failed' && latest.externalRefundId === null) {
-    return { answer: rejectionOf(latest), isReplayed, recordedAs: refund.id, created };
+    return { answer: rejectionOf(request, latest), isReplayed, recordedAs: id, created };
   }
   // A repeated request gets the refund as it is now.
   const isAsItIs = isReplayed || latest.status === 'pending';
@@ -132,15 +151,16 @@ export async function createAndWait(
 }
 
 /** The error for a refund that failed while it was created. */
-function rejectionOf({
-  failureCode,
-  failureMessage,
-}: Pick<Refund, 'failureCode' | 'failureMessage'>): ServiceError {
+function rejectionOf(
+  { amount }: RefundRequest,
+  { failureCode, failureMessage }: Pick<Refund, 'failureCode' | 'failureMessage'>,
+): ServiceError {
   const message = failureMessage ?? 'The processor rejected the refund.';
   switch (failureCode) {
     case 'already_refunded':
       return nothingLeft();
     case 'amount_too_large':
+      if (amount === 'remaining') return keepsChanging(message);
       return new ServiceError('validation_error', `amount: ${message}`);
     case 'currency_mismatch':
       return new ServiceError('validation_error', `currency: ${message}`);
