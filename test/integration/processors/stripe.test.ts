@@ -104,7 +104,7 @@ describe('Stripe on the wire', () => {
   test('lists the refunds beside those in a currency that is not known', async () => {
     const { stripe } = await stripeWith(({ path }, response) => {
       const isFirst = !path.includes('starting_after=re_2');
-      const first = [refundJson(), refundJson({ id: 're_2', currency: 'std' })];
+      const first = [refundJson(), refundJson({ id: 're_2', currency: 'xts' })];
       const data = isFirst ? first : [refundJson({ id: 're_3' })];
       json(response, 200, { object: 'list', data, has_more: isFirst });
     });
