@@ -122,10 +122,10 @@ test.each([
     /^Stripe could not be/,
   ],
   [
-    "refuses the account's credentials, which cannot",
+    "refuses the account's credentials, which can be replaced",
     'error-403',
-    [502, 'processor_error', undefined],
-    /credentials/,
+    [503, 'service_unavailable', '60'],
+    /credentials of the Stripe account do not allow reading/,
   ],
 ])('a policy check says that the processor %s', async (_what, kind, expected, message) => {
   const transactionId = await payment();
