@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { parse as parseForm } from 'node:querystring';
 import type { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import { getUnsafeNumberReason, parse } from 'lossless-json';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { inPieces } from '#shared/platform/pieces.ts';
+import { readingStrictJson } from './strict-json.ts';
 
 /**
  * Each chunk costs the event loop as much as hundreds of bytes. A network delivers at least that many at once, so more small
@@ -88,77 +89,12 @@ function textOf(body: Buffer, { headers }: FastifyRequest): string {
   return body.toString().replace(/^\uFEFF/, '');
 }
 
-function parseJson(body: Buffer, request: FastifyRequest): unknown {
+async function parseJson(body: Buffer, request: FastifyRequest): Promise<unknown> {
   const text = textOf(body, request);
   if (text.trim() === '') return undefined;
-  const reading = readStrictJson(text);
+  const reading = await inPieces(readingStrictJson(text));
   if (reading.kind === 'invalid') throw new ServiceError('validation_error', `body: ${reading.problem}.`);
   return reading.value;
-}
-
-/** A parsed text, or what is wrong with it, as the end of a sentence without a period. */
-type JsonReading = { kind: 'valid'; value: unknown } | { kind: 'invalid'; problem: string };
-
-/**
- * Parses JSON and refuses what programs read differently: a key that occurs twice with different values, a number that
- * JavaScript would change, and keys that could change a prototype.
- * @param describeNumber the problem for such a number. It may not quote it where the text may be secret.
- */
-export function readStrictJson(text: string, describeNumber = describeInexactNumber): JsonReading {
-  try {
-    const value = parse(text, undefined, { parseNumber: exactNumber });
-    return mayHoldPrototypeKey.test(text) && holdsPrototypeKey(value)
-      ? { kind: 'invalid', problem: 'must not have a key __proto__ or constructor.prototype' }
-      : { kind: 'valid', value };
-  } catch (error) {
-    return { kind: 'invalid', problem: problemOf(error, describeNumber) };
-  }
-}
-
-function problemOf(error: unknown, describeNumber: (literal: string) => string): string {
-  if (error instanceof InexactNumberError) return describeNumber(error.literal);
-  // The parser recurses, so deep nesting exhausts the stack.
-  if (error instanceof RangeError) return 'nested too deeply';
-  const isDuplicate = error instanceof SyntaxError && error.message.startsWith('Duplicate key');
-  return isDuplicate ? 'a key occurs twice with different values' : 'not valid JSON';
-}
-
-class InexactNumberError extends Error {
-  readonly literal: string;
-
-  constructor(literal: string) {
-    super('Inexact number');
-    this.literal = literal;
-  }
-}
-
-/** Decimals may lose digits beyond double precision. Whole numbers, and those that would become whole, may not. */
-function exactNumber(literal: string): number {
-  const value = Number(literal);
-  const reason = getUnsafeNumberReason(literal);
-  if (reason === undefined || (reason === 'truncate_float' && !Number.isInteger(value))) return value;
-  throw new InexactNumberError(literal);
-}
-
-function describeInexactNumber(literal: string): string {
-  return `the number ${literal.slice(0, 40)} cannot be stored exactly; send it as a string in metadata`;
-}
-
-/** The keys may be written with escapes. */
-const mayHoldPrototypeKey = /__proto__|constructor|\\u/;
-
-/** Iterative, so that nesting cannot exhaust the stack. */
-function holdsPrototypeKey(value: unknown): boolean {
-  const open: unknown[] = [value];
-  while (open.length > 0) {
-    const part = open.pop();
-    if (typeof part !== 'object' || part === null) continue;
-    if (Object.hasOwn(part, '__proto__')) return true;
-    const inner: unknown = Object.hasOwn(part, 'constructor') ? part.constructor : null;
-    if (typeof inner === 'object' && inner !== null && Object.hasOwn(inner, 'prototype')) return true;
-    open.push(...Object.values(part));
-  }
-  return false;
 }
 
 /** Ignores request bodies of any media type, because common HTTP clients send an empty form with every POST. */

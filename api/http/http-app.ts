@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { holdsStorableTexts, isStorable, unstorableMessage } from '#shared/platform/json.ts';
+import { checkingTexts, holdsStorableTexts, isStorable, unstorableMessage } from '#shared/platform/json.ts';
+import { inPieces } from '#shared/platform/pieces.ts';
 import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
@@ -90,9 +91,9 @@ export function checkRequests(app: FastifyInstance): void {
     const problem = headerProblem(raw.rawHeaders, raw.httpVersion);
     done(problem === null ? undefined : new ServiceError('validation_error', problem));
   });
-  app.addHook('preValidation', ({ body, query }, _reply, done) => {
-    const problem = textProblem('body', body) ?? textProblem('query', query);
-    done(problem === null ? undefined : new ServiceError('validation_error', problem));
+  app.addHook('preValidation', async ({ body, query }) => {
+    const problem = (await textProblem('body', body)) ?? (await textProblem('query', query));
+    if (problem !== null) throw new ServiceError('validation_error', problem);
   });
   // Without a listener Node answers an unknown Expect header itself, in another shape. HTTP allows ignoring it.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
@@ -110,8 +111,8 @@ function headerProblem(rawHeaders: readonly string[], httpVersion: string): stri
 }
 
 /** Names the field, or the place when the field's own name cannot be shown. */
-function textProblem(place: string, content: unknown): string | null {
-  if (holdsStorableTexts(content)) return null;
+async function textProblem(place: string, content: unknown): Promise<string | null> {
+  if (await inPieces(checkingTexts(content))) return null;
   const isField = ([name, value]: [string, unknown]) => isStorable(name) && !holdsStorableTexts(value);
   const [field] = Array.isArray(content) ? [] : Object.entries(content ?? {}).filter(isField);
   return `${field?.[0].slice(0, 40) ?? place}: ${unstorableMessage}.`;

@@ -1,11 +1,14 @@
+import { createHash } from 'node:crypto';
 import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import { type DatabaseTransaction, type RefundBatch, serviceTime } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
+import { canonicalJson } from '../platform/json.ts';
 import { redact } from '../platform/log.ts';
-import { fingerprintOf, requestDigestOf } from '../platform/request-digest.ts';
+import { inPieces, type Pieces } from '../platform/pieces.ts';
+import { requestDigestOf } from '../platform/request-digest.ts';
 import { keyReused } from '../refunds/model/refusals.ts';
 import type { BatchMode, RowContent } from './batch.ts';
 
@@ -45,7 +48,7 @@ export async function createBatch(
   const { organizationId, environment, actor, mode, rows } = request;
   if (mode === 'strict' || rows.every((row) => 'problem' in row)) refuseInvalid(rows);
   // What is valid is the same in either mode.
-  const fingerprint = fingerprintOf('POST /v1/refund-batches', { rows });
+  const fingerprint = await inPieces(fingerprinting(rows));
   const ofRows = `rows\n${Buffer.from(fingerprint).toString('base64url')}`;
   const key = requestDigestOf(request, request.idempotencyKey(ofRows));
   const rejectedCount = rows.filter((row) => 'problem' in row).length;
@@ -71,6 +74,19 @@ export async function createBatch(
     return { batch, isReplayed: false };
   });
 }
+
+/** What `fingerprintOf` gives for all rows. */
+function* fingerprinting(rows: readonly RequestedRow[]): Pieces<Uint8Array<ArrayBuffer>> {
+  const hash = createHash('sha256').update('POST /v1/refund-batches\n{"rows":[');
+  for (const [index, row] of rows.entries()) {
+    if (index % rowsOfPiece === 0) yield;
+    hash.update(`${index === 0 ? '' : ','}${canonicalJson(row)}`);
+  }
+  return Uint8Array.from(hash.update(']}').digest());
+}
+
+/** Of the largest rows they take a few milliseconds. */
+const rowsOfPiece = 20;
 
 function refuseInvalid(rows: readonly RequestedRow[]): void {
   const problems = rows.flatMap((row, index) =>
@@ -115,20 +131,26 @@ async function refuseTooMany(
   );
 }
 
-/** In one statement: a batch may have thousands. */
+/** Rows of one statement. */
+const rowsInserted = 500;
+
 async function insertRows(
   tx: DatabaseTransaction,
   batchId: string,
   rows: readonly RequestedRow[],
 ): Promise<void> {
-  const items = rows.map((row, index) =>
-    'content' in row
-      ? { n: index + 1, transactionId: row.content.transactionId, content: row.content }
-      : { n: index + 1, problem: redact(row.problem) },
-  );
-  await tx.$executeRaw`
-    INSERT INTO refund_batch_row (batch_id, number, state, transaction_id, content, error_code, error_message)
-    SELECT ${batchId}, n, CASE WHEN problem IS NULL THEN 'waiting' ELSE 'rejected' END, "transactionId", content,
-      CASE WHEN problem IS NOT NULL THEN 'validation_error' END, problem
-    FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS item(n int, "transactionId" text, content jsonb, problem text)`;
+  for (let start = 0; start < rows.length; start += rowsInserted) {
+    const items = rows.slice(start, start + rowsInserted).map((row, index) => toItem(row, start + index + 1));
+    await tx.$executeRaw`
+      INSERT INTO refund_batch_row (batch_id, number, state, transaction_id, content, error_code, error_message)
+      SELECT ${batchId}, n, CASE WHEN problem IS NULL THEN 'waiting' ELSE 'rejected' END, "transactionId", content,
+        CASE WHEN problem IS NOT NULL THEN 'validation_error' END, problem
+      FROM jsonb_to_recordset(${JSON.stringify(items)}::jsonb) AS item(n int, "transactionId" text, content jsonb, problem text)`;
+  }
+}
+
+function toItem(row: RequestedRow, number: number) {
+  return 'content' in row
+    ? { n: number, transactionId: row.content.transactionId, content: row.content }
+    : { n: number, problem: redact(row.problem) };
 }

@@ -1,3 +1,5 @@
+import { atOnce, endsPiece, type Pieces } from './pieces.ts';
+
 /** JSON with sorted keys: the same text for equal values. The caller limits the depth. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) => {
@@ -15,17 +17,21 @@ export function isStorable(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** True when every string in a value can be stored, including keys. Iterative, so deep nesting cannot exhaust the stack. */
+/** True when every string in a value can be stored, including keys. */
 export function holdsStorableTexts(value: unknown): boolean {
+  return atOnce(checkingTexts(value));
+}
+
+/** `holdsStorableTexts` for a value that may be large. Iterative, so deep nesting cannot exhaust the stack. */
+export function* checkingTexts(value: unknown): Pieces<boolean> {
   const open: unknown[] = [value];
-  while (open.length > 0) {
+  for (let steps = 1; open.length > 0; steps += 1) {
+    if (endsPiece(steps)) yield;
     const part = open.pop();
     if (typeof part === 'string' && !isStorable(part)) return false;
     if (typeof part !== 'object' || part === null || ArrayBuffer.isView(part)) continue;
-    for (const [key, child] of Object.entries(part)) {
-      if (!isStorable(key)) return false;
-      open.push(child);
-    }
+    if (!Array.isArray(part) && !Object.keys(part).every(isStorable)) return false;
+    for (const child of Object.values(part)) open.push(child);
   }
   return true;
 }

@@ -10,7 +10,7 @@ import {
 } from '#shared/dependencies.ts';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { readStrictJson } from '../../http/body.ts';
+import { readStrictJson } from '../../http/strict-json.ts';
 import { explain } from './output.ts';
 
 /** Why a command could not do what it was asked to; the message is one line for the person at the terminal. */

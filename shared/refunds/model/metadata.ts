@@ -13,18 +13,24 @@ export function checkMetadata(metadata: Record<string, unknown>): string | null 
   if (keys.some((key) => key.length < 1 || key.length > metadataLimits.keyLength)) {
     return `keys must have 1 to ${metadataLimits.keyLength} characters`;
   }
-  if (!holdsStorableTexts(metadata)) return unstorableMessage;
   const problem = checkParts(metadata);
   if (problem !== null) return problem;
+  if (!holdsStorableTexts(metadata)) return unstorableMessage;
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
-  return bytes > metadataLimits.bytes ? `must have at most ${metadataLimits.bytes} bytes as JSON` : null;
+  return bytes > metadataLimits.bytes ? tooLarge : null;
 }
+
+const tooLarge = `must have at most ${metadataLimits.bytes} bytes as JSON`;
 
 /** Iterative, so that nesting cannot exhaust the stack. */
 function checkParts(metadata: Record<string, unknown>): string | null {
   const open: { value: unknown; depth: number }[] = [{ value: metadata, depth: 1 }];
+  let parts = 0;
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const { value, depth } = part;
+    parts += 1;
+    // Each takes two bytes at least.
+    if (2 * parts > metadataLimits.bytes + 2) return tooLarge;
     if (typeof value !== 'object' || value === null) continue;
     if (depth > metadataLimits.depth) return `must not be nested deeper than ${metadataLimits.depth} levels`;
     for (const [key, child] of Object.entries(value)) {

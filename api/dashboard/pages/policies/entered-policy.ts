@@ -1,4 +1,4 @@
-import { readStrictJson } from '#api/http/body.ts';
+import { readStrictJson } from '#api/http/strict-json.ts';
 import { isCurrency, toDecimal } from '#shared/money/money.ts';
 import { type Policy, policySchema } from '#shared/policies/policy.ts';
 import {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
-import { readStrictJson } from '#api/http/body.ts';
+import { readStrictJson } from '#api/http/strict-json.ts';
 import { currencies } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';

@@ -149,6 +149,19 @@ describe('a hostile body is refused and changes nothing', () => {
   });
 });
 
+test.each([
+  ['deep lists', /nested too deeply/, `${'['.repeat(1_000)}${']'.repeat(1_000)}`],
+  ['empty lists', /more than \d+ values/, '[]'],
+])('a batch of 4 MB of %s is refused before its rows are read', async (_what, message, row) => {
+  const limit = 4 * 1024 * 1024 - 64;
+  const rows = Array.from({ length: Math.floor(limit / (row.length + 1)) }, () => row);
+  const content = `{"rows":[${rows}]}`;
+  const head = [`Content-Length: ${content.length}`, 'Content-Type: application/json'];
+  const answer = await exposed.send(rawRequest(exposed.head('POST /v1/refund-batches', ...head), content));
+  expectRefusal(answer, { status: 400, code: 'validation_error' });
+  expect(JSON.parse(answer.text).error.message).toMatch(message);
+});
+
 const byteByByte = (text: string) => `${[...text].map((byte) => `1\r\n${byte}\r\n`).join('')}0\r\n\r\n`;
 
 describe('a body in very many small chunks', () => {
