@@ -39,8 +39,11 @@ export interface Dependencies {
   /** Where workers keep how far the database has come. */
   positionMarks: PositionMarks;
   secrets: SecretBox;
-  /** Runs what only waits for something else. A request to the API holds no place meanwhile. */
-  whileWaiting: <T>(wait: () => Promise<T>) => Promise<T>;
+  /**
+   * Runs what only waits for something else, so that a request to the API takes no place of others meanwhile. What waits is bounded:
+   * beyond that `instead` is the result, if there is one.
+   */
+  whileWaiting: <T>(wait: () => Promise<T>, instead?: () => T) => Promise<T>;
   connections: ProcessorConnections;
   lookups: Lookups;
   velocities: VelocityReads;

@@ -45,6 +45,8 @@ export interface ClassOfCallers {
   uploads: Room;
   /** Requests that are worked on. It also bounds how many wait for a database connection. */
   work: Room;
+  /** Requests that wait for something else than the database, such as a processor. */
+  waits: Room;
 }
 
 /** Clients with an API key, networks that have sent verified webhooks, other senders of webhooks, and people with a browser. */
@@ -52,9 +54,13 @@ type Classes = Record<'clients' | 'processors' | 'unverified' | 'people', ClassO
 
 export function openClasses(settings: ServiceSettings): Classes {
   const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;
-  const open = (max: number): ClassOfCallers => ({ uploads: new Room(max), work: new Room(max) });
+  const open = (max: number, mostWaiting = max): ClassOfCallers => ({
+    uploads: new Room(max),
+    work: new Room(max),
+    waits: new Room(mostWaiting),
+  });
   return {
-    clients: open(MAX_REQUESTS_IN_PROGRESS),
+    clients: open(MAX_REQUESTS_IN_PROGRESS, settings.MAX_REQUESTS_WAITING),
     processors: open(MAX_WEBHOOKS_IN_PROGRESS),
     unverified: open(Math.ceil(MAX_WEBHOOKS_IN_PROGRESS / 2)),
     people: open(MAX_PAGES_IN_PROGRESS),
@@ -70,6 +76,8 @@ class Place {
   #room: Room | null = null;
   #waits = 0;
   #hasEnded = false;
+  /** True when it did not wait because too many others do. */
+  isUnawaited = false;
 
   constructor(owner: string, classOfCallers: ClassOfCallers) {
     this.#owner = owner;
@@ -86,15 +94,22 @@ class Place {
     return this.#enter(this.#class.work);
   }
 
-  /** Frees the place while the request only waits. Afterwards the request is finished even if no place is free. */
-  readonly whileWaiting = async <T>(wait: () => Promise<T>): Promise<T> => {
+  /**
+   * Waits, if possible in a place for that. Without one, `instead` answers at once, or the request keeps its place. Afterwards it is
+   * finished even if no place is free.
+   */
+  readonly whileWaiting: ApiDependencies['whileWaiting'] = async (wait, instead) => {
+    const { waits, work } = this.#class;
+    if (this.#room !== waits && !this.#enter(waits) && instead !== undefined) {
+      this.isUnawaited = true;
+      return instead();
+    }
     this.#waits += 1;
-    this.#move(null);
     try {
       return await wait();
     } finally {
       this.#waits -= 1;
-      if (this.#waits === 0 && !this.#hasEnded) this.#move(this.#class.work);
+      if (this.#waits === 0 && !this.#hasEnded) this.#move(work);
     }
   };
 
@@ -182,7 +197,9 @@ export function limitInProgress(
   });
   // onSend rather than onResponse, which does not wait for the work of a client that has disconnected. A response takes memory until
   // the client has read it.
-  app.addHook('onSend', ({ place }, { raw }, payload, done) => {
+  app.addHook('onSend', ({ place }, reply, payload, done) => {
+    if (place?.isUnawaited) reply.removeHeader('preference-applied');
+    const { raw } = reply;
     if (raw.destroyed) place?.end();
     else raw.once('close', () => place?.end());
     done(null, payload);

@@ -61,7 +61,10 @@ export class EventFeed {
     const page = await this.#find(question);
     if (page.events.length > 0 || waitMs <= 0) return toEventPage(question, page);
     const awaited = { organizationId, environment, type, readTo: page.readTo };
-    const hasNews = await whileWaiting(() => this.#watcher.waitFor(awaited, waitMs));
+    const hasNews = await whileWaiting(
+      () => this.#watcher.waitFor(awaited, waitMs),
+      () => false,
+    );
     return toEventPage(question, hasNews ? await this.#find(question) : page);
   }
 

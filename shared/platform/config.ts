@@ -108,6 +108,7 @@ const settingsSchema = z.object({
   OTEL_EXPORTER_OTLP_ENDPOINT: collector,
   OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1),
   MAX_REQUESTS_IN_PROGRESS: count(400),
+  MAX_REQUESTS_WAITING: count(2_000),
   MAX_WEBHOOKS_IN_PROGRESS: count(800),
   MAX_PAGES_IN_PROGRESS: count(200),
   MAX_EVENT_LOOP_DELAY_MS: milliseconds(1_000),

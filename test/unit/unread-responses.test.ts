@@ -17,7 +17,7 @@ async function serveLarge(idleTimeoutMs: number) {
   });
   onTestFinished(() => app.close());
   const work = new Room(2);
-  const clients = { uploads: new Room(2), work };
+  const clients = { uploads: new Room(2), work, waits: new Room(2) };
   let owner = 0;
   limitInProgress(
     app as never,

@@ -103,7 +103,8 @@ export async function cancelAndWait(
 ): Promise<CancelVerdict> {
   const verdict = await cancelRefund(deps, asked);
   if (verdict.kind !== 'requested') return verdict;
-  const latest = await deps.whileWaiting(() => deps.watcher.waitFor(verdict.refund.id, isDecided, waitMs));
+  const decidedLater = () => deps.watcher.waitFor(verdict.refund.id, isDecided, waitMs);
+  const latest = await deps.whileWaiting(decidedLater, () => null);
   if (latest === null) return verdict;
   const decided = latest.status === 'cancelled' ? 'cancelled' : 'refused';
   return { ...verdict, kind: isDecided(latest) ? decided : 'requested', refund: latest };

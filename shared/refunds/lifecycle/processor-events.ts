@@ -121,7 +121,7 @@ export async function receiveWebhook(
   if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };
   const { event } = verdict;
   const later = () => deps.events.compareLater(item, comparison, holdMs);
-  const latest = comparison.isHeld ? await deps.whileWaiting(later) : comparison;
+  const latest = comparison.isHeld ? await deps.whileWaiting(later, () => comparison) : comparison;
   return { outcome: latest.agrees ? 'agrees' : await record(deps, address, event, item), event };
 }
 

@@ -133,7 +133,7 @@ async function withVerdict(
   const hasVerdict = (watched: WatchedRefund) =>
     watched.externalRefundId !== null || watched.status !== 'processing';
   const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);
-  return (waits ? await deps.whileWaiting(decided) : null) ?? refund;
+  return (waits ? await deps.whileWaiting(decided, () => null) : null) ?? refund;
 }
 
 function outcomeOf(
@@ -184,7 +184,8 @@ export async function readWhenChanged(
   const longestMs = waitMs();
   if (longestMs === 0 || isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
-  return (await deps.whileWaiting(() => deps.watcher.waitFor(id, hasChanged, longestMs))) ?? refund;
+  const changed = () => deps.watcher.waitFor(id, hasChanged, longestMs);
+  return (await deps.whileWaiting(changed, () => null)) ?? refund;
 }
 
 /**

@@ -6,7 +6,7 @@ import { rawRequest } from '../../support/http/raw-http.ts';
 import { holdCalls } from '../../support/processors/around-calls.ts';
 import { signStripe, stripeEvent } from '../../support/processors/signed-webhooks.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import type { ApiAnswer, TestOrganization } from '../../support/service.ts';
+import type { ApiAnswer, CallOptions, TestOrganization } from '../../support/service.ts';
 import { waitForLock, withClient } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -120,6 +120,77 @@ describe('an organization', () => {
     expect((await create(known)).status).toBe(200);
     // Its event ends their wait.
     expect(new Set(await statuses(readers))).toEqual(new Set([200]));
+  });
+});
+
+describe('requests that wait', () => {
+  const places = 10;
+  const waits = 4;
+  const settings = {
+    MAX_REQUESTS_IN_PROGRESS: places,
+    MAX_REQUESTS_WAITING: waits,
+    CREATE_WAIT_MS: 0,
+    RATE_LIMIT_PER_SECOND: 0,
+  };
+  const service = useService({ workers: 0, settings });
+  const headers = { prefer: 'wait=60' };
+  const create = async (transactionId: string, more: CallOptions = {}) =>
+    await service.call('POST', '/v1/refunds', {
+      body: { transactionId, amount: 1, reason: 'other' },
+      ...more,
+    });
+
+  /** Has readers of events wait, as many as an organization may. */
+  async function fill(organization: TestOrganization) {
+    const key = organization.keys.test.plaintext;
+    const { nextAfter } = (await service.call('GET', '/v1/events?limit=100', { key })).body;
+    const read = () =>
+      service.call('GET', nextAfter === null ? '/v1/events' : `/v1/events?after=${nextAfter}`, {
+        key,
+        headers,
+      });
+    const { feed } = service.app.deps;
+    const before = feed.waiting;
+    const readers = times(waits / 2, read);
+    await waitFor('the readers to wait', () => feed.waiting === before + readers.length);
+    return { readers, read };
+  }
+
+  test('get the current state at once while as many of their organization wait', async () => {
+    const { id } = (await create(await newPayment(service))).body.data;
+    const { readers, read } = await fill(service.organization);
+    const get = async () => await service.call('GET', `/v1/refunds/${id}`, { headers });
+    for (const answer of [await read(), await get()]) {
+      expect(answer.status).toBe(200);
+      expect(answer.headers).not.toHaveProperty('preference-applied');
+    }
+    const other = await service.addOrganization('Other');
+    const ofOther = service.call('GET', '/v1/events', { key: other.keys.test.plaintext, headers });
+    await waitFor('another organization to wait', () => service.app.deps.feed.waiting === waits / 2 + 1);
+    const key = other.keys.test.plaintext;
+    const made = [
+      await create(await newPayment(service), { headers }),
+      await create(await newPayment(service), { key }),
+    ];
+    expect(made.map(({ status, body }) => [status, body.data.status])).toEqual(
+      times(2, () => [200, 'processing']),
+    );
+    expect(await statuses([...readers, ofOther])).toEqual([200, 200, 200]);
+  });
+
+  test('for a processor count as in progress while as many of their organization wait', async () => {
+    const processor = holdCalls(service, 'getPayment');
+    const known = await newPayment(service);
+    const { readers } = await fill(service.organization);
+    const creations: Promise<ApiAnswer>[] = [];
+    while (creations.length < places / 2) {
+      creations.push(create(await newPayment(service)));
+      await waitFor('the creation to ask', () => processor.made() === creations.length);
+    }
+    expect((await create(known)).status).toBe(503);
+    processor.release();
+    expect(new Set(await statuses([...creations, ...readers]))).toEqual(new Set([200]));
+    expect((await create(known)).status).toBe(200);
   });
 });
 

@@ -46,6 +46,7 @@ test.each([
   ['failure-modes', setting('WORKER_CONCURRENCY')],
   ['failure-modes', setting('PROCESSOR_ACCOUNT_CONCURRENCY')],
   ['failure-modes', setting('MAX_REQUESTS_IN_PROGRESS')],
+  ['failure-modes', setting('MAX_REQUESTS_WAITING')],
   ['failure-modes', setting('MAX_WEBHOOKS_IN_PROGRESS')],
   ['failure-modes', setting('MAX_PAGES_IN_PROGRESS')],
   ['notifications', 'nothing for an account for five minutes', unansweredMinutes === 5],
