@@ -7,10 +7,10 @@ import { atOnce, endsPiece, type Pieces } from '#shared/platform/pieces.ts';
 /** Levels of objects and lists. Metadata has 10 of them, in a row of a batch or in the arguments of a tool. */
 const deepest = 32;
 
-/** Keys of one object. The largest metadata has fewer. */
-const mostKeys = 4_096;
+/** Keys of one object. Metadata has at most 1,000 values. */
+const mostKeys = 1_024;
 
-/** Values of a text, those in lists and objects included. The largest metadata has fewer than without the second term. */
+/** Values of a text, those in lists and objects included. */
 const mostValues = (characters: number) => 8_192 + Math.floor(characters / 8);
 
 /** A parsed text, or what is wrong with it, as the end of a sentence without a period. */

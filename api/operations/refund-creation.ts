@@ -37,7 +37,7 @@ export const creationShape = {
     .meta({
       description:
         `Stored with the refund: up to ${metadataLimits.keys} keys of 1 to ${metadataLimits.keyLength} characters, ` +
-        `${metadataLimits.depth} levels deep, ${metadataLimits.bytes} bytes as JSON, without a key ` +
+        `${metadataLimits.depth} levels deep, ${metadataLimits.values} values, ${metadataLimits.bytes} bytes as JSON, without a key ` +
         `${forbiddenMetadataKeys.join(', ')}. Do not include card numbers.`,
       examples: [{ ticket: 'T-1001' }],
     }),

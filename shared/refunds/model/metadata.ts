@@ -1,7 +1,16 @@
 import { holdsStorableTexts, unstorableMessage } from '../../platform/json.ts';
 
-/** The limits of a refund's metadata; bytes as JSON. */
-export const metadataLimits = { keys: 50, keyLength: 40, depth: 10, bytes: 16 * 1024 } as const;
+/**
+ * The limits of a refund's metadata; bytes as JSON. Values include those in lists and objects, which take more memory than their
+ * text.
+ */
+export const metadataLimits = {
+  keys: 50,
+  keyLength: 40,
+  depth: 10,
+  values: 1_000,
+  bytes: 16 * 1024,
+} as const;
 
 /** Metadata keys that are refused, because they could change the prototype of an object. */
 export const forbiddenMetadataKeys: readonly string[] = ['__proto__', 'constructor', 'prototype'];
@@ -17,10 +26,8 @@ export function checkMetadata(metadata: Record<string, unknown>): string | null 
   if (problem !== null) return problem;
   if (!holdsStorableTexts(metadata)) return unstorableMessage;
   const bytes = Buffer.byteLength(JSON.stringify(metadata));
-  return bytes > metadataLimits.bytes ? tooLarge : null;
+  return bytes > metadataLimits.bytes ? `must have at most ${metadataLimits.bytes} bytes as JSON` : null;
 }
-
-const tooLarge = `must have at most ${metadataLimits.bytes} bytes as JSON`;
 
 /** Iterative, so that nesting cannot exhaust the stack. */
 function checkParts(metadata: Record<string, unknown>): string | null {
@@ -28,9 +35,9 @@ function checkParts(metadata: Record<string, unknown>): string | null {
   let parts = 0;
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const { value, depth } = part;
+    // The metadata itself is none.
+    if (parts > metadataLimits.values) return `must have at most ${metadataLimits.values} values`;
     parts += 1;
-    // Each takes two bytes at least.
-    if (2 * parts > metadataLimits.bytes + 2) return tooLarge;
     if (typeof value !== 'object' || value === null) continue;
     if (depth > metadataLimits.depth) return `must not be nested deeper than ${metadataLimits.depth} levels`;
     for (const [key, child] of Object.entries(value)) {

@@ -15,6 +15,7 @@ const withMetadata = (literal: string) => body({ metadata: literal });
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 const keys = (count: number) =>
   JSON.stringify(Object.fromEntries(Array.from({ length: count }, (_, index) => [`k${index}`, 1])));
+const listOf = (count: number) => JSON.stringify({ a: Array.from({ length: count }, () => 1) });
 /** Metadata of this size as JSON, mostly of multi-byte characters. */
 const metadataOf = (bytes: number) => {
   const frame = Buffer.byteLength('{"a":""}');
@@ -90,6 +91,7 @@ const refused: [message: RegExp, bodies: [what: string, content: string | Uint8A
       ['51 keys of metadata', withMetadata(keys(51))],
       ['a key of 41 characters', withMetadata(`{"${'k'.repeat(41)}":1}`)],
       ['one byte more than 16 KiB', withMetadata(metadataOf(16 * 1024 + 1))],
+      ['1,001 values', withMetadata(listOf(1_000))],
       ['half a surrogate pair in a key', withMetadata('{"\\udc00":1}')],
     ],
   ],
@@ -220,6 +222,7 @@ describe('an unusual but valid body is accepted', () => {
     ['a key of 40 characters', `{"${'k'.repeat(40)}":1}`],
     ['10 levels', nested(10)],
     ['exactly 16 KiB, as bytes', metadataOf(16 * 1024)],
+    ['1,000 values', listOf(999)],
     ['names that objects have anyway', '{"toString":"x","hasOwnProperty":1,"then":null}'],
     ['numbers at the edge, one of them twice', '{"a":9007199254740991,"b":5e-324,"b":5e-324}'],
   ])('with metadata unchanged: %s', async (_what, literal) => {
