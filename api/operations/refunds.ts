@@ -101,7 +101,7 @@ export const updateRefund = operation({
   description:
     'Merges the given keys into the metadata, in any status; a key with null is removed. Values are replaced as a whole. The ' +
     'result has the limits of a creation. The timeline gets the names of the keys. A refund whose personal data was erased ' +
-    'takes no metadata. An agent key may change only refunds that it requested.',
+    'takes no metadata, nor does one whose timeline has 1,000 entries. An agent key may change only refunds that it requested.',
   params: refundParamsSchema,
   body: jsonObject({
     metadata: z.record(z.string(), z.unknown(), { error: required('must be an object') }).meta({

@@ -8,7 +8,7 @@
 -- outcome:
 --   cancelled  done; nothing was sent to the processor
 --   requested  the processor has the refund or may have it: a worker goes on
---   refused    the refund has ended
+--   refused    the refund has ended, or the processor has refused hundreds of requests
 --   replayed   an earlier request with this key cancelled it or requested that
 --   reused     the key belongs to another request
 --   missing    no such refund of this organization and environment
@@ -85,6 +85,10 @@ BEGIN
     PERFORM continue_refund_works(jsonb_build_array(jsonb_build_object(
       'refund_id', held.id, 'is_known', true, 'ends_cancel', true, 'flag', '{}'::jsonb)), moment);
     outcome := 'cancelled';
+  ELSIF work.cancel_requested_at IS NULL
+    AND (SELECT max(e.seq) FROM refund_event AS e WHERE e.refund_id = held.id) >= 2000 THEN
+    -- Each request adds two entries to the timeline. Notes and metadata stop at 1,000, so that they take no room of these.
+    outcome := 'refused'; RETURN;
   ELSE
     outcome := 'requested';
     IF asked->>'key' IS NOT NULL AND held.cancel_key IS NULL THEN

@@ -19,14 +19,20 @@ import { checkMetadata } from '../model/metadata.ts';
 /** Characters of a note. */
 export const maxNoteLength = 1_000;
 
+/**
+ * From this many entries on, a timeline takes no note and no change of metadata. A cancellation can be requested for longer; see
+ * prisma/functions/refunds/cancel_refund.sql.
+ */
+export const maxAnnotatedEntries = 1_000;
+
 /** Line breaks and tabs, and no other control characters. */
 const printable = new RegExp(`^(?:[^\\p{Cc}]|[\\n\\t]){1,${maxNoteLength}}$`, 'u');
 
 /**
  * Adds a person's note to the timeline of a refund, in any status, without card numbers and secrets. The audit log says who added
  * one, and not what it says.
- * @throws ServiceError validation_error for a text that is empty, too long or not printable, and for a refund whose personal data
- * was erased.
+ * @throws ServiceError validation_error for a text that is empty, too long or not printable, for a refund whose personal data was
+ * erased, and for one with a full timeline.
  */
 export async function addNote(
   deps: Pick<Dependencies, 'db' | 'clock'>,
@@ -39,6 +45,7 @@ export async function addNote(
     throw new ServiceError('validation_error', `note: must be 1 to ${maxNoteLength} printable characters.`);
   }
   await changeUnerased(deps, refund, 'note: cannot be added', async (tx, current) => {
+    await refuseFull(tx, current, 'note: cannot be added');
     // `message` is erased with the other words of a timeline; see prisma/migrations/20261124160000_timeline.
     await noteOnRefund(tx, current, { type: 'note.added', actor, detail: { message } });
     const { id: target, organizationId } = current;
@@ -56,8 +63,8 @@ type Metadata = Record<string, unknown>;
  * replaced or removed is kept nowhere.
  * @param actor for the timeline.
  * @returns the refund as it is now; unchanged when the patch changes nothing.
- * @throws ServiceError validation_error when the result is beyond the limits of metadata, and for a refund whose personal data was
- * erased, which must not come back.
+ * @throws ServiceError validation_error when the result is beyond the limits of metadata, for a refund whose personal data was
+ * erased, which must not come back, and for one with a full timeline.
  */
 export async function changeMetadata(
   deps: Pick<Dependencies, 'db'>,
@@ -82,6 +89,7 @@ async function change(
   if (problem !== null) throw new ServiceError('validation_error', `metadata: ${problem}`);
   const changes = changesOf(current ?? {}, merged);
   if (changes === '') return refund;
+  await refuseFull(tx, refund, 'metadata: cannot be changed');
   // `message` is erased with the other words of a timeline; see prisma/migrations/20261124160000_timeline.
   const entry = { type: 'metadata.changed', actor, detail: { message: redact(changes) } } as const;
   return await noteOnRefund(tx, refund, entry, { metadata: merged as Prisma.InputJsonObject });
@@ -149,5 +157,23 @@ async function refuseErased(
   throw new ServiceError(
     'validation_error',
     `${refusal}, because the personal data of this refund was erased.`,
+  );
+}
+
+/** @throws ServiceError validation_error for a timeline that is full, so that no caller fills it without end. */
+async function refuseFull(
+  tx: DatabaseTransaction,
+  { id: refundId }: Pick<Refund, 'id'>,
+  refusal: string,
+): Promise<void> {
+  const last = await tx.refundEvent.findFirst({
+    where: { refundId },
+    orderBy: { seq: 'desc' },
+    select: { seq: true },
+  });
+  if (last === null || last.seq < maxAnnotatedEntries) return;
+  throw new ServiceError(
+    'validation_error',
+    `${refusal}, because the timeline of this refund has ${maxAnnotatedEntries} entries. Keep what changes often in your own system.`,
   );
 }

@@ -1,10 +1,11 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { changeMetadata } from '#shared/refunds/decisions/annotate.ts';
+import { addNote, changeMetadata, maxAnnotatedEntries } from '#shared/refunds/decisions/annotate.ts';
 import { findErasable } from '#shared/refunds/decisions/erase.ts';
 import { type TimelineProblem, verifyTimelines } from '#shared/timeline/verify.ts';
 import { newCanary } from '../../support/http/canaries.ts';
 import { ownerCliOf } from '../../support/processes/admin-cli.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';
+import { lengthenTimeline } from '../../support/refunds/long-timeline.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { rowOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { agentKey } from '../../support/refunds/refund-requests.ts';
@@ -78,6 +79,19 @@ test('keeps every one of many changes at once, also while a worker writes to the
   await untilStatus(service, id, 'completed');
   expect((await rowOf(service, id)).metadata).toEqual(Object.fromEntries(keys.map((key) => [key, key])));
   await service.sandbox.settings({ autoSettleMs: 0 });
+});
+
+test('a full timeline takes no further change and no note', async () => {
+  const id = await completed();
+  await lengthenTimeline(service, id, maxAnnotatedEntries - 1);
+  expect((await patch(id, { order: 1 })).status).toBe(200);
+  // A repeated request changes nothing.
+  expect((await patch(id, { order: 1 })).status).toBe(200);
+  const { status, body } = await patch(id, { order: 2 });
+  expect([status, body.error.message]).toEqual([400, expect.stringContaining('has 1000 entries')]);
+  const note = addNote(service.deps, { id }, 'user:usr_1', 'Called.');
+  await expect(note).rejects.toThrow(/^note: cannot be added, because the timeline/);
+  expect((await lastEvent(id)).seq).toBe(maxAnnotatedEntries);
 });
 
 test('an agent key changes only refunds that it requested', async () => {

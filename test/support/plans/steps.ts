@@ -247,6 +247,10 @@ export function stepsOf(
         expect((await service.call('POST', `/v1/refunds/${refund}/cancel`, { headers })).status).toBe(status);
       }
     },
+    'a change of metadata': async () => {
+      const body = { metadata: { changed: randomUUID() } };
+      expect((await service.call('PATCH', `/v1/refunds/${id}`, { body })).status).toBe(200);
+    },
     'an event of a processor': async () => {
       const about = { accountId, type: 'refund.updated' };
       for (const subject of [

@@ -41,8 +41,12 @@ interface RefundDetail {
   payment: Payment;
   /** The newest other refunds of the payment, newest first. */
   others: readonly Refund[];
-  /** Oldest first. */
+  /** The newest of its timeline, oldest first. */
   events: readonly RefundEvent[];
+  /** The first of its timeline. */
+  created: RefundEvent | null;
+  /** True while it is uncertain whether money moved. */
+  isUncertain: boolean;
   /** The display names of the events' actors. */
   names: ReadonlyMap<string, string>;
   /** Why the user may not approve it; null when they may, or when it does not await approval. */
@@ -52,6 +56,9 @@ interface RefundDetail {
 
 /** The other refunds of the payment that are shown. */
 const othersShown = 5;
+
+/** The newest entries of a timeline that are shown. */
+const eventsShown = 500;
 
 /**
  * @param id the one in the path, by default.
@@ -66,24 +73,49 @@ export async function readDetail(
   const context = contextOf(request);
   const refund = await findOwnRefund(db, context.owner, id);
   const { paymentId } = refund;
-  const [payment, others, events] = await Promise.all([
+  const [payment, others, newest, created, isUncertain] = await Promise.all([
     db.payment.findUniqueOrThrow({ where: { id: paymentId } }),
     db.refund.findMany({
       where: { paymentId, id: { not: id } },
       orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
       take: othersShown,
     }),
-    db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'asc' } }),
+    db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'desc' }, take: eventsShown }),
+    db.refundEvent.findUnique({ where: { refundId_seq: { refundId: id, seq: 1 } } }),
+    hasUncertainEnd(db, refund),
   ]);
-  const actors = events.map(({ actor }) => actor);
+  const events = newest.toReversed();
+  const actors = [...events, ...(created === null ? [] : [created])].map(({ actor }) => actor);
   const names = await nameActors(db, context.owner.organizationId, actors);
-  const [requested] = events;
   const mayDecide = refund.status === 'pending' && mayAct(context.role, 'operator');
   const approvalRefusal =
-    mayDecide && requested !== undefined
-      ? await readApprovalRefusal(deps, refund, requested.actor, context.actor)
+    mayDecide && created !== null
+      ? await readApprovalRefusal(deps, refund, created.actor, context.actor)
       : null;
-  return { refund, payment, others, events, names, approvalRefusal, now: deps.clock.now() };
+  const now = deps.clock.now();
+  return { refund, payment, others, events, created, isUncertain, names, approvalRefusal, now };
+}
+
+/** After these events it is uncertain whether money moved, until a review agrees. */
+const uncertainEvents = [
+  'review.flagged',
+  'flag.dismissed',
+  'reconciliation.flagged',
+] satisfies RefundEventType[];
+
+const agreement = 'review.agreed' satisfies RefundEventType;
+
+async function hasUncertainEnd(
+  db: Pick<ApiDependencies['db'], 'refundEvent'>,
+  { id: refundId, work }: RefundWithWork,
+): Promise<boolean> {
+  if (work?.flaggedAt != null) return true;
+  const last = await db.refundEvent.findFirst({
+    where: { refundId, type: { in: [...uncertainEvents, agreement] } },
+    orderBy: { seq: 'desc' },
+    select: { type: true },
+  });
+  return last !== null && last.type !== agreement;
 }
 
 interface DetailProps {
@@ -130,10 +162,10 @@ function Status({ refund: { status } }: Pick<RefundDetail, 'refund'>) {
 }
 
 function Actions({ detail, result }: DetailProps) {
-  const { refund, payment, approvalRefusal, now } = detail;
+  const { refund, payment, isUncertain, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
-  const mayRefundMore = refund.status !== 'pending' && left !== null && left > 0n && !hasUncertainEnd(detail);
+  const mayRefundMore = refund.status !== 'pending' && left !== null && left > 0n && !isUncertain;
   const { role } = useMember();
   const again = `/refunds/new?again=${refund.id}`;
   const unfinished = result?.kind === 'unfinished' ? result.decision : null;
@@ -153,31 +185,15 @@ function Actions({ detail, result }: DetailProps) {
   );
 }
 
-/** After these events it is uncertain whether money moved, until a review agrees. */
-const uncertainEvents: ReadonlySet<string> = new Set<RefundEventType>([
-  'review.flagged',
-  'flag.dismissed',
-  'reconciliation.flagged',
-]);
-
-function hasUncertainEnd({ refund, events }: Pick<RefundDetail, 'refund' | 'events'>): boolean {
-  if (refund.work?.flaggedAt != null) return true;
-  const agreement: RefundEventType = 'review.agreed';
-  const agreedAt = events.findLastIndex(({ type }) => type === agreement);
-  return events.slice(agreedAt + 1).some(({ type }) => uncertainEvents.has(type));
-}
-
 function State({ detail }: DetailProps) {
-  const { refund, payment, others, events, names, approvalRefusal, now } = detail;
-  const [first] = events;
-  const who = first === undefined ? null : (names.get(first.actor) ?? null);
-  const isUncertain = hasUncertainEnd(detail);
+  const { refund, payment, others, events, created, isUncertain, names, approvalRefusal, now } = detail;
+  const who = created === null ? null : (names.get(created.actor) ?? null);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts {...{ refund, isUncertain, approvalRefusal, now }} decision={readDecision(first?.detail)} />
+        <Alerts {...{ refund, isUncertain, approvalRefusal, now }} decision={readDecision(created?.detail)} />
         <div class="columns">
           <RefundFacts {...{ refund, who, isUncertain }} />
           <PaymentCard

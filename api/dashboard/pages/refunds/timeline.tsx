@@ -10,6 +10,7 @@ import { ExactTime, Sentence } from '../../components/values.tsx';
 import { inMoney, inTime } from '../../words/numbers.ts';
 
 interface TimelineProps {
+  /** The newest, oldest first. */
   events: readonly RefundEvent[];
   /** The attempt without an event. */
   open: Attempt | null;
@@ -50,8 +51,15 @@ export function Timeline({ events, open, names, processor }: TimelineProps) {
             ),
           )}
       </ol>
+      <Earlier events={events} />
     </Card>
   );
+}
+
+/** How many entries are older than those that are shown. */
+function Earlier({ events: [first] }: Pick<TimelineProps, 'events'>) {
+  if (first === undefined || first.seq === 1) return null;
+  return <p class="small muted">Not shown: {first.seq - 1} earlier entries.</p>;
 }
 
 /** Events without an answer in a row are folded from this many. */

@@ -5,6 +5,7 @@ import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { fillWithRefunds } from '#test/support/dashboard/dashboard-stage.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
+import { lengthenTimeline } from '#test/support/refunds/long-timeline.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';
 import { endWork, flagByHand } from '#test/support/refunds/refund-work.ts';
@@ -330,6 +331,17 @@ test('folds attempts without an answer into one line, and no other event', async
   expect(unfolded).toContain('2026-11-20 10:10:00 UTC');
   expect(text.match(/<details id="from/g)).toHaveLength(1);
   expect(text.match(/Cancellation not answered/g)).toHaveLength(2);
+});
+
+test('shows the newest of a long timeline, and what follows from the rest', async () => {
+  const { id } = await createdRefund(service, 'stripe');
+  await end(id, 'failed', 'reversed');
+  await addEvent(id, 2, 'flag.dismissed');
+  await lengthenTimeline(service, id, 900);
+  const { text } = await get(`/${id}`);
+  expect(text.match(/Metadata changed/g)).toHaveLength(500);
+  expect(text).toContain('Not shown: 400 earlier entries.');
+  expect(text).toMatch(/do not refund it again/i);
 });
 
 test('the page of a refund shows an attempt whose outcome is not known', async () => {

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PROCESSORS } from '#test/sandbox/processors.ts';
 import { allComplete, create } from '#test/support/faults/refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
+import { lengthenTimeline } from '#test/support/refunds/long-timeline.ts';
 import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
 import { creationOf } from '#test/support/refunds/statement-items.ts';
@@ -112,6 +113,16 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     const answer = await deps.statements.create({ ...asked, transactionId });
     expect(answer).toMatchObject({ outcome: 'refused', refund: null, payment: { currency: 'eur' } });
     expect((await storedPayment(service, transactionId)).reserved).toBe(100n);
+  });
+
+  test('does not ask a processor to cancel without end', async () => {
+    await service.sandbox.settings({ autoSettleMs: null });
+    const transactionId = await newPayment(service, { paymentMethod: 'customer_balance' });
+    const { id } = (await create(service, transactionId)).body.data;
+    await lengthenTimeline(service, id, 2_000);
+    const { status, body } = await service.call('POST', `/v1/refunds/${id}/cancel`);
+    expect([status, body.error.code]).toEqual([409, 'refund_not_cancellable']);
+    expect((await timelineOf(service, id)).at(-1)).not.toMatch(/cancel/);
   });
 
   test('neither completes nor cancels a refund with a different amount at the processor until they agree', async () => {
