@@ -154,12 +154,16 @@ function expiryOf(createdAt: Date, seenAt: Date): Date {
 /** A session without its secrets, for display. */
 export type SessionSummary = Omit<Session, 'hash' | 'data' | 'userId'>;
 
+/** The most sessions that are listed. */
+const sessionsListed = 100;
+
 /** A user's active sessions, the most recently used first. */
 export async function listSessions({ db, clock }: Stores, userId: string): Promise<SessionSummary[]> {
   return await db.session.findMany({
     where: { userId, expiresAt: { gt: clock.now() } },
     omit: { hash: true, data: true, userId: true },
     orderBy: [{ lastSeenAt: 'desc' }, { id: 'desc' }],
+    take: sessionsListed,
   });
 }
 

@@ -87,12 +87,23 @@ async function refundedOutside(
 ): Promise<bigint> {
   if (!refunds.some(isLive)) return 0n;
   const ours = await tx.refund.findMany({
-    where: { ...refundsOf(payment), status: { in: refundStatuses.filter(holdsReservation) } },
-    select: { id: true, externalRefundId: true, idempotencyKey: true, status: true },
+    where: {
+      ...refundsOf(payment),
+      status: { in: refundStatuses.filter((status) => holdsReservation(status) && status !== 'pending') },
+      // Of a payment with many refunds, those that the processor has.
+      OR: [
+        { externalRefundId: { in: refunds.map(({ id }) => id) } },
+        { externalRefundId: null, id: { in: refunds.flatMap(({ refundId }) => refundId ?? []) } },
+        {
+          externalRefundId: null,
+          idempotencyKey: { in: refunds.flatMap(({ requestDigest }) => requestDigest ?? []) },
+        },
+      ],
+    },
+    select: { id: true, externalRefundId: true, idempotencyKey: true },
   });
-  const atProcessor = ours.filter(({ status }) => status !== 'pending');
   const isOurs = (theirs: ProcessorRefund) =>
-    atProcessor.some(({ id, externalRefundId, idempotencyKey }) =>
+    ours.some(({ id, externalRefundId, idempotencyKey }) =>
       externalRefundId === null
         ? isNamed(theirs, { refundId: id, requestDigest: idempotencyKey })
         : externalRefundId === theirs.id,
