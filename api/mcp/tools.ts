@@ -118,12 +118,13 @@ export const tools: readonly Tool[] = [
     title: 'Get refund',
     description:
       'Reads one refund by its id. Use it to follow a refund after create_refund: `pending` is awaiting approval by a ' +
-      'person, `processing` is with the payment processor, and `completed`, `failed` and `cancelled` are final. A refund ' +
+      'person, `processing` is at or on its way to the payment processor, and `completed`, `failed` and `cancelled` are final. ' +
+      '`waiting` says why it is not moving: its `reason`, since when, and until when. A refund ' +
       `can stay pending for days; do not poll it in a loop. \`amount\` is in minor units (1050 is 10.50 USD). ${aboutMetadata}`,
     annotations: { readOnlyHint: true, openWorldHint: false },
     input: refundIdInput,
-    outputs: [refundOutput],
-    callOf: ({ refundId }) => ({ params: { id: refundId } }),
+    outputs: [z.object({ refund: getRefund.output })],
+    callOf: ({ refundId }) => ({ params: { id: refundId }, query: { include: ['waiting'] } }),
   }),
 
   tool({
@@ -147,7 +148,8 @@ export const tools: readonly Tool[] = [
     title: 'List refunds',
     description:
       'Lists refunds, newest first; all filters that are given have to match. Use it to find out whether a payment was ' +
-      'refunded before (`transactionId`, the ID that was used then), and what awaits approval (`status: "pending"`). While `hasMore` is true, continue ' +
+      'refunded before (`transactionId`, the ID that was used then), what awaits approval (`status: "pending"`), and why refunds are ' +
+      'not moving (`status: "processing", include: ["waiting"]`). While `hasMore` is true, continue ' +
       'with `after` set to the id of the last refund; a page has 25 unless you pass `limit`. Amounts are in ' +
       `minor units (1050 is 10.50 USD). ${aboutMetadata}`,
     annotations: { readOnlyHint: true, openWorldHint: false },

@@ -3,8 +3,9 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import { policyDecisionOf, readDecision } from '#shared/policies/decision.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { arrivalOf } from '#shared/refunds/model/arrival.ts';
-import { heldUntilOf, type RefundDetails, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
-import type { RefundReads } from '#shared/refunds/queries/find-refunds.ts';
+import { heldUntilOf, toFailure, toPublicRefund } from '#shared/refunds/model/refund.ts';
+import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
+import type { RefundReading, RefundReads } from '#shared/refunds/queries/find-refunds.ts';
 import { nullableTimeOutput } from './fields.ts';
 import {
   arrivalSchema,
@@ -12,9 +13,10 @@ import {
   failureSchema,
   policyDecisionSchema,
   refundSchema,
+  waitingSchema,
 } from './refund-schemas.ts';
 
-const includable = ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil'];
+const includable = ['failure', 'cancellable', 'arrival', 'policy', 'heldUntil', 'waiting'];
 
 /** The fields to add to each refund: repeated, separated by commas, or both. */
 export const include = z
@@ -49,7 +51,7 @@ export const detailedRefundSchema = refundSchema
       .optional()
       .describe(
         "With `include=arrival`: when the money reaches the customer's bank, and what it is known by there; null unless the " +
-          'processor has accepted the refund, when it failed or was cancelled, and while the customer has to enter bank details.',
+          'processor has accepted the refund, and when it failed or was cancelled.',
       ),
     policy: policyDecisionSchema
       .nullable()
@@ -62,6 +64,12 @@ export const detailedRefundSchema = refundSchema
       'With `include=heldUntil`: until when a policy holds the refund before it is sent. A cancellation before then succeeds. Null ' +
         'for a refund that is not held, also while it awaits approval: the hold begins with the approval.',
     ).optional(),
+    waiting: waitingSchema
+      .nullable()
+      .optional()
+      .describe(
+        'With `include=waiting`: why the refund is not moving; null when it has ended, and while nothing keeps it from being sent.',
+      ),
   })
   .meta({
     id: 'DetailedRefund',
@@ -72,6 +80,7 @@ export const detailedRefundSchema = refundSchema
         ...exampleRefund,
         ...{ failure: null, cancellable: false },
         policy: { name: 'Default 30-day policy', decision: 'not_blocked' },
+        waiting: { reason: 'settlement', since: '2026-11-20T09:30:01.000Z', until: null },
       },
     ],
   });
@@ -81,17 +90,27 @@ type DetailedRefund = z.output<typeof detailedRefundSchema>;
 /** Refunds with the fields that were asked for. What was decided is read only when it was. */
 export async function withIncluded(
   { clock, refundReads }: Pick<Dependencies, 'clock'> & { refundReads: Pick<RefundReads, 'decision'> },
-  refunds: readonly RefundDetails[],
+  refunds: readonly RefundReading[],
   included: readonly string[] = [],
 ): Promise<DetailedRefund[]> {
+  const now = clock.now();
   const has = (field: string) => included.includes(field);
   const decisions = has('policy') ? await Promise.all(refunds.map(({ id }) => refundReads.decision(id))) : [];
   return refunds.map((refund, index) => ({
     ...toPublicRefund(refund),
     ...(has('failure') && { failure: refund.status === 'failed' ? toFailure(refund) : null }),
     ...(has('cancellable') && { cancellable: canBeCancelled(refund) }),
-    ...(has('arrival') && { arrival: arrivalOf(refund) }),
+    ...(has('arrival') && { arrival: arrivalOf(refund, refund.waitingFor) }),
     ...(has('policy') && { policy: policyDecisionOf(readDecision(decisions[index])) }),
-    ...(has('heldUntil') && { heldUntil: heldUntilOf(refund, clock.now())?.toISOString() ?? null }),
+    ...(has('heldUntil') && { heldUntil: heldUntilOf(refund, now)?.toISOString() ?? null }),
+    ...(has('waiting') && {
+      waiting: toPublicWaiting(waitingOf(refund, refund, refund.recoveryRequiredSince, now)),
+    }),
   }));
+}
+
+function toPublicWaiting(waiting: Waiting | null): z.output<typeof waitingSchema> | null {
+  if (waiting === null) return null;
+  const { reason, since, until } = waiting;
+  return { reason, since: since.toISOString(), until: until?.toISOString() ?? null };
 }

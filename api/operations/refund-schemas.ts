@@ -4,7 +4,8 @@ import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
 import type { PublicRefund } from '#shared/refunds/model/refund.ts';
 import { initialStatuses, refundStatuses } from '#shared/refunds/model/states.ts';
-import { errorCodes, required, timeOutput } from './fields.ts';
+import { waitingReasons } from '#shared/refunds/model/waiting.ts';
+import { errorCodes, nullableTimeOutput, required, timeOutput } from './fields.ts';
 
 export const exampleRefund: PublicRefund = {
   id: 'ref_01kahw3v6me8fbw6r5k2jdz7qs',
@@ -58,11 +59,15 @@ export const arrivalSchema = z.object({
   kind: z
     .enum(['credit', 'reversal'])
     .describe("`reversal`: the charge disappears from the customer's statement, and no credit follows."),
-  expectedBy: z.string().nullable().meta({
-    format: 'date',
-    description:
-      'An estimate: the last day on which a credit usually arrives, 10 business days after it was sent to the bank; null for a reversal.',
-  }),
+  expectedBy: z
+    .string()
+    .nullable()
+    .meta({
+      format: 'date',
+      description:
+        'An estimate: the last day on which a credit usually arrives, 10 business days after it was sent to the bank; null for a ' +
+        'reversal, and while the processor holds the money, which `include=waiting` explains.',
+    }),
   reference: z
     .string()
     .nullable()
@@ -71,6 +76,23 @@ export const arrivalSchema = z.object({
     .string()
     .nullable()
     .describe('What the processor calls the reference, for example acquirer_reference_number.'),
+});
+
+/** Why a refund is not moving. */
+export const waitingSchema = z.object({
+  reason: z
+    .enum(waitingReasons)
+    .describe(
+      'What it waits for: `approval` by a person; `hold`, the delay of a policy; `processor_unreachable`; `rate_limited` by the ' +
+        'processor; `credentials`, which the processor refuses; `insufficient_balance` at the processor; `payment_unsettled`, ' +
+        'until the payment settles; `customer_action`, such as entering bank details; `unknown_outcome`, which is looked up ' +
+        'before anything is sent again; `approval_at_processor` by a reviewer there; `settlement`, on its way; `recovery` of ' +
+        'the service from a backup. Expect further values.',
+    ),
+  since: timeOutput('Since when it waits for that.'),
+  until: nullableTimeOutput(
+    "When the hold ends, the service tries again, or the processor's request to the customer expires; null where that is not known.",
+  ),
 });
 
 /** What a policy said of a refund that was created. */

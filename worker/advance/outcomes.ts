@@ -53,7 +53,7 @@ export function accepted(
       change,
       attempt,
       dueInMs: settlementPause(context, 1),
-      waitingFor: found.waitsFor ?? 'settlement',
+      ...waitThere(found),
       retrying: false,
       consecutiveFailures: 0,
       isKnown: true,
@@ -123,7 +123,7 @@ function stillOpen(context: OutcomeContext, found: ProcessorRefund): StepOutcome
   const consecutiveFailures = work.consecutiveFailures + 1;
   const next = {
     dueInMs: settlementPause(context, consecutiveFailures),
-    waitingFor: found.waitsFor ?? ('settlement' as const),
+    ...waitThere(found),
     consecutiveFailures,
     retrying: false,
   };
@@ -137,6 +137,17 @@ function stillOpen(context: OutcomeContext, found: ProcessorRefund): StepOutcome
     moves: [{ to: 'processing', type: 'settlement.progress', detail }],
     change: asRead(found),
     flag,
+  };
+}
+
+/** What an open refund waits for at the processor. */
+export function waitThere({
+  waitsFor,
+  dueBy,
+}: Pick<ProcessorRefund, 'waitsFor' | 'dueBy'>): Pick<StepOutcome, 'waitingFor' | 'waitingUntil'> {
+  return {
+    waitingFor: waitsFor ?? 'settlement',
+    ...(waitsFor === 'customer_action' && { waitingUntil: dueBy }),
   };
 }
 

@@ -187,8 +187,7 @@ export async function cancelAtProcessor(context: StepContext): Promise<StepOutco
   const answer = await processor.cancelRefund(externalRefundId, referenceTo(refund), { timeoutMs });
   if (answer.kind === 'cancelled') return settled({ ...answer.refund, state: 'cancelled' });
   const reading = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
+  if (reading.kind === 'unavailable') return cancelUnconfirmed(context, answer, {});
   const isOpen = reading.kind === 'found' && reading.value.state === 'open';
-  return isOpen || reading.kind === 'unavailable'
-    ? cancelUnconfirmed(context, answer)
-    : settlement(context, reading);
+  return isOpen ? cancelUnconfirmed(context, answer, reading.value) : settlement(context, reading);
 }

@@ -1,6 +1,7 @@
 import type {
   CancelResult,
   ProcessorFailure,
+  ProcessorRefund,
   Unavailable,
   UnavailableCause,
   Unknown,
@@ -8,7 +9,7 @@ import type {
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { lookupConclusiveAt } from '#shared/refunds/model/attempts.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
-import type { WaitingReason } from '#shared/refunds/model/waiting.ts';
+import { isHeldAtProcessor, type WaitingReason } from '#shared/refunds/model/waiting.ts';
 import {
   failed,
   failedAgain,
@@ -16,6 +17,7 @@ import {
   isPastDeadline,
   type OutcomeContext,
   settlementPause,
+  waitThere,
 } from './outcomes.ts';
 
 // What follows for a refund while the processor has not done or not said what was asked: when to ask again, and when to stop. Pure
@@ -151,7 +153,7 @@ export function absent(context: OutcomeContext): StepOutcome {
   };
 }
 
-/** A lookup or a cancellation without an answer. */
+/** A lookup or a cancellation without an answer: it is unknown whether the processor has the refund, or has cancelled it. */
 export function unanswered(
   context: OutcomeContext,
   type: 'lookup.unanswered' | 'cancel.unanswered',
@@ -189,13 +191,18 @@ export function stateUnread(
   context: OutcomeContext,
   { cause, failure, retryAfterMs }: Unanswered,
 ): StepOutcome {
-  const { status } = context.claim.refund;
+  const { refund, work } = context.claim;
+  const { status } = refund;
+  const { waitingFor: last, waitingUntil } = work;
   const unread = stillUnknown(context, failure);
   const { flag } = unread;
   const type = status === 'processing' ? 'settlement.flagged' : 'review.flagged';
   return {
     moves: flag === undefined ? [] : [{ to: status, type, detail: { flag } }],
-    waitingFor: status === 'processing' ? waitingFor[cause] : null,
+    // What holds the money there holds it in an outage as well.
+    ...(status === 'processing' && isHeldAtProcessor(last)
+      ? { waitingFor: last, waitingUntil: waitingUntil ?? undefined }
+      : { waitingFor: status === 'processing' ? waitingFor[cause] : null }),
     ...failedAgain(context, retryAfterMs),
     ...unread,
   };
@@ -204,16 +211,18 @@ export function stateUnread(
 /**
  * The processor did not confirm a cancellation, and the refund is open. A refusal ends the cancellation, also one of a key
  * without the permission. Without an answer it is repeated, which is harmless.
+ * @param found the refund as read after that; empty when it could not be read.
  */
 export function cancelUnconfirmed(
   context: OutcomeContext,
   answer: Exclude<CancelResult, { kind: 'cancelled' }>,
+  found: Pick<ProcessorRefund, 'waitsFor' | 'dueBy'>,
 ): StepOutcome {
   if (answer.kind === 'refused' || answer.kind === 'misconfigured') {
     return {
       moves: [{ to: 'processing', type: 'cancel.refused', detail: { ...answer.failure } }],
       dueInMs: settlementPause(context, 1),
-      waitingFor: 'settlement',
+      ...waitThere(found),
       endsCancel: true,
       consecutiveFailures: 0,
       retrying: false,

@@ -1,9 +1,11 @@
 import { formatAmount } from '#shared/money/money.ts';
-import type { Database, Prisma, RefundEvent } from '#shared/platform/database.ts';
+import { type Database, type Prisma, type RefundEvent, serviceTime } from '#shared/platform/database.ts';
+import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { attemptsOf } from '#shared/refunds/model/attempts.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf } from '#shared/refunds/model/flags.ts';
 import { toPublicRefund } from '#shared/refunds/model/refund.ts';
+import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
 import { type Cell, printData, printFields, printJson, printTable } from '../console/output.ts';
 import { CommandError } from '../console/session.ts';
 
@@ -24,15 +26,15 @@ export async function loadRefund(db: Database, id: string): Promise<RefundInFull
 export async function showRefund(db: Database, id: string, json: boolean | undefined): Promise<void> {
   const refund = await loadRefund(db, id);
   const { events } = refund;
-  if (json) {
-    return printJson({ refund: toPublicRefund(refund), state: stateOf(refund), events: events.map(toJson) });
-  }
+  const waiting = waitingOf(refund, refund.work, await recoveryRequiredSince(db), await serviceTime(db));
+  const state = stateOf(refund, waiting);
+  if (json) return printJson({ refund: toPublicRefund(refund), state, events: events.map(toJson) });
   const { amount, metadata, ...fields } = toPublicRefund(refund);
   printFields([
     ...Object.entries(fields),
     ['amount', `${formatAmount(refund.amount, refund.currency)} (${amount} in minor units)`],
     ['metadata', metadata === null ? null : JSON.stringify(metadata)],
-    ...Object.entries(stateOf(refund)),
+    ...Object.entries(state),
   ]);
   printData('');
   printTable(events, {
@@ -48,14 +50,17 @@ export async function showRefund(db: Database, id: string, json: boolean | undef
   });
 }
 
-/** The internal state: why a refund does not move. */
-function stateOf(refund: RefundInFull): Record<string, Cell> {
+/** Why a refund is not moving, and its internal state. */
+function stateOf(refund: RefundInFull, waiting: Waiting | null): Record<string, Cell> {
   const attempts = attemptsOf(refund.events, refund.work);
   const lastAttempt = attempts.at(-1);
   const flag = flagOf(refund.work);
   return {
     environment: refund.environment,
     apiKeyId: refund.apiKeyId,
+    waitingFor: waiting?.reason ?? null,
+    waitingSince: waiting?.since ?? null,
+    waitingUntil: waiting?.until ?? null,
     attemptCount: attempts.length,
     lastOutcome: lastAttempt?.outcome ?? null,
     lastSentAt: lastAttempt?.startedAt ?? null,

@@ -30,7 +30,7 @@ BEGIN
       CASE WHEN r.status = 'processing' AND r.external_refund_id IS NULL AND w.cancel_requested_at IS NULL AND NOT needs_resync
         THEN r.held_until END) AS due_at
     FROM jsonb_to_recordset(items) AS i(
-      refund_id text, due_in_ms double precision, waiting_for text, retrying boolean, consecutive_failures int, is_known boolean, awaits_approval boolean,
+      refund_id text, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_known boolean, awaits_approval boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     JOIN refund AS r ON r.id = i.refund_id
@@ -68,6 +68,7 @@ BEGIN
     consecutive_failures = coalesce(next.consecutive_failures, w.consecutive_failures),
     waiting_for = next.waiting_for,
     waiting_since = CASE WHEN next.waiting_for = w.waiting_for THEN w.waiting_since WHEN next.waiting_for IS NOT NULL THEN moment END,
+    waiting_until = next.waiting_until,
     flagged_at = next.flagged_at,
     flag_reason = CASE WHEN keeps_flag THEN w.flag_reason ELSE flag->>'reason' END,
     flag_facts = CASE WHEN keeps_flag THEN w.flag_facts ELSE coalesce(flag->'facts', '{}') END

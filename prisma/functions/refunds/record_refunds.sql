@@ -10,6 +10,7 @@
 --   is_key_spent           true when the processor has bound its reply to the attempt's key
 --   due_in_ms              null when nothing is left to do for a worker
 --   waiting_for            what the refund waits for until then; null when it moves on
+--   waiting_until          when that expires, where the processor says so
 --   retrying               true starts the time to the retry deadline unless it is running, false clears it, null keeps it
 --   consecutive_failures   null keeps the number
 --   is_known               true once it is known whether the processor has the refund

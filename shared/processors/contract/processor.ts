@@ -42,7 +42,7 @@ export interface ProcessorRefund extends KeptName {
   failure: ProcessorFailure | null;
   /** What an open refund waits for at the processor; left out while it is on its way, and where the processor does not say. */
   waitsFor?: 'customer_action' | 'insufficient_balance' | 'payment_unsettled';
-  /** After this time an open refund is overdue; left out where nothing says what is usual. */
+  /** After this time an open refund is overdue, and what the customer was asked for has expired; left out where nothing says what is usual. */
   dueBy?: Date;
   /** Left out while the processor does not know it. */
   arrival?: RefundArrival;

@@ -21,6 +21,8 @@ export interface StepOutcome {
   dueInMs: number | null;
   /** What the refund waits for until then; null when it moves on, and for one that has ended. */
   waitingFor: WaitingReason | null;
+  /** When that expires, where the processor says so. */
+  waitingUntil?: Date | undefined;
   /** True starts the time to the retry deadline unless it runs, false ends it. */
   retrying?: boolean;
   consecutiveFailures?: number;

@@ -27,9 +27,15 @@ export async function readRecovery(db: Database, reached: readonly PositionMark[
   return { generation, maySend, lastEvent };
 }
 
+/** Since when a recovery is required; null when none is. */
+export async function recoveryRequiredSince(db: DatabaseTransaction): Promise<Date | null> {
+  const { requiredSince } = await db.recovery.findUniqueOrThrow({ where: { id: 1 } });
+  return requiredSince;
+}
+
 /** True while a recovery is required: what is not known to be at its processor may have been sent after the backup. */
 export async function isRecoveryRequired(db: DatabaseTransaction): Promise<boolean> {
-  return (await db.recovery.count({ where: { requiredSince: { not: null } } })) > 0;
+  return (await recoveryRequiredSince(db)) !== null;
 }
 
 /** Requires a recovery: workers send nothing until it has ended. See prisma/functions/refunds/require_recovery.sql. */

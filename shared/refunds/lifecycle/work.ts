@@ -80,11 +80,11 @@ export async function endFlaggedWork(
 /** Makes a refund that has just been approved due, at the end of its hold unless its processor has it already. */
 export async function startWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   await tx.$executeRaw`
-    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at)
+    INSERT INTO refund_work AS w (refund_id, organization_id, environment, processor, due_at, waiting_since)
     SELECT id, organization_id, environment, processor,
-      greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END)
+      greatest(service_time(), CASE WHEN external_refund_id IS NULL THEN held_until END), service_time()
     FROM refund WHERE id = ${id}
-    ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at`;
+    ON CONFLICT (refund_id) DO UPDATE SET due_at = excluded.due_at, waiting_since = excluded.waiting_since`;
 }
 
 /** Ends the work of a refund, and with it any flag. */

@@ -1,11 +1,15 @@
 import type { Refund } from '../../platform/database.ts';
 import type { RefundArrival } from '../../processors/contract/processor.ts';
+import { isHeldAtProcessor } from './waiting.ts';
 
 /** When a refund arrives at the customer's bank, and what it is known by there. */
 export interface Arrival {
   /** `reversal`: the charge disappears from the customer's statement, and no credit follows. */
   kind: 'credit' | 'reversal';
-  /** An estimate: the last day, in UTC, on which a credit usually arrives, as `YYYY-MM-DD`; null for a reversal. */
+  /**
+   * An estimate: the last day, in UTC, on which a credit usually arrives, as `YYYY-MM-DD`; null for a reversal, and while the processor
+   * holds the money.
+   */
   expectedBy: string | null;
   /** Null until the processor has said it. */
   reference: string | null;
@@ -16,27 +20,23 @@ export interface Arrival {
 /** Banks usually post a refund to a card 5 to 10 business days after it was sent to them. The later end is used. */
 const businessDays = 10;
 
-/** True while the customer has to act, for example enter a bank account at Stripe. */
-export function waitsForCustomer({
-  status,
-  processorStatus,
-}: Pick<Refund, 'status' | 'processorStatus'>): boolean {
-  return status === 'processing' && processorStatus === 'requires_action';
-}
-
 /**
  * The arrival of a refund that its processor has accepted: counted from its completion, which is when it was sent to the bank, or from
- * its acceptance until then. Null for any other refund, and while it waits for the customer.
+ * its acceptance until then. Null for any other refund.
+ * @param waitingFor what the refund waits for, of its work; null without.
  */
 export function arrivalOf(
   refund: Pick<Refund, 'status' | 'processorStatus' | 'acceptedAt' | 'completedAt' | 'arrival'>,
+  waitingFor: string | null,
 ): Arrival | null {
-  const { status, acceptedAt, completedAt, arrival } = refund;
+  const { status, processorStatus, acceptedAt, completedAt, arrival } = refund;
   const sentAt = completedAt ?? acceptedAt;
-  if (sentAt === null || (status !== 'processing' && status !== 'completed') || waitsForCustomer(refund))
-    return null;
+  if (sentAt === null || (status !== 'processing' && status !== 'completed')) return null;
   const { kind, reference = null, referenceType = null } = (arrival ?? {}) as Partial<RefundArrival>;
-  const expectedBy = kind === 'reversal' ? null : afterBusinessDays(sentAt, businessDays);
+  // The customer may still have to act while the state cannot be read, which the refund waits for then.
+  const isHeld =
+    status === 'processing' && (processorStatus === 'requires_action' || isHeldAtProcessor(waitingFor));
+  const expectedBy = kind === 'reversal' || isHeld ? null : afterBusinessDays(sentAt, businessDays);
   return { kind: kind ?? 'credit', expectedBy, reference, referenceType };
 }
 

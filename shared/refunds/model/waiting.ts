@@ -1,4 +1,5 @@
 import type { Refund, RefundWork } from '../../platform/database.ts';
+import type { ProcessorRefund } from '../../processors/contract/processor.ts';
 
 /** Why a refund is not moving. Clients must expect further ones. */
 export const waitingReasons = [
@@ -22,15 +23,37 @@ export type WaitingReason = (typeof waitingReasons)[number];
 export interface Waiting {
   reason: WaitingReason;
   since: Date;
-  /** When the service goes on by itself; null where that depends on somebody else. */
+  /** When a hold ends, the service tries again, or what the customer was asked for expires; null where that is not known. */
   until: Date | null;
 }
 
+type HeldAtProcessor = NonNullable<ProcessorRefund['waitsFor']>;
+
+const heldAtProcessor: ReadonlySet<string | null> = new Set<HeldAtProcessor>([
+  'customer_action',
+  'insufficient_balance',
+  'payment_unsettled',
+]);
+
+/** True for what keeps an accepted refund at its processor: the money is not on its way. */
+export function isHeldAtProcessor(waitingFor: string | null): waitingFor is HeldAtProcessor {
+  return heldAtProcessor.has(waitingFor);
+}
+
 type WaitingRefund = Pick<Refund, 'status' | 'createdAt' | 'acceptedAt' | 'heldUntil' | 'externalRefundId'>;
-type WaitingWork = Pick<
-  RefundWork,
-  'waitingFor' | 'waitingSince' | 'unknownSince' | 'approvalRequestedAt' | 'leasedUntil' | 'dueAt'
-> | null;
+
+/** What `waitingOf` needs of the work. */
+export const waitingFields = [
+  'waitingFor',
+  'waitingSince',
+  'waitingUntil',
+  'unknownSince',
+  'approvalRequestedAt',
+  'leasedUntil',
+  'dueAt',
+] as const;
+
+export type WaitingWork = Pick<RefundWork, (typeof waitingFields)[number]>;
 
 /**
  * What a refund waits for; null when it has ended, and while it moves on.
@@ -38,31 +61,44 @@ type WaitingWork = Pick<
  */
 export function waitingOf(
   refund: WaitingRefund,
-  work: WaitingWork,
+  work: WaitingWork | null,
   recoveryRequiredSince: Date | null,
   now: Date,
 ): Waiting | null {
-  const { status, createdAt, acceptedAt, heldUntil, externalRefundId } = refund;
+  const { status, createdAt, heldUntil, externalRefundId } = refund;
   if (status === 'pending') return { reason: 'approval', since: createdAt, until: null };
   if (status !== 'processing' || work === null) return null;
   if (recoveryRequiredSince !== null) {
     return { reason: 'recovery', since: recoveryRequiredSince, until: null };
   }
-  const { approvalRequestedAt } = work;
+  const { approvalRequestedAt, waitingSince, unknownSince } = work;
   if (approvalRequestedAt !== null) {
     return { reason: 'approval_at_processor', since: approvalRequestedAt, until: null };
   }
   const isAccepted = externalRefundId !== null;
-  if (!isAccepted && heldUntil !== null && heldUntil > now && work.unknownSince === null) {
-    return { reason: 'hold', since: createdAt, until: heldUntil };
+  if (!isAccepted && heldUntil !== null && heldUntil > now && unknownSince === null) {
+    return { reason: 'hold', since: waitingSince ?? createdAt, until: heldUntil };
   }
-  const until = !isAccepted && work.dueAt !== null && work.dueAt > now ? work.dueAt : null;
-  const { waitingFor, waitingSince, unknownSince, leasedUntil } = work;
-  if (waitingFor !== null) {
-    return { reason: waitingFor as WaitingReason, since: waitingSince ?? createdAt, until };
-  }
-  if (isAccepted) return { reason: 'settlement', since: acceptedAt ?? createdAt, until: null };
+  const waits = sinceLastStep(refund, work, now);
+  if (waits === null) return null;
+  const waitsThere = isAccepted && (waits.reason === 'settlement' || isHeldAtProcessor(waits.reason));
+  const until = waitsThere ? work.waitingUntil : work.dueAt;
+  return { ...waits, until: until !== null && until > now ? until : null };
+}
+
+function sinceLastStep(
+  { createdAt, acceptedAt, externalRefundId }: WaitingRefund,
+  { waitingFor, waitingSince, unknownSince, leasedUntil }: WaitingWork,
+  now: Date,
+): Omit<Waiting, 'until'> | null {
+  if (isReason(waitingFor)) return { reason: waitingFor, since: waitingSince ?? createdAt };
+  if (externalRefundId !== null) return { reason: 'settlement', since: acceptedAt ?? createdAt };
   // The worker of an attempt has died: a lookup follows.
   const isLeased = leasedUntil !== null && leasedUntil > now;
-  return unknownSince === null || isLeased ? null : { reason: 'unknown_outcome', since: unknownSince, until };
+  return unknownSince === null || isLeased ? null : { reason: 'unknown_outcome', since: unknownSince };
+}
+
+/** False for null, and for what only a newer version knows, whose workers may run beside this one. */
+function isReason(waitingFor: string | null): waitingFor is WaitingReason {
+  return waitingReasons.some((reason) => reason === waitingFor);
 }

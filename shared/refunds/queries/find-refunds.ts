@@ -12,16 +12,29 @@ import {
   type RefundWithWork,
   refundColumns,
 } from '../model/refund.ts';
+import { snakeCase } from '../model/rows.ts';
 import type { RefundStatus } from '../model/states.ts';
+import { type WaitingWork, waitingFields } from '../model/waiting.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
-type OwnedRefund = RefundDetails & Pick<Refund, 'environment'>;
+/** A refund with what it waits for: the fields of its work are null where it has none. */
+export type RefundReading = RefundDetails & WaitingWork & { recoveryRequiredSince: Date | null };
+
+type OwnedRefund = RefundReading & Pick<Refund, 'environment'>;
+
+const readColumns = `${refundColumns}, ${detailColumns}, w.*,
+  (SELECT required_since FROM recovery WHERE id = 1) AS "recoveryRequiredSince"`;
+
+/** By the primary key of each, after the refunds were chosen. */
+const joinedWork = `LEFT JOIN LATERAL (
+  SELECT ${waitingFields.map((field) => `${snakeCase(field)} AS "${field}"`).join(', ')} FROM refund_work WHERE refund_id = r.id OFFSET 0
+) AS w ON TRUE`;
 
 /** The reads of the API. Concurrent requests share a statement. */
 export interface RefundReads {
   byId: SharedStatement<string, OwnedRefund | undefined>;
   /** The rows of a statement in JSON: its organization, its text and its values. */
-  list: SharedStatement<string, RefundDetails[]>;
+  list: SharedStatement<string, RefundReading[]>;
   /** By the id of a refund: the detail of its first event, which says what was decided. */
   decision: SharedStatement<string, unknown>;
 }
@@ -38,14 +51,14 @@ export function openRefundReads(reads: Reads): RefundReads {
     byId: shareRead(async (ids) => {
       // By id alone, so that the planner can only use the primary key. The caller checks the owner.
       const rows = await reads.query<OwnedRefund>(
-        `SELECT ${refundColumns}, ${detailColumns}, r.environment FROM refund AS r WHERE r.id = ANY ($1)`,
+        `SELECT ${readColumns}, r.environment FROM refund AS r ${joinedWork} WHERE r.id = ANY ($1)`,
         [ids],
       );
       return new Map(rows.map((row) => [row.id, row]));
     }),
     list: shareQuestion((statement) => {
       const [organizationId, text, values] = JSON.parse(statement);
-      return limit(organizationId, () => reads.query<RefundDetails>(text, values));
+      return limit(organizationId, () => reads.query<RefundReading>(text, values));
     }),
     decision: shareRead(async (ids) => {
       const rows = await reads.query<{ id: string; detail: unknown }>(
@@ -66,7 +79,7 @@ export async function readRefund(
   { byId }: RefundReads,
   { organizationId, environment }: RefundOwner,
   id: string,
-): Promise<RefundDetails> {
+): Promise<RefundReading> {
   const refund = isRefundId(id) ? await byId(id) : undefined;
   if (refund?.organizationId === organizationId && refund.environment === environment) return refund;
   throw refundNotFound();
@@ -100,7 +113,7 @@ export async function listRefunds(
   { list }: RefundReads,
   owner: RefundOwner,
   { after, limit, offset, ...filters }: RefundListing,
-): Promise<{ refunds: RefundDetails[]; hasMore: boolean }> {
+): Promise<{ refunds: RefundReading[]; hasMore: boolean }> {
   const { status, amountMin, amountMax, ...others } = filters;
   const condition = conditionOf(owner, {
     ...others,
@@ -108,7 +121,7 @@ export async function listRefunds(
     amountFrom: amountMin === undefined ? undefined : BigInt(amountMin),
     amountTo: amountMax === undefined ? undefined : BigInt(amountMax),
   });
-  const toPage = (rows: RefundDetails[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
+  const toPage = (rows: RefundReading[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
   // One more than asked for says whether there are more.
   if (after === undefined) return toPage(await list(inJson(owner, pageSql(condition, limit + 1, offset))));
   const isPossible = isRefundId(after) && offset === 0;
@@ -122,11 +135,14 @@ export async function listRefunds(
   return toPage(rows.filter(({ id }) => id !== null));
 }
 
-const listedColumns = Prisma.raw(`${refundColumns}, ${detailColumns}`);
+const listedColumns = Prisma.raw(readColumns);
+const workOfListed = Prisma.raw(joinedWork);
 
 function pageSql(condition: Prisma.Sql, limit: number, offset: number): Prisma.Sql {
-  return Prisma.sql`SELECT ${listedColumns} FROM refund AS r WHERE ${condition}
-    ORDER BY r.created_at DESC, r.id DESC LIMIT ${limit} OFFSET ${offset}`;
+  return Prisma.sql`SELECT ${listedColumns}
+    FROM (SELECT * FROM refund WHERE ${condition}
+      ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}) AS r
+    ${workOfListed} ORDER BY r.created_at DESC, r.id DESC`;
 }
 
 /**
@@ -146,7 +162,7 @@ function pageAfterSql(
     LEFT JOIN LATERAL (SELECT * FROM refund
       WHERE ${condition} AND (created_at, id) < (last_created_at, last_id)
       ORDER BY created_at DESC, id DESC LIMIT ${limit}) AS r ON TRUE
-    ORDER BY r.created_at DESC, r.id DESC`;
+    ${workOfListed} ORDER BY r.created_at DESC, r.id DESC`;
 }
 
 function inJson({ organizationId }: RefundOwner, { text, values }: Prisma.Sql): string {

@@ -24,7 +24,7 @@ import {
 } from '../model/refund.ts';
 import { keepsChanging, nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
-import { type RefundReads, readRefund } from '../queries/find-refunds.ts';
+import { type RefundReading, type RefundReads, readRefund } from '../queries/find-refunds.ts';
 
 // What holders of API keys request of refunds, whichever way they are connected.
 
@@ -179,13 +179,15 @@ export async function readWhenChanged(
   apiKey: ApiKey,
   id: string,
   waitMs: () => number,
-): Promise<RefundDetails> {
+): Promise<RefundReading> {
   const refund = await readRefund(deps.refundReads, apiKey, id);
   const longestMs = waitMs();
   if (longestMs === 0 || isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
   const changed = () => deps.watcher.waitFor(id, hasChanged, longestMs);
-  return (await deps.whileWaiting(changed, () => null)) ?? refund;
+  await deps.whileWaiting(changed, () => null);
+  // What it waits for may have changed without its status.
+  return await readRefund(deps.refundReads, apiKey, id);
 }
 
 /**

@@ -48,7 +48,9 @@ test.each([
     expect(content).toEqual({ refund, idempotencyKey: expect.stringMatching(/^mcp_/), replayed: false });
     await untilStatus(service, refund.id, 'completed');
     const { body } = await service.call('GET', `/v1/refunds/${refund.id}`);
-    expect((await agent.call('get_refund', { refundId: refund.id })).content).toEqual({ refund: body.data });
+    expect((await agent.call('get_refund', { refundId: refund.id })).content).toEqual({
+      refund: { ...body.data, waiting: null },
+    });
     const where = { refundId: refund.id, seq: 1 };
     const { actor } = await service.deps.db.refundEvent.findFirstOrThrow({ where });
     expect(actor).toBe(`key:${service.organization.keys.test.id}`);

@@ -298,9 +298,9 @@ export function stepsOf(
       },
     },
     'the position of the feed': () => readRecovery(db, []),
-    'a refund': within(2, [], get('/v1/refunds/:id?include=failure,cancellable,arrival,heldUntil')),
+    'a refund': within(2, [], get('/v1/refunds/:id?include=failure,cancellable,arrival,heldUntil,waiting')),
     'its events': within(2, [], get('/v1/refunds/:id/events')),
-    'what was decided about refunds': within(3, [], get('/v1/refunds?include=policy')),
+    'what was decided about refunds': within(3, [], get('/v1/refunds?include=policy,waiting')),
     ...Object.fromEntries(
       listFilters.map((filter) => [
         `a list: ${filter}`,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Refund } from '#shared/platform/database.ts';
 import { afterBusinessDays, arrivalOf } from '#shared/refunds/model/arrival.ts';
 
 test.each([
@@ -11,6 +12,9 @@ test.each([
 ])('business days after %s', (_what, from, count, expected) => {
   expect(afterBusinessDays(new Date(from), count)).toBe(expected);
 });
+
+type Given = Pick<Refund, 'status'> &
+  Partial<Parameters<typeof arrivalOf>[0]> & { waitingFor?: string | null };
 
 describe('the arrival of a refund', () => {
   const [monday, friday] = [new Date('2026-11-23T10:00:00Z'), new Date('2026-11-27T10:00:00Z')];
@@ -26,20 +30,33 @@ describe('the arrival of a refund', () => {
     [
       'waiting for the customer',
       { status: 'processing', processorStatus: 'requires_action', acceptedAt: monday },
-      null,
+      { kind: 'credit', expectedBy: null },
+    ],
+    ...(['customer_action', 'insufficient_balance', 'payment_unsettled'] as const).map(
+      (waitingFor) =>
+        [
+          `held at the processor (${waitingFor})`,
+          { status: 'processing', acceptedAt: monday, waitingFor },
+          { kind: 'credit', expectedBy: null },
+        ] as const,
+    ),
+    [
+      'read in vain at last',
+      { status: 'processing', acceptedAt: monday, waitingFor: 'processor_unreachable' },
+      { expectedBy: '2026-12-07' },
+    ],
+    [
+      'sent as a reversal',
+      { status: 'completed', acceptedAt: monday, completedAt: friday, arrival: { kind: 'reversal' } },
+      { kind: 'reversal', expectedBy: null },
     ],
     ['not sent yet', { status: 'processing' }, null],
     ['awaiting approval', { status: 'pending' }, null],
     ['reversed', { status: 'failed', acceptedAt: monday, completedAt: friday, arrival: known }, null],
     ['cancelled', { status: 'cancelled', acceptedAt: monday }, null],
-  ] as const)('that is %s', (_what, refund, expected) => {
-    const found = arrivalOf({
-      processorStatus: null,
-      acceptedAt: null,
-      completedAt: null,
-      arrival: null,
-      ...refund,
-    });
+  ] as const)('that is %s', (_what, { waitingFor = null, ...refund }: Given, expected) => {
+    const none = { processorStatus: null, acceptedAt: null, completedAt: null, arrival: null };
+    const found = arrivalOf({ ...none, ...refund }, waitingFor);
     if (expected === null) expect(found).toBeNull();
     else expect(found).toMatchObject(expected);
   });

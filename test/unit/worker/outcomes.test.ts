@@ -27,6 +27,7 @@ import {
 const minutes = 60_000;
 const days = 24 * 60 * minutes;
 const now = new Date('2026-11-24T12:00:00Z');
+const inAnHour = new Date('2026-11-24T13:00:00Z');
 const ago = (ms: number) => new Date(now.getTime() - ms);
 
 /** The middle of the random pauses: 550 ms after the first failure, 10 s until settlement is checked first. */
@@ -280,10 +281,10 @@ describe('an answer', () => {
     ],
     [
       'waiting for the customer',
-      () => stateRead(given(pending), { ...there, waitsFor: 'customer_action' }),
+      () => stateRead(given(pending), { ...there, waitsFor: 'customer_action', dueBy: inAnHour }),
       {
         ...{ moves: [], change: {}, dueInMs: 10_000, consecutiveFailures: 1, retrying: false },
-        waitingFor: 'customer_action',
+        ...{ waitingFor: 'customer_action', waitingUntil: inAnHour },
       },
     ],
     [
@@ -487,6 +488,18 @@ describe('without an answer', () => {
       }),
     ],
     [
+      'waiting for the customer, and unread',
+      () =>
+        stateUnread(
+          given({ work: { waitingFor: 'customer_action', waitingUntil: inAnHour } }),
+          unansweredFor(),
+        ),
+      {
+        ...{ ...again, moves: [], retrying: true },
+        ...{ waitingFor: 'customer_action', waitingUntil: inAnHour },
+      },
+    ],
+    [
       'unread for a day after the end',
       () =>
         stateUnread(
@@ -500,23 +513,33 @@ describe('without an answer', () => {
     ],
     [
       'a cancellation',
-      () => cancelUnconfirmed(given(), unansweredFor(outage, 'unreachable', 5_000)),
+      () => cancelUnconfirmed(given(), unansweredFor(outage, 'unreachable', 5_000), there),
       retried('cancel.unanswered', outage, { ...isUnknown, dueInMs: 5_250 }),
     ],
     [
       'a cancellation that may have been applied',
-      () => cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }),
+      () => cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }, {}),
       retried('cancel.unanswered', outage, isUnknown),
     ],
     [
       'a refused cancellation',
-      () => cancelUnconfirmed(given(), { kind: 'refused', failure: no }),
+      () => cancelUnconfirmed(given(), { kind: 'refused', failure: no }, there),
       refusedCancel,
     ],
     [
       'a cancellation that the key may not ask for',
-      () => cancelUnconfirmed(given(), { kind: 'misconfigured', ...refusal }),
+      () => cancelUnconfirmed(given(), { kind: 'misconfigured', ...refusal }, there),
       refusedCancel,
+    ],
+    [
+      'a refused cancellation of a refund that waits at the processor',
+      () =>
+        cancelUnconfirmed(
+          given(),
+          { kind: 'refused', failure: no },
+          { ...there, waitsFor: 'insufficient_balance' },
+        ),
+      { ...refusedCancel, waitingFor: 'insufficient_balance' },
     ],
     [
       'not found, a moment before that is proof',

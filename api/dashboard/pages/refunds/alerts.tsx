@@ -2,12 +2,16 @@ import { approvalReasons, denialReason, type StoredDecision } from '#shared/poli
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf, isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { Notice } from '../../components/notice.tsx';
+import { Sentence } from '../../components/values.tsx';
 
 import { nextStep } from './next-step.ts';
 
 interface AlertsProps {
   refund: RefundWithWork;
+  /** What it waits for. */
+  waiting: Waiting | null;
   /** True when the refund may have moved money although it failed. */
   isUncertain: boolean;
   /** What was decided when it was created. */
@@ -17,16 +21,20 @@ interface AlertsProps {
   now: Date;
 }
 
-/** What happens next to a refund, and notices: awaiting approval, failed or flagged, and what to do. */
-export function Alerts({ refund, isUncertain, decision, approvalRefusal, now }: AlertsProps) {
+/** Why a refund is not moving, or what happens next to it, and notices: awaiting approval, failed or flagged, and what to do. */
+export function Alerts({ refund, waiting, isUncertain, decision, approvalRefusal, now }: AlertsProps) {
   const { status, failureCode, failureMessage, work } = refund;
   const flag = flagOf(work);
   const denial = denialReason(decision);
   const words = flag === null ? null : wordsFor(flag.reason, flag.facts, refund.processor);
-  const next = nextStep(refund, isUncertain, now);
+  const next = nextStep({ refund, waiting, isUncertain, now });
   return (
     <>
-      {next === null ? null : <p>{next}</p>}
+      {next === null ? null : (
+        <p>
+          <Sentence text={next} />
+        </p>
+      )}
       {status === 'pending' ? (
         <Notice tone="warn">
           <strong>Awaiting approval by an operator who did not request it.</strong> Nothing is sent before.{' '}

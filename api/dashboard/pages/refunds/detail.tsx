@@ -7,10 +7,12 @@ import { mayAct } from '#shared/people/roles.ts';
 import type { Payment, Refund, RefundEvent } from '#shared/platform/database.ts';
 import { readDecision } from '#shared/policies/decision.ts';
 import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
+import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { openAttempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { holdsReservation, isTerminal } from '#shared/refunds/model/states.ts';
+import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { StatusBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
@@ -39,6 +41,8 @@ export function refundPages(scope: Api, deps: ApiDependencies): void {
 interface RefundDetail {
   refund: RefundWithWork;
   payment: Payment;
+  /** What it waits for. */
+  waiting: Waiting | null;
   /** The newest other refunds of the payment, newest first. */
   others: readonly Refund[];
   /** The newest of its timeline, oldest first. */
@@ -73,7 +77,7 @@ export async function readDetail(
   const context = contextOf(request);
   const refund = await findOwnRefund(db, context.owner, id);
   const { paymentId } = refund;
-  const [payment, others, newest, created, isUncertain] = await Promise.all([
+  const [payment, others, newest, created, isUncertain, requiredSince] = await Promise.all([
     db.payment.findUniqueOrThrow({ where: { id: paymentId } }),
     db.refund.findMany({
       where: { paymentId, id: { not: id } },
@@ -83,6 +87,7 @@ export async function readDetail(
     db.refundEvent.findMany({ where: { refundId: id }, orderBy: { seq: 'desc' }, take: eventsShown }),
     db.refundEvent.findUnique({ where: { refundId_seq: { refundId: id, seq: 1 } } }),
     hasUncertainEnd(db, refund),
+    recoveryRequiredSince(db),
   ]);
   const events = newest.toReversed();
   const actors = [...events, ...(created === null ? [] : [created])].map(({ actor }) => actor);
@@ -93,7 +98,8 @@ export async function readDetail(
       ? await readApprovalRefusal(deps, refund, created.actor, context.actor)
       : null;
   const now = deps.clock.now();
-  return { refund, payment, others, events, created, isUncertain, names, approvalRefusal, now };
+  const waiting = waitingOf(refund, refund.work, requiredSince, now);
+  return { refund, waiting, payment, others, events, created, isUncertain, names, approvalRefusal, now };
 }
 
 /** After these events it is uncertain whether money moved, until a review agrees. */
@@ -186,14 +192,18 @@ function Actions({ detail, result }: DetailProps) {
 }
 
 function State({ detail }: DetailProps) {
-  const { refund, payment, others, events, created, isUncertain, names, approvalRefusal, now } = detail;
+  const { refund, waiting, payment, others, events, created, isUncertain, names, approvalRefusal, now } =
+    detail;
   const who = created === null ? null : (names.get(created.actor) ?? null);
   // A finished refund may change again after a resync.
   const isMoving = !isTerminal(refund.status) || refund.work?.dueAt != null;
   return (
     <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
-        <Alerts {...{ refund, isUncertain, approvalRefusal, now }} decision={readDecision(created?.detail)} />
+        <Alerts
+          {...{ refund, waiting, isUncertain, approvalRefusal, now }}
+          decision={readDecision(created?.detail)}
+        />
         <div class="columns">
           <RefundFacts {...{ refund, who, isUncertain }} />
           <PaymentCard

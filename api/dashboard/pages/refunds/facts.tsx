@@ -23,7 +23,7 @@ interface RefundFactsProps {
 /** The public fields of a refund, and when it arrives. */
 export function RefundFacts({ refund, who, isUncertain }: RefundFactsProps) {
   const { id, externalRefundId, amount, currency, reason, initiatedBy } = refund;
-  const arrival = arrivalOf(refund);
+  const arrival = arrivalOf(refund, refund.work?.waitingFor ?? null);
   return (
     <Card id="refund" title="Refund">
       <Facts

@@ -4,7 +4,9 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { listSavedViews, type SavedView } from '#shared/people/members/saved-views.ts';
 import { mayAct } from '#shared/people/roles.ts';
+import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
+import { waitingOf } from '#shared/refunds/model/waiting.ts';
 import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import {
@@ -101,7 +103,7 @@ interface Results {
 }
 
 async function readResults(
-  { db, slowReads }: ApiDependencies,
+  { db, slowReads, clock }: ApiDependencies,
   { owner, query }: Context,
   { sort }: EnteredFilter,
   filter: RefundFilter,
@@ -117,7 +119,13 @@ async function readResults(
       : await searchRefunds(db, owner, filter, page),
   );
   const names = await nameRequesters(db, owner.organizationId, refunds);
-  const listed = refunds.map((refund) => ({ refund, requester: names.get(refund.id) ?? null }));
+  const requiredSince = await recoveryRequiredSince(db);
+  const now = clock.now();
+  const listed = refunds.map((refund) => ({
+    refund,
+    waiting: waitingOf(refund, refund.work, requiredSince, now),
+    requester: names.get(refund.id) ?? null,
+  }));
   return { refunds: listed, cursor, next, previous };
 }
 

@@ -1,66 +1,81 @@
-import type { RefundWork } from '#shared/platform/database.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
-import { arrivalOf, waitsForCustomer } from '#shared/refunds/model/arrival.ts';
+import { arrivalOf } from '#shared/refunds/model/arrival.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { inDay, inTime } from '../../words/numbers.ts';
+import { waitingWords } from '../../words/waiting.ts';
 
-/**
- * What happens next to a refund, and when, in words; null where a notice says it.
- * @param isUncertain true when it may have moved money although it ended otherwise.
- */
-export function nextStep(refund: RefundWithWork, isUncertain: boolean, now: Date): string | null {
-  const name = displayNameOf(refund.processor);
-  const { kind, expectedBy = null } = arrivalOf(refund) ?? {};
-  if (refund.status === 'processing') return whileProcessing(refund, name, expectedBy, now);
+interface Situation {
+  refund: RefundWithWork;
+  /** What the refund waits for. */
+  waiting: Waiting | null;
+  /** True when it may have moved money although it ended otherwise. */
+  isUncertain: boolean;
+  now: Date;
+}
+
+/** Why a refund is not moving, or what happens next to it, and when, in words; null where a notice says it. Times are ISO timestamps. */
+export function nextStep({ refund, waiting, isUncertain, now }: Situation): string | null {
+  const { status, work, processor } = refund;
+  const name = displayNameOf(processor);
+  if (status === 'processing') {
+    if (work?.cancelRequestedAt != null) {
+      const requested = `Cancellation requested. ${name} has not confirmed it yet.`;
+      return sentences(requested, next('Next request', work.dueAt, now));
+    }
+    return waiting === null ? whileMoving(refund, name, now) : whileWaiting(refund, waiting, now);
+  }
   if (isUncertain) return null;
-  if (refund.status === 'cancelled') return "Cancelled. The customer won't get the money.";
-  if (refund.status !== 'completed') return null;
+  if (status === 'cancelled') return "Cancelled. The customer won't get the money.";
+  if (status !== 'completed') return null;
+  const { kind, expectedBy = null } = arrivalOf(refund, null) ?? {};
   if (kind === 'reversal') return `${name} reversed the charge: it disappears from the customer's statement.`;
   if (expectedBy === null) return `${name} completed it.`;
   const isOver = expectedBy < now.toISOString().slice(0, 10);
   return `${name} sent it to the bank, which ${isOver ? 'should have shown' : 'usually shows'} it by ${inDay(expectedBy)}.`;
 }
 
-function whileProcessing(refund: RefundWithWork, name: string, expectedBy: string | null, now: Date): string {
-  const { work, externalRefundId, heldUntil } = refund;
-  const next = (what: string) => timed(what, work, name, now);
-  if (work?.cancelRequestedAt != null) {
-    return `Cancellation requested. ${name} has not confirmed it yet. ${next('Next request')}`;
-  }
-  if (waitsForCustomer(refund)) return `${name} has it, and waits for the customer's bank details.`;
-  if (externalRefundId !== null) {
-    const arrival = expectedBy === null ? '.' : `; the bank usually shows it by ${inDay(expectedBy)}.`;
-    return `${name} has it${arrival} ${isUnanswered(work) ? next('Next check') : ''}`.trimEnd();
-  }
-  if (work?.attemptStartedAt != null && work.leasedUntil !== null && work.leasedUntil > now) {
-    return `Being sent to ${name}.`;
-  }
-  if (work?.unknownSince != null || work?.attemptStartedAt != null) {
-    return `Sent, and ${name} may have it. ${next('Next lookup')}`;
-  }
-  if (heldUntil !== null && heldUntil > now) {
-    return `Held by a policy. Sent to ${name} in ${inTime(heldUntil.getTime() - now.getTime())}, unless it is cancelled.`;
-  }
-  if (work?.isKeySpent === true && work.flaggedAt === null && work.dueAt !== null && work.dueAt > now) {
-    return `${name} refunds it once the payment has settled. ${next('Next attempt')}`;
-  }
-  return isUnanswered(work) || work?.flaggedAt != null
-    ? next('Next attempt')
-    : `It is sent to ${name} as soon as a worker is free.`;
+function whileMoving({ work }: RefundWithWork, name: string, now: Date): string {
+  const isAttempted = work?.attemptStartedAt != null && work.leasedUntil !== null && work.leasedUntil > now;
+  return isAttempted ? `Being sent to ${name}.` : `It is sent to ${name} as soon as a worker is free.`;
 }
 
-/** True while the last call to the processor has got no result. */
-function isUnanswered(work: RefundWork | null): boolean {
-  return work !== null && work.retryingSince !== null;
+function whileWaiting(refund: RefundWithWork, { reason, since, until }: Waiting, now: Date): string {
+  const { processor, externalRefundId } = refund;
+  const words = waitingWords(reason, processor);
+  const wordsSince = `${words} since ${since.toISOString()}`;
+  switch (reason) {
+    case 'hold':
+      return `${words}. ${next(`Sent to ${displayNameOf(processor)}`, until, now)} Until then it can be cancelled.`;
+    case 'settlement': {
+      const { expectedBy = null } = arrivalOf(refund, reason) ?? {};
+      return expectedBy === null
+        ? `${words}.`
+        : `${words}; the bank usually shows it by ${inDay(expectedBy)}.`;
+    }
+    case 'customer_action': {
+      const expiry = until && `; the request expires on ${inDay(until.toISOString().slice(0, 10))}`;
+      return `${wordsSince}${expiry ?? ''}.`;
+    }
+    case 'recovery':
+      return `${wordsSince}. Nothing is sent until it has run.`;
+    case 'unknown_outcome':
+      return sentences(`${wordsSince}.`, next('Next lookup', until, now));
+    default:
+      return sentences(
+        `${wordsSince}.`,
+        next(externalRefundId === null ? 'Next attempt' : 'Next check', until, now),
+      );
+  }
 }
 
-/** "Next attempt in 12 s, because the last request to Stripe got no result." That may as well be a rate limit. */
-function timed(what: string, work: RefundWork | null, name: string, now: Date): string {
-  if (work?.dueAt == null) return 'Nothing happens until the flag is resolved.';
-  const waitMs = work.dueAt.getTime() - now.getTime();
-  const why =
-    isUnanswered(work) && work.flagReason === null
-      ? `, because the last request to ${name} got no result`
-      : '';
-  return `${what} ${waitMs < 1_000 ? 'now' : `in ${inTime(waitMs)}`}${why}.`;
+/** "Next attempt in 12 s." Empty where that is not known. */
+function next(what: string, at: Date | null, now: Date): string {
+  if (at === null) return '';
+  const waitMs = at.getTime() - now.getTime();
+  return `${what} ${waitMs < 1_000 ? 'now' : `in ${inTime(waitMs)}`}.`;
+}
+
+function sentences(...each: readonly string[]): string {
+  return each.filter((sentence) => sentence !== '').join(' ');
 }

@@ -1,17 +1,20 @@
 import { displayNameOf } from '#shared/processors/registry.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { Badge, StatusBadge } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
 import { type Column, List } from '../../components/list.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
+import { waitingWords } from '../../words/waiting.ts';
 import { reasonWords, requesterWords } from '../../words/words.ts';
 import { SelectBox } from './bulk-selection.tsx';
 import { metadataColumns } from './metadata-columns.tsx';
 
-/** A refund with the name of its requester. */
+/** A refund with what it waits for and the name of its requester. */
 export interface ListedRefund {
   refund: RefundWithWork;
+  waiting: Waiting | null;
   requester: string | null;
 }
 
@@ -66,10 +69,15 @@ function columnsOf(boxes: RefundTableProps['boxes']): readonly Column<ListedRefu
     ],
     [
       'Status',
-      ({ refund: { status, work } }) => (
-        <span class="row">
-          <StatusBadge status={status} />
-          {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
+      ({ refund: { status, work, processor }, waiting }) => (
+        <span>
+          <span class="row">
+            <StatusBadge status={status} />
+            {work?.flaggedAt == null ? null : <Badge tone="warn">Flagged</Badge>}
+          </span>
+          {status !== 'processing' || waiting === null ? null : (
+            <span class="detail small muted">{waitingWords(waiting.reason, processor)}</span>
+          )}
         </span>
       ),
     ],

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "refund_work" ADD COLUMN     "waiting_until" TIMESTAMPTZ(3);
