@@ -87,7 +87,7 @@ export const waitingSchema = z.object({
         'processor; `credentials`, which the processor refuses; `insufficient_balance` at the processor; `payment_unsettled`, ' +
         'until the payment settles; `customer_action`, such as entering bank details; `unknown_outcome`, which is looked up ' +
         'before anything is sent again; `approval_at_processor` by a reviewer there; `settlement`, on its way; `recovery` of ' +
-        'the service from a backup. Expect further values.',
+        'the service from a backup.',
     ),
   since: timeOutput('Since when it waits for that.'),
   until: nullableTimeOutput(

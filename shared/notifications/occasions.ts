@@ -17,7 +17,9 @@ export type KnownOccasion = Occasion & Content;
 type Content =
   | { about: 'approval'; amount: string; currency: string }
   | { about: 'flag'; reason: string; facts: Record<string, never>; processor: string }
-  | { about: 'credentials' | 'processor'; processor: string }
+  | { about: 'credentials'; processor: string }
+  /** `waitingFor`: what the longest retried of its refunds waits for. */
+  | { about: 'processor'; processor: string; waitingFor: string | null }
   | { about: 'endpoint'; url: string; reason: string }
   | { about: 'key'; name: string; lastFour: string };
 
@@ -42,7 +44,11 @@ const occasions = Prisma.sql`
   FROM processor_account WHERE misconfigured_at IS NOT NULL
   UNION ALL
   SELECT 'processors', a.id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
-    jsonb_build_object('about', 'processor', 'processor', t.processor)
+    jsonb_build_object('about', 'processor', 'processor', t.processor, 'waitingFor', (
+      SELECT w.waiting_for FROM refund_work AS w
+      WHERE w.retrying_since IS NOT NULL
+        AND w.organization_id = t.organization_id AND w.environment = t.environment AND w.processor = t.processor
+      ORDER BY w.retrying_since LIMIT 1))
   FROM accounts_in_trouble(NULL, NULL, ${mostCounted}::int, ${mostCounted}::int) AS t
   JOIN processor_account AS a USING (organization_id, environment, processor)
   WHERE NOT t.accepts_others

@@ -6,6 +6,7 @@ import { redact } from '#shared/platform/log.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { FlagReason } from '#shared/refunds/model/flags.ts';
+import type { WaitingReason } from '#shared/refunds/model/waiting.ts';
 
 /** What a message says, before it takes the form of a mail. All texts are plain. */
 export interface Message {
@@ -35,7 +36,7 @@ const mostLines = 20;
 const kinds: Readonly<Record<NotificationKind, { many: string; page: string }>> = {
   approvals: { many: 'refunds await approval', page: '/approvals' },
   attention: { many: 'things need attention', page: '' },
-  processors: { many: 'processors do not answer', page: '/health' },
+  processors: { many: 'processors hold up refunds', page: '/health' },
   webhooks: { many: 'webhook endpoints were disabled', page: '' },
   keys: { many: 'API keys were created', page: '/settings/api-keys' },
 };
@@ -109,7 +110,7 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
     case 'credentials':
       return [`${displayNameOf(occasion.processor)} rejected the credentials`, '/settings/accounts'];
     case 'processor':
-      return [`${displayNameOf(occasion.processor)} does not answer`, '/health'];
+      return [`${displayNameOf(occasion.processor)} ${troubleOf(occasion.waitingFor)}`, '/health'];
     case 'endpoint': {
       const why =
         occasion.reason === 'gone' ? 'it replied 410 Gone' : 'it has not accepted an event for five days';
@@ -120,6 +121,12 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       return [`API key ${name} (...${occasion.lastFour}) was created`, '/settings/api-keys'];
     }
   }
+}
+
+function troubleOf(waitingFor: string | null): string {
+  return waitingFor === ('rate_limited' satisfies WaitingReason)
+    ? 'takes no more requests of the account for now'
+    : 'does not answer';
 }
 
 /** What someone entered, without line breaks, secrets and card numbers. */

@@ -127,7 +127,7 @@ function PasswordForm(form: FormState) {
 const kindWords: Readonly<Record<NotificationKind, string>> = {
   approvals: 'Approvals',
   attention: 'Refunds and accounts that need attention',
-  processors: 'Processors that do not answer',
+  processors: 'Processors that hold up refunds',
   webhooks: 'Disabled webhook endpoints',
   keys: 'New API keys',
 };

@@ -112,7 +112,9 @@ test('a refund whose payment has not settled is no trouble of its processor, and
   const owner = { organizationId: service.organization.id, environment: 'test' } as const;
   const troubles = await findAccountsInTrouble(service.deps.db, owner);
   expect(troubles.filter(({ processor }) => processor === 'braintree')).toEqual([]);
-  expect(await pageText(`/refunds/${id}`)).toMatch(/once the payment has settled. Next attempt in 1 h/);
+  expect(await pageText(`/refunds/${id}`)).toMatch(
+    /Waiting for the payment to settle since .* Next attempt in 1 h/,
+  );
   const createdAt = new Date(Date.now() - 7 * 24 * 60 * minuteMs);
   await service.deps.db.refund.update({ where: { id }, data: { createdAt } });
   await makeDue(service, id);

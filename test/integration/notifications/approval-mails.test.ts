@@ -99,6 +99,25 @@ test('a mail whose server never ends its answer is given up', async () => {
   server.close();
 });
 
+test.each([
+  ['rate_limited', 'Stripe takes no more requests of the account for now', 2],
+  ['processor_unreachable', 'Stripe does not answer', 4],
+])('a mail about a processor that leaves refunds waiting (%s) says why', async (waitingFor, words, hours) => {
+  const { email } = await addPerson('operator');
+  const refundId = await pendingRefund(service);
+  await service.deps.db.$transaction([
+    service.deps.db.$executeRaw`UPDATE refund SET status = 'processing' WHERE id = ${refundId}`,
+    service.deps.db.$executeRaw`
+      INSERT INTO refund_work (refund_id, organization_id, environment, processor, due_at, retrying_since, waiting_for)
+      SELECT id, organization_id, environment, processor, service_time() + interval '1 minute',
+        service_time() - ${hours} * interval '1 hour', ${waitingFor} FROM refund WHERE id = ${refundId}`,
+  ]);
+  await stage.send();
+  expect(stage.mailsTo(email).map(({ subject }) => subject)).toEqual([`[Test organization, test] ${words}`]);
+  await service.deps.db.refundWork.delete({ where: { refundId } });
+  await service.deps.db.refund.update({ where: { id: refundId }, data: { status: 'pending' } });
+});
+
 test('workers that look at the same time send each mail once', async () => {
   const { email } = await addPerson('operator');
   await pendingRefund(service);
