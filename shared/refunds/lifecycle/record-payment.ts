@@ -128,8 +128,11 @@ async function failUnfitting(
   }
 }
 
+/** Without metadata, because a payment may have any number of refunds. */
+type UnsentRefund = Pick<Refund, 'id' | 'status' | 'amount' | 'currency'>;
+
 /** The refunds that are not at the processor, oldest first, with their work locked, so that none is sent meanwhile. */
-async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<Refund[]> {
+async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<UnsentRefund[]> {
   await tx.$queryRaw`
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
     WHERE r.payment_id = ${payment.id}
@@ -144,6 +147,7 @@ async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<Re
       ],
     },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    select: { id: true, status: true, amount: true, currency: true },
   });
 }
 
@@ -158,7 +162,7 @@ export function currencyProblem(
 }
 
 /** The failure of a refund whose currency or amount the payment does not allow; null when it allows both. */
-function problemOf(refund: Refund, facts: ProcessorPayment, left: bigint): ProcessorFailure | null {
+function problemOf(refund: UnsentRefund, facts: ProcessorPayment, left: bigint): ProcessorFailure | null {
   const problem = currencyProblem(refund, facts);
   if (problem !== null) return problem;
   if (refund.amount <= left) return null;
@@ -171,7 +175,11 @@ function problemOf(refund: Refund, facts: ProcessorPayment, left: bigint): Proce
 }
 
 /** A refund that awaits approval is cancelled, any other fails. */
-async function endUnsent(tx: DatabaseTransaction, refund: Refund, problem: ProcessorFailure): Promise<void> {
+async function endUnsent(
+  tx: DatabaseTransaction,
+  refund: UnsentRefund,
+  problem: ProcessorFailure,
+): Promise<void> {
   const to = refund.status === 'pending' ? 'cancelled' : 'failed';
   const moved = await moveRefund(tx, {
     refund,
