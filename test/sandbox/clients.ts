@@ -22,6 +22,11 @@ interface ArmedFault {
   transactionId: string | null;
 }
 
+interface HeldRequest {
+  id: string;
+  transactionId: string;
+}
+
 interface FaultsInForce {
   armed: ArmedFault[];
   strikes: Record<string, number>;
@@ -55,6 +60,9 @@ export function sandboxControl(url: string) {
     clearFaults: () => call('DELETE', '/faults'),
     /** How often each kind of fault was applied since the start of the sandbox. */
     strikes: async () => (await call<FaultsInForce>('GET', '/faults')).strikes,
+    /** Requests that await a reviewer at the processor, oldest first. */
+    approvals: () => call<HeldRequest[]>('GET', '/approvals'),
+    decide: (id: string, decision: 'approved' | 'denied') => call('POST', `/approvals/${id}`, { decision }),
     settings: (settings: Fields) => call<Fields>('POST', '/settings', settings),
   };
 }

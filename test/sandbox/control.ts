@@ -25,13 +25,30 @@ const anyPayment = {
     .optional(),
 };
 
-const paymentChange = z.strictObject({ status: z.string().optional(), capturedAmount: amount.optional() });
+const paymentChange = z.strictObject({
+  status: z.string().optional(),
+  dispute: z.string().optional(),
+  capturedAmount: amount.optional(),
+});
 
 const refundChange = z.strictObject({
   status: z.string(),
   failureReason: z.string().min(1).optional(),
   bankReference: z.string().min(1).optional(),
+  destinationType: z.enum(['refund', 'reversal', 'pending']).optional(),
 });
+
+const text = z.string().min(1).optional();
+
+const failure = z.strictObject({
+  status: z.int().min(400).max(599),
+  ...{ code: text, message: text, type: text, param: text, message_code: text },
+  headers: z.record(z.string(), z.string()).optional(),
+});
+
+const perSecond = z.int().positive().nullable();
+
+const decision = z.strictObject({ decision: z.enum(['approved', 'denied']) });
 
 /** What the control API takes that depends on the processors. */
 function schemasOf(processors: readonly SandboxProcessor[]) {
@@ -47,6 +64,7 @@ function schemasOf(processors: readonly SandboxProcessor[]) {
       processor,
       operation: z.enum([...OPERATIONS, '*']),
       kind: z.enum(FAULT_KINDS),
+      error: failure.optional(),
       times: z.int().positive().nullable().default(1),
       delayMs: milliseconds.optional(),
       probability: z.number().gt(0).lte(1).default(1),
@@ -56,6 +74,8 @@ function schemasOf(processors: readonly SandboxProcessor[]) {
       .strictObject({
         autoSettleMs: milliseconds.nullable(),
         latencyMs: milliseconds,
+        rateLimits: z.strictObject({ perOperation: perSecond, perAccount: perSecond }),
+        insufficientBalance: z.enum(['pending', 'refused']).nullable(),
         webhooks: z.array(z.discriminatedUnion('processor', unionOf(processors.map(newEndpoint)))),
       })
       .partial(),
@@ -109,11 +129,19 @@ export function controlApi(ledger: Ledger, mailServer: MailServer | null): (call
     'GET faults': () => ({ armed: faults.armed, strikes: faults.strikes }),
     'POST faults': (call) => {
       const fault = read(schemas.newFault, call);
+      if ((fault.kind === 'error') !== (fault.error !== undefined))
+        throw new ControlError(400, 'error: has to be given with the kind error, and with no other');
       faults.armed.push({ ...fault });
       return fault;
     },
     'DELETE faults': () => {
       faults.armed = [];
+      return { ok: true };
+    },
+    'GET approvals': () => ledger.approvals.list(),
+    'POST approvals/:id': (call, id) => {
+      const isKnown = ledger.approvals.decide(id, read(decision, call).decision === 'approved');
+      if (!isKnown) throw new ControlError(404, `no request ${id} awaits approval`);
       return { ok: true };
     },
     'POST settings': (call) => {
@@ -175,15 +203,35 @@ function changePayment(ledger: Ledger, id: string, call: Call) {
   if (payment === undefined) throw new ControlError(404, `no transaction ${id}; create it or read it first`);
   if (payment.status === 'voided') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const { title, payments } = ledger.processor(payment.processor);
-  const { status = payment.status, capturedAmount = payment.capturedAmount } = change;
+  const { capturedAmount = payment.capturedAmount } = change;
+  const { status, disputeStatus } = disputed(title, payments, payment, change);
   requireStatus(title, payments.statuses, status);
   if (change.capturedAmount !== undefined && payments.fields.capturedAmount === undefined) {
     throw new ControlError(400, `capturedAmount: ${title} payments are not captured in parts here`);
   }
-  const changed = { ...payment, status, capturedAmount };
+  const changed = { ...payment, status, disputeStatus, capturedAmount };
   requirePossible(payments, changed);
-  ledger.putPayment(payment, payment.id, changed);
+  ledger.changePayment(payment, changed);
   return { id, status };
+}
+
+/** A dispute that is a chargeback makes its payment `disputed`, and one that is none any more ends that. */
+function disputed(
+  title: string,
+  { disputes = {}, statuses }: SandboxProcessor['payments'],
+  payment: Payment,
+  { status = payment.status, dispute }: z.infer<typeof paymentChange>,
+): Pick<Payment, 'status' | 'disputeStatus'> {
+  if (dispute === undefined) {
+    const opens = status === 'disputed' && payment.status !== 'disputed';
+    return { status, disputeStatus: opens ? Object.keys(disputes)[0] : payment.disputeStatus };
+  }
+  const state = disputes[dispute];
+  if (state === undefined) {
+    throw new ControlError(400, `dispute: ${title} knows ${Object.keys(disputes).join(', ') || 'none'}`);
+  }
+  if (state.isChargeback) return { status: 'disputed', disputeStatus: dispute };
+  return { status: status === 'disputed' ? statuses[0] : status, disputeStatus: dispute };
 }
 
 interface RefundFilter {
@@ -201,6 +249,7 @@ function listRefunds(ledger: Ledger, { processor, environment: inScope, transact
       const payment = ledger.knownPayment(scope, transactionId);
       return payment === undefined ? [] : ledger.refundsOf(payment);
     })
+    .filter(({ kind }) => kind !== 'decline')
     .map((refund) => ({
       id: refund.id,
       transactionId: ledger.knownPayment(refund, refund.paymentId)?.registeredAs,
@@ -215,15 +264,13 @@ function listRefunds(ledger: Ledger, { processor, environment: inScope, transact
 
 function changeRefund(ledger: Ledger, id: string, call: Call) {
   const change = read(refundChange, call);
-  const { status, failureReason = status === 'failed' ? 'unknown' : null } = change;
   const refund = inAnyScope(ledger, (scope) => ledger.refund(scope, id));
   if (refund === undefined) throw new ControlError(404, `no refund ${id}`);
   if (refund.kind === 'void') throw new ControlError(400, `${id} is a voided sale; a void is final`);
   const { title, refundStatuses } = ledger.processor(refund.processor);
-  requireStatus(title, Object.keys(refundStatuses), status);
-  const { bankReference = refund.bankReference } = change;
-  ledger.moveRefund(refund, { status, failureReason, bankReference, driven: true });
-  return { id, status };
+  requireStatus(title, Object.keys(refundStatuses), change.status);
+  ledger.moveRefund(refund, change);
+  return { id, status: change.status };
 }
 
 function inAnyScope<T>({ processors }: Ledger, find: (scope: Scope) => T | undefined): T | undefined {

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Course, FailureStatus, Operation } from './faults.ts';
+import type { Course, Failure, Operation } from './faults.ts';
 import type { Environment, Ledger } from './ledger.ts';
 import type { SandboxProcessor } from './processor.ts';
 
@@ -29,7 +29,7 @@ export interface Protocol {
   admit(call: Call): Account | Answer;
   /** Changes nothing yet. */
   read(ledger: Ledger, call: Call, account: Account): Request;
-  failure(status: FailureStatus): Answer;
+  failure(failure: Failure): Answer;
   /** 200 with a body that is not the resource. */
   malformed(): Answer;
 }
@@ -38,6 +38,8 @@ export interface Protocol {
 export interface Request {
   /** Null for requests that only faults of operation `*` apply to. */
   operation: Operation | null;
+  /** What the processor counts requests by, such as `POST /v1/refunds`. */
+  endpoint: string;
   /** An id of the payment that it names, or whose refund it names. */
   paymentId: string;
   key: IdempotencyKey | null;
@@ -89,19 +91,28 @@ export function exchange(
   call: Call,
   connection: Connection,
 ): void {
-  const { latencyMs } = ledger.settings;
+  const { latencyMs, rateLimits } = ledger.settings;
   const account = protocol.admit(call);
   if ('status' in account) {
     connection.after(latencyMs, () => connection.send(account));
     return;
   }
   const request = protocol.read(ledger, call, account);
+  const limit = ledger.rates.limit(account.id, request.endpoint, rateLimits);
+  if (limit !== null) {
+    connection.after(latencyMs, () => connection.send(protocol.failure({ status: 429, limitedBy: limit })));
+    return;
+  }
   const { environment } = account;
   const transactionIds = ledger.idsOfPayment({ processor, environment }, request.paymentId);
   const target = { processor, operation: request.operation, transactionIds };
   const { work, reply, delayMs } = ledger.faults.strike(target) ?? USUAL;
-  const perform = () => performOnce(ledger, account, request, reply === 500);
+  const perform = () => performOnce(ledger, account, request, typeof reply === 'object');
   const done = work === 'at once' ? perform() : null;
+  if (work === 'once approved') {
+    const { operation, paymentId: transactionId } = request;
+    ledger.approvals.hold({ processor, operation, transactionId }, () => request.perform(false));
+  }
   const workLate = () => {
     if (work === 'late') perform().finish();
   };
@@ -123,7 +134,7 @@ export function exchange(
 }
 
 function shown(protocol: Protocol, reply: Course['reply'], done: Execution | null): Answer {
-  if (typeof reply === 'number') return protocol.failure(reply);
+  if (typeof reply === 'object') return protocol.failure(reply);
   return reply === 'answer' && done !== null ? done.answer : protocol.malformed();
 }
 

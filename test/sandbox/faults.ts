@@ -1,3 +1,5 @@
+import type { LimitedBy } from './rates.ts';
+
 export const OPERATIONS = [
   'transaction.get',
   'refund.create',
@@ -9,15 +11,26 @@ export const OPERATIONS = [
 
 export type Operation = (typeof OPERATIONS)[number];
 
-/** A status that the processor answers with when it fails. */
-export type FailureStatus = 403 | 429 | 500 | 503;
+/** What a processor answers when it fails. What is left out is as usual for the status. */
+export interface Failure {
+  status: number;
+  code?: string | undefined;
+  message?: string | undefined;
+  /** Stripe alone has these. */
+  type?: string | undefined;
+  param?: string | undefined;
+  message_code?: string | undefined;
+  headers?: Record<string, string> | undefined;
+  /** The limit that was exceeded. */
+  limitedBy?: LimitedBy | undefined;
+}
 
 /** What happens to a request. */
 export interface Course {
   /** When its work is done. */
-  work: 'never' | 'at once' | 'late';
+  work: 'never' | 'at once' | 'late' | 'once approved';
   /** What the caller sees: the answer, another one, a socket that is closed in the end, or a reset. */
-  reply: 'answer' | 'malformed' | FailureStatus | 'none' | 'reset';
+  reply: 'answer' | 'malformed' | Failure | 'none' | 'reset';
   /** Until late work, the end of a silence, or a late answer, unless the fault says otherwise. */
   delayMs?: number;
 }
@@ -25,11 +38,20 @@ export interface Course {
 const SILENCE_MS = 60_000;
 
 const FAULTS = {
-  'error-403': { work: 'never', reply: 403 },
-  'error-500': { work: 'never', reply: 500 },
-  'error-503': { work: 'never', reply: 503 },
-  'error-500-after-apply': { work: 'at once', reply: 500 },
-  'rate-limit': { work: 'never', reply: 429 },
+  error: { work: 'never', reply: { status: 500 } },
+  'error-403': { work: 'never', reply: { status: 403 } },
+  'error-500': { work: 'never', reply: { status: 500 } },
+  'error-503': { work: 'never', reply: { status: 503 } },
+  'error-500-after-apply': { work: 'at once', reply: { status: 500 } },
+  'rate-limit': { work: 'never', reply: { status: 429 } },
+  approval: {
+    work: 'once approved',
+    reply: {
+      status: 402,
+      code: 'approval_required',
+      message: 'This request requires approval. It is carried out once a reviewer has approved it.',
+    },
+  },
   timeout: { work: 'never', reply: 'none', delayMs: SILENCE_MS },
   'timeout-after-apply': { work: 'at once', reply: 'none', delayMs: SILENCE_MS },
   'timeout-late-apply': { work: 'late', reply: 'none', delayMs: SILENCE_MS },
@@ -51,6 +73,8 @@ export interface Fault {
   /** How often it still applies; null means until cleared. */
   times: number | null;
   delayMs?: number | undefined;
+  /** What an `error` answers. */
+  error?: Failure | undefined;
   probability: number;
   /** The payment whose requests it applies to; null means any. */
   transactionId: string | null;
@@ -88,6 +112,7 @@ export class Faults {
       if (fault.times <= 0) this.armed = this.armed.filter((armed) => armed !== fault);
     }
     const course: Course = FAULTS[fault.kind];
-    return { ...course, delayMs: fault.delayMs ?? course.delayMs ?? 0 };
+    const reply = fault.error ?? course.reply;
+    return { ...course, reply, delayMs: fault.delayMs ?? course.delayMs ?? 0 };
   }
 }

@@ -1,6 +1,8 @@
+import { Approvals } from './approvals.ts';
 import { Faults } from './faults.ts';
 import { type Journal, openJournal, readJournal } from './journal.ts';
 import type { RefundStatus, SandboxProcessor } from './processor.ts';
+import { type RateLimits, Rates } from './rates.ts';
 import { startWebhooks, type Webhooks } from './webhooks.ts';
 
 export type Environment = 'test' | 'live';
@@ -23,27 +25,49 @@ export interface Payment extends Scope {
   createdAt: number;
   status: string;
   paymentMethod: string;
+  /** The number of the test card that it was paid with. */
+  card?: string | undefined;
+  /** The processor's word for the state of its dispute; left out without one. */
+  disputeStatus?: string | undefined;
 }
 
 export interface Refund extends Scope {
   id: string;
   paymentId: string;
-  /** A void is a Braintree sale that was voided before it settled; it has no credit. */
-  kind: 'refund' | 'void';
+  /**
+   * A void is a Braintree sale that was voided before it settled; it has no credit. A decline is a credit that Braintree refused
+   * in its answer and keeps nevertheless.
+   */
+  kind: 'refund' | 'void' | 'decline';
   amount: number;
   currency: string;
   status: string;
   /** The caller's id of the refund: Stripe metadata.refund_id, Braintree order id. */
   reference: string;
   createdAt: number;
-  /** True once the control API has set the status, so that it no longer settles. */
-  driven: boolean;
+  /** The status that follows in time; null when the status stays, such as after the control API has set it. */
+  becomes: string | null;
+  /** What has to come first: the end of its payment, or a balance that covers it. */
+  heldBy?: 'payment' | 'balance' | undefined;
   reason: string | null;
   metadata: Record<string, string>;
   failureReason: string | null;
   /** What the customer's bank knows it by; left out until the control API sets it. */
   bankReference?: string | undefined;
+  /** Stripe: whether the customer sees a refund, or the charge disappears; `refund` when left out. */
+  destinationType?: string | undefined;
+  /** Braintree: the account that pays, where it is not that of the sale. */
+  merchantAccountId?: string | undefined;
+  /** Stripe: where the customer is asked for a bank account. */
+  instructionsEmail?: string | undefined;
 }
+
+/** What is left out stays as it is. */
+type RefundChange = {
+  [Field in 'status' | 'bankReference' | 'destinationType' | 'becomes']?: Refund[Field] | undefined;
+} & {
+  failureReason?: string | undefined;
+};
 
 /** What an idempotency key of an account stands for. */
 export interface KeptAnswer {
@@ -56,6 +80,10 @@ export interface KeptAnswer {
 export interface Settings {
   autoSettleMs: number | null;
   latencyMs: number;
+  /** Requests per second of one account; null for any number. */
+  rateLimits: RateLimits;
+  /** Stripe: what happens to refunds that the balance does not cover; null while it covers all. */
+  insufficientBalance: 'pending' | 'refused' | null;
   /** Receivers, each of the events of one account. */
   webhooks: WebhookEndpoint[];
 }
@@ -75,14 +103,21 @@ type Entry = { payment: Payment } | { refund: Refund } | { answer: KeptAnswer } 
 
 const DAY_MS = 86_400_000;
 const SWEEP_EVERY_MS = 50;
+/** What a change of a refund shows to its owner. */
+const SHOWN = ['status', 'bankReference', 'destinationType', 'heldBy'] as const;
 
 /** Everything that the processors of a sandbox know. */
 export class Ledger {
   readonly processors: readonly SandboxProcessor[];
   readonly faults = new Faults();
+  readonly approvals = new Approvals();
+  readonly rates = new Rates();
   /** Idempotency keys whose answer has not left yet. */
   readonly keysInUse = new Set<string>();
-  #settings: Settings = { autoSettleMs: 1500, latencyMs: 0, webhooks: [] };
+  #settings: Settings = {
+    ...{ autoSettleMs: 1500, latencyMs: 0, webhooks: [] },
+    ...{ rateLimits: { perOperation: null, perAccount: null }, insufficientBalance: null },
+  };
   readonly #payments = new Map<string, Payment>();
   /** By every id that a payment has. */
   readonly #paymentsById = new Map<string, string>();
@@ -115,6 +150,7 @@ export class Ledger {
 
   changeSettings(change: Partial<Settings>): void {
     this.#write({ settings: { ...this.#settings, ...change } });
+    if (this.#settings.insufficientBalance !== 'pending') this.#release('balance');
   }
 
   knownPayment(scope: Scope, id: string): Payment | undefined {
@@ -126,12 +162,21 @@ export class Ledger {
     const { payments } = this.processor(scope.processor);
     const known = this.knownPayment(scope, id);
     if (known !== undefined || mayNotExist(id) || !payments.isPlausible(id)) return known;
-    const [paymentMethod, status] = [payments.unseenMethod, payments.statuses[0]];
+    const [paymentMethod, status] = [payments.unseenMethod(id), payments.statuses[0]];
     const createdAt = Date.now() - DAY_MS;
     return this.putPayment(scope, id, { amount: 10_000, currency: 'usd', createdAt, status, paymentMethod });
   }
 
-  /** Adds a payment, or changes the one that has the id. */
+  /** Changes a payment, and sends webhooks about it. */
+  changePayment(payment: Payment, change: Partial<Payment>): Payment {
+    const next: Payment = { ...payment, ...change };
+    this.#write({ payment: next });
+    if (next.status === this.processor(next.processor).payments.statuses[0]) this.#release('payment', next);
+    this.#webhooks.announce(next, ({ paymentEvents }) => paymentEvents?.(payment, next) ?? []);
+    return next;
+  }
+
+  /** Adds a payment, or replaces the one that has the id. */
   putPayment(
     { processor, environment }: Scope,
     id: string,
@@ -178,19 +223,18 @@ export class Ledger {
   /** Adds a refund, and sends webhooks about it. */
   addRefund(refund: Refund): Refund {
     this.#write({ refund });
-    this.#webhooks.announce(null, refund);
+    this.#webhooks.announce(refund, ({ events }) => events(this, null, refund));
     return refund;
   }
 
-  /** The only way a refund changes. */
-  moveRefund(
-    refund: Refund,
-    change: Partial<Pick<Refund, 'status' | 'failureReason' | 'driven' | 'bankReference'>>,
-  ): Refund {
-    const next: Refund = { ...refund, failureReason: null, ...change };
+  /** The only way a refund changes. It stays as it is then, unless the change says what it becomes. */
+  moveRefund(refund: Refund, change: RefundChange): Refund {
+    const { failureReason = change.status === 'failed' ? 'unknown' : null } = change;
+    const next = { ...refund, becomes: null, heldBy: undefined, ...change, failureReason } as Refund;
     this.#write({ refund: next });
-    const hasChanged = next.status !== refund.status || next.bankReference !== refund.bankReference;
-    if (hasChanged) this.#webhooks.announce(refund, next);
+    if (SHOWN.some((field) => next[field] !== refund[field])) {
+      this.#webhooks.announce(next, ({ events }) => events(this, refund, next));
+    }
     return next;
   }
 
@@ -205,8 +249,15 @@ export class Ledger {
       const refund = this.#refunds.get(name);
       // The refunds come oldest first and share one delay.
       if (refund === undefined || refund.createdAt > Date.now() - autoSettleMs) return;
-      const { settlesTo } = this.#meaningOf(refund);
-      if (settlesTo !== undefined) this.moveRefund(refund, { status: settlesTo });
+      if (refund.becomes !== null) this.moveRefund(refund, { status: refund.becomes });
+    }
+  }
+
+  /** Lets the refunds go on that waited for this, of one payment or of all. */
+  #release(held: Refund['heldBy'], payment?: Payment): void {
+    const refunds = payment === undefined ? [...this.#refunds.values()] : this.refundsOf(payment);
+    for (const refund of refunds.filter(({ heldBy }) => heldBy === held)) {
+      this.moveRefund(refund, { becomes: refund.becomes });
     }
   }
 
@@ -243,7 +294,8 @@ export class Ledger {
   }
 
   #apply(entry: Entry): void {
-    if ('settings' in entry) this.#settings = entry.settings;
+    // A file of an earlier version lacks some.
+    if ('settings' in entry) this.#settings = { ...this.#settings, ...entry.settings };
     else if ('answer' in entry) this.#answers.set(entry.answer.claim, entry.answer);
     else if ('payment' in entry) this.#applyPayment(entry.payment);
     else this.#applyRefund(entry.refund);
@@ -260,8 +312,7 @@ export class Ledger {
   #applyRefund(refund: Refund): void {
     const name = nameOf(refund, refund.id);
     this.#refunds.set(name, refund);
-    const settles = !refund.driven && this.#meaningOf(refund).settlesTo !== undefined;
-    if (settles) this.#unsettled.add(name);
+    if (refund.becomes !== null && refund.heldBy === undefined) this.#unsettled.add(name);
     else this.#unsettled.delete(name);
     const paymentName = nameOf(refund, refund.paymentId);
     const siblings = this.#refundsByPayment.get(paymentName) ?? new Set();
@@ -285,7 +336,7 @@ export function refundOf(
 ): Refund {
   const { processor, environment, currency, id: paymentId } = payment;
   return {
-    ...{ processor, environment, paymentId, currency, kind: 'refund', driven: false },
+    ...{ processor, environment, paymentId, currency, kind: 'refund', becomes: null },
     ...{ reason: null, metadata: {}, failureReason: null },
     ...fields,
   };

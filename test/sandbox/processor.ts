@@ -5,10 +5,15 @@ import type { WebhookRequest } from './webhooks.ts';
 
 /** What a refund's status means for the money. */
 export interface RefundStatus {
-  /** The status that follows in time; without it, the status stays. */
-  settlesTo?: string;
   /** True when the amount can be refunded again. */
   isReturned?: boolean;
+}
+
+/** What the state of a dispute means for its payment. */
+export interface DisputeState {
+  /** True when the customer has the money, or may get it, so that the payment is `disputed`. */
+  isChargeback: boolean;
+  isClosed: boolean;
 }
 
 /** All that the sandbox knows of one processor. A processor is a folder with one of these, and an entry in processors.ts. */
@@ -25,14 +30,17 @@ export interface SandboxProcessor {
       id: z.ZodType<string>;
       paymentMethod: z.ZodType<string>;
       capturedAmount?: z.ZodOptional<z.ZodNumber>;
+      card?: z.ZodOptional<z.ZodType<string>>;
     };
     /** The statuses that the control API can set, the usual one first. */
     statuses: readonly [string, ...string[]];
+    /** The states of a dispute, the first one at its start; without it, no payment is disputed. */
+    disputes?: Readonly<Record<string, DisputeState>>;
     newId(): string;
     /** True when an unknown id becomes a payment at its first use. */
     isPlausible(id: string): boolean;
     /** How such a payment was made. */
-    unseenMethod: string;
+    unseenMethod(id: string): string;
     /** All ids of the payment that has the given one; the first is its own. Without it, a payment has one id. */
     idsOf?(id: string): readonly [string, ...string[]];
     /** Why the processor cannot have such a payment; null when it can. */
@@ -46,6 +54,8 @@ export interface SandboxProcessor {
     keysOf(credentials: Record<string, string>): Record<string, string>;
     /** The events about a refund that is new (`previous` is null) or has changed. */
     events(ledger: Ledger, previous: Refund | null, refund: Refund): string[];
+    /** The events about a payment that has changed. */
+    paymentEvents?(previous: Payment, payment: Payment): string[];
     /** Called at each attempt, for signatures that age. */
     signed(event: string, keys: Record<string, string>): WebhookRequest;
   };

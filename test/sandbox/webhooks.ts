@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { Agent, request } from 'undici';
-import type { Ledger, Refund, WebhookEndpoint } from './ledger.ts';
+import type { Ledger, Scope, WebhookEndpoint } from './ledger.ts';
+import type { SandboxProcessor } from './processor.ts';
 
 /** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
@@ -14,8 +15,8 @@ export interface WebhookRequest {
 }
 
 export interface Webhooks {
-  /** Sends webhooks about a refund that is new (`previous` is null) or has changed. */
-  announce: (previous: Refund | null, refund: Refund) => void;
+  /** Sends the events of a scope, which are written only when somebody receives them. */
+  announce: (scope: Scope, eventsOf: (webhooks: SandboxProcessor['webhooks']) => string[]) => void;
   stop: () => void;
 }
 
@@ -60,12 +61,12 @@ export function startWebhooks(ledger: Ledger, report: (line: string) => void): W
   };
 
   return {
-    announce(previous, refund) {
+    announce(scope, eventsOf) {
       const endpoints = ledger.settings.webhooks.filter(
-        ({ processor, environment }) => processor === refund.processor && environment === refund.environment,
+        ({ processor, environment }) => processor === scope.processor && environment === scope.environment,
       );
       if (endpoints.length === 0) return;
-      const payloads = ledger.processor(refund.processor).webhooks.events(ledger, previous, refund);
+      const payloads = eventsOf(ledger.processor(scope.processor).webhooks);
       for (const payload of payloads) for (const endpoint of endpoints) deliver(endpoint, payload, 0);
     },
     stop() {

@@ -1,14 +1,22 @@
 import { z } from 'zod';
 import { type Account, type Answer, type Call, Refusal, type Request } from '../exchange.ts';
-import type { Operation } from '../faults.ts';
+import type { Failure, Operation } from '../faults.ts';
 import type { Environment, Ledger, Scope } from '../ledger.ts';
 import type { SandboxProcessor } from '../processor.ts';
 import { randomId } from '../random-id.ts';
-import { invalid, notFound } from './refusals.ts';
+import { creditXml, disputeStates, saleXml } from './objects.ts';
+import { declined, invalid, notFound } from './refusals.ts';
 import { searchBody, searchTransactions } from './search.ts';
-import { findCredit, findSale, refundSale, transactionBody, voidTransaction } from './transactions.ts';
-import { braintreeNotifications, signedNotification } from './webhooks.ts';
-import { creditXml, saleXml, searchResultsXml, transactionPageXml, xmlAnswer } from './xml.ts';
+import {
+  findCredit,
+  findSale,
+  MAX_KEY_LENGTH,
+  readOptions,
+  refundSale,
+  voidTransaction,
+} from './transactions.ts';
+import { braintreeNotifications, disputeNotifications, signedNotification } from './webhooks.ts';
+import { apiErrorXml, element, searchResultsXml, transactionPageXml, xmlAnswer } from './xml.ts';
 
 const PAGE_SIZE = 50;
 
@@ -40,7 +48,7 @@ function admit(call: Call): Account | Answer {
   if (!merchantId || !/^.+:.+$/.test(credentials) || credentials.includes('invalid')) {
     return xmlAnswer(401, '<error>credentials are wrong</error>');
   }
-  if (credentials.includes('forbidden')) return failure(403);
+  if (credentials.includes('forbidden')) return failure({ status: 403 });
   const environment = credentials.startsWith('live_') ? 'live' : 'test';
   return { environment, id: `braintree_${environment}_${merchantId}` };
 }
@@ -53,6 +61,7 @@ function read(ledger: Ledger, call: Call, { environment }: Account): Request {
   const request = { ledger, scope, id, body: call.body === '' ? {} : JSON.parse(call.body) };
   const credit = findCredit(request);
   return {
+    endpoint: String(route),
     operation: operationOf(call, action, credit !== undefined || id.startsWith('credit_')),
     paymentId: credit?.paymentId ?? id,
     key: action === 'refund' || action === 'void' ? keyOf(request, action) : null,
@@ -86,19 +95,16 @@ function operationOf(call: Call, action: Action | null, isCredit: boolean): Oper
 }
 
 /**
- * The same request again gets the transaction of the first one as it is now. Another request with the key is refused, and so is
- * any request after a rejected one, of which nothing is kept.
+ * The same request again gets the transaction of the first one as it is now, also one that was declined. Another request with the
+ * key is refused, and so is any request after a rejected one, of which nothing is kept.
  */
 function keyOf(request: BraintreeRequest, action: Action): Request['key'] {
-  const {
-    api_request_key: name,
-    amount,
-    order_id: orderId,
-  } = transactionBody.parse(request.body).transaction;
-  if (name === undefined) return null;
+  const { api_request_key: name, ...asked } = readOptions(request.body);
+  // Refused as it is read, so that it is nobody's key.
+  if (name === undefined || name.length > MAX_KEY_LENGTH) return null;
   return {
     name,
-    fingerprint: JSON.stringify([action, request.id, amount, orderId]),
+    fingerprint: JSON.stringify([action, request.id, asked]),
     refuse: (problem) => invalid(request.id, problem === 'in use' ? '915233' : '915232').answer,
     repeat: (kept) =>
       kept === '' ? invalid(request.id, '915234').answer : shown({ ...request, id: kept }, action),
@@ -133,16 +139,17 @@ function perform(request: BraintreeRequest, action: Action | null): { answer: An
 
 /** The transaction as it is now. */
 function shown(request: BraintreeRequest, action: Action): Answer {
-  return xmlAnswer(action === 'refund' ? 201 : 200, transactionXml(request));
-}
-
-function transactionXml(request: BraintreeRequest): string {
+  const { ledger } = request;
   const credit = findCredit(request);
-  return credit === undefined ? saleXml(request.ledger, findSale(request)) : creditXml(credit);
+  const xml = credit === undefined ? saleXml(ledger, findSale(request)) : creditXml(ledger, credit);
+  if (action === 'refund' && credit?.kind === 'decline') return declined(credit.paymentId, xml);
+  return xmlAnswer(action === 'refund' ? 201 : 200, xml);
 }
 
-function failure(status: number): Answer {
-  return xmlAnswer(status, `<error>${status} (injected by the sandbox)</error>`);
+/** With 422 and a code, a validation error. */
+function failure({ status, code, message = `${status} (injected by the sandbox)` }: Failure): Answer {
+  if (status !== 422 || code === undefined) return xmlAnswer(status, element('error', message));
+  return xmlAnswer(422, apiErrorXml('', message, [{ code, attribute: 'base', message }], ''));
 }
 
 export const braintree = {
@@ -167,14 +174,16 @@ export const braintree = {
       'authorized',
       'disputed',
       'settled_in_parts',
+      'processor_declined',
     ],
+    disputes: disputeStates,
     newId: () => randomId('', 16),
     isPlausible: (id) => /^(?!(ch|py|pi|re|pyr|credit)_)[A-Za-z0-9_-]{3,36}$/.test(id),
-    unseenMethod: 'card',
+    unseenMethod: () => 'card',
   },
   refundStatuses: {
     authorized: {},
-    submitted_for_settlement: { settlesTo: 'settled' },
+    submitted_for_settlement: {},
     settling: {},
     settlement_pending: {},
     settlement_confirmed: {},
@@ -189,6 +198,7 @@ export const braintree = {
     keys: { publicKey: z.string().min(1), privateKey: z.string().min(1) },
     keysOf: ({ publicKey = '', privateKey = '' }) => ({ publicKey, privateKey }),
     events: braintreeNotifications,
+    paymentEvents: disputeNotifications,
     signed: signedNotification,
   },
   credentials: (environment: Environment) => ({

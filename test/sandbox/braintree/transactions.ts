@@ -1,30 +1,48 @@
 import { z } from 'zod';
-import { fromDecimal } from '../currency.ts';
+import { fromDecimal, toDecimal } from '../currency.ts';
 import { declinesRefunds, type Payment, type Refund, refundOf } from '../ledger.ts';
 import { randomId } from '../random-id.ts';
+import { BANK_ANSWERS, saleOrderId } from './objects.ts';
 import type { BraintreeRequest } from './processor.ts';
-import { declined, invalid, notFound } from './refusals.ts';
-import { creditXml, saleOrderId } from './xml.ts';
+import { invalid, notAllowed, notFound } from './refusals.ts';
 
 /** Braintree leaves it to the merchant not to refund what was charged back. */
 const REFUNDABLE = ['settled', 'settling', 'disputed'];
 /** With the rest of a sale that was settled in parts, which its void does not return. */
 const VOIDABLE = ['authorized', 'submitted_for_settlement', 'settled_in_parts'];
 
-export const transactionBody = z.object({
+const transactionBody = z.object({
   transaction: z
-    .object({
+    .looseObject({
       amount: z.union([z.string(), z.number()]).transform(String).optional(),
       order_id: z.string().optional(),
+      merchant_account_id: z.string().optional(),
       api_request_key: z.string().optional(),
     })
     .default({}),
 });
 
-/** Gives back part or all of a settled sale, as a credit of its own. */
+const PARAMETERS = ['amount', 'order_id', 'api_request_key', 'merchant_account_id'];
+
+export const MAX_KEY_LENGTH = 255;
+
+/** What is asked of a refund or a void. */
+export function readOptions(body: unknown) {
+  return transactionBody.parse(body).transaction;
+}
+
+/** Checks what is asked before work begins, so that it leaves the request key unused. */
+function checkedOptions({ body, id }: BraintreeRequest) {
+  const options = readOptions(body);
+  if (Object.keys(options).some((name) => !PARAMETERS.includes(name))) throw notAllowed();
+  if ((options.api_request_key ?? '').length > MAX_KEY_LENGTH) throw invalid(id, '915230');
+  return options;
+}
+
+/** Gives back part or all of a settled sale, as a credit of its own, which the customer's bank may decline at once. */
 export function refundSale(request: BraintreeRequest): Refund {
   const { ledger } = request;
-  const asked = transactionBody.parse(request.body).transaction;
+  const asked = checkedOptions(request);
   if (findCredit(request)) throw invalid(request.id, '91505');
   const sale = findSale(request);
   if (!REFUNDABLE.includes(sale.status)) throw invalid(sale.id, '91506');
@@ -34,10 +52,15 @@ export function refundSale(request: BraintreeRequest): Refund {
   const reference = asked.order_id ?? saleOrderId(sale);
   if (reference.length > 255) throw invalid(sale.id, '91501');
   const id = randomId('credit_', 16);
-  const [createdAt, status] = [Date.now(), 'submitted_for_settlement'];
-  const credit = refundOf(sale, { id, amount, reference, createdAt, status });
-  if (declinesRefunds(sale)) throw declined(sale.id, creditXml({ ...credit, status: 'processor_declined' }));
-  return ledger.addRefund(credit);
+  const { merchant_account_id: merchantAccountId } = asked;
+  const credit = { id, amount, reference, merchantAccountId, createdAt: Date.now() };
+  const answer = BANK_ANSWERS[toDecimal(amount, sale.currency)];
+  if (declinesRefunds(sale) || answer?.type === 'hard_declined') {
+    return ledger.addRefund(refundOf(sale, { ...credit, status: 'processor_declined', kind: 'decline' }));
+  }
+  return ledger.addRefund(
+    refundOf(sale, { ...credit, status: 'submitted_for_settlement', becomes: 'settled' }),
+  );
 }
 
 function readAmount(sale: Payment, decimal: string | undefined, left: number): number {
@@ -52,26 +75,26 @@ function readAmount(sale: Payment, decimal: string | undefined, left: number): n
 
 /** Undoes a sale or a credit that has not settled yet, whole. */
 export function voidTransaction(request: BraintreeRequest): Payment | Refund {
+  const { api_request_key: reference = '' } = checkedOptions(request);
   const credit = findCredit(request);
-  if (credit === undefined) return voidSale(request, findSale(request));
+  if (credit === undefined) return voidSale(request, findSale(request), reference);
   if (!VOIDABLE.includes(credit.status)) throw invalid(credit.id, '91504');
   return request.ledger.moveRefund(credit, { status: 'voided' });
 }
 
 /** Makes no credit; but the customer has the money back, so the books of what moved get an entry. */
-function voidSale({ ledger, body }: BraintreeRequest, sale: Payment): Payment {
+function voidSale({ ledger }: BraintreeRequest, sale: Payment, reference: string): Payment {
   if (!VOIDABLE.includes(sale.status)) throw invalid(sale.id, '91504');
   const { id, amount } = sale;
   const status = 'voided';
-  const reference = transactionBody.parse(body).transaction.api_request_key ?? '';
   ledger.addRefund(refundOf(sale, { id, amount, status, reference, kind: 'void', createdAt: Date.now() }));
-  return ledger.putPayment(sale, id, { ...sale, status });
+  return ledger.changePayment(sale, { status });
 }
 
 /** A void of a sale is in the books too, but it is not a transaction anybody can ask for. */
 export function findCredit({ ledger, scope, id }: BraintreeRequest): Refund | undefined {
   const refund = ledger.refund(scope, id);
-  return refund?.kind === 'refund' ? refund : undefined;
+  return refund?.kind === 'void' ? undefined : refund;
 }
 
 /** Also a sale that was voided. */

@@ -1,8 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import { toDecimal } from '../currency.ts';
-import type { Ledger, Refund } from '../ledger.ts';
+import type { Ledger, Payment, Refund } from '../ledger.ts';
 import type { WebhookRequest } from '../webhooks.ts';
-import { creditXml, failedRefundXml, notificationXml } from './xml.ts';
+import { creditXml, disputeStatus, disputeXml } from './objects.ts';
+import { failedRefundXml, notificationXml } from './xml.ts';
 
 const FAILED: ReadonlySet<string> = new Set([
   'failed',
@@ -16,16 +17,27 @@ const FAILED: ReadonlySet<string> = new Set([
  * that its settlement was declined. Of the settlement of card refunds it tells nothing.
  */
 export function braintreeNotifications(ledger: Ledger, previous: Refund | null, refund: Refund): string[] {
-  if (previous === null || refund.kind === 'void') return [];
+  if (previous === null || refund.kind !== 'refund') return [];
   const payment = ledger.knownPayment(refund, refund.paymentId);
   const kind = kindOf(refund.status, payment?.paymentMethod === 'us_bank_account');
   if (kind === null) return [];
   const amount = toDecimal(refund.amount, refund.currency);
   const subject =
-    kind === 'refund_failed' ? failedRefundXml(refund.id, amount, refund.status) : creditXml(refund);
+    kind === 'refund_failed' ? failedRefundXml(refund.id, amount, refund.status) : creditXml(ledger, refund);
+  return [written(kind, subject)];
+}
+
+/** The notification of a dispute that began, changed or ended. */
+export function disputeNotifications(previous: Payment, sale: Payment): string[] {
+  const status = disputeStatus(sale);
+  if (status === null || status === disputeStatus(previous)) return [];
+  return [written(status === 'open' ? 'dispute_opened' : `dispute_${status}`, disputeXml(sale))];
+}
+
+function written(kind: string, subject: string): string {
   const encoded = Buffer.from(notificationXml(kind, Date.now(), subject)).toString('base64');
   // Braintree breaks the lines of its base 64, and signs the breaks as well, also the last one.
-  return [encoded.replace(/.{1,60}/g, '$&\n')];
+  return encoded.replace(/.{1,60}/g, '$&\n');
 }
 
 function kindOf(status: string, isBankAccount: boolean): string | null {

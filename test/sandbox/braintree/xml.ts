@@ -1,6 +1,4 @@
-import { toDecimal } from '../currency.ts';
 import type { Answer } from '../exchange.ts';
-import type { Ledger, Payment, Refund } from '../ledger.ts';
 
 /** A validation error as Braintree numbers it. */
 export interface ValidationError {
@@ -13,17 +11,18 @@ const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '
 
 const escaped = (text: string) => text.replace(/[&<>"]/g, (character) => ESCAPES[character] ?? character);
 
-type Content = string | number | Date | null | undefined | readonly (string | Fields)[] | Fields;
-interface Fields {
+type Content = string | number | boolean | Date | null | undefined | readonly (string | Fields)[] | Fields;
+export interface Fields {
   [name: string]: Content;
 }
 
 /** An element with its type as Braintree writes it; nothing for undefined. */
-function element(name: string, content: Content): string {
+export function element(name: string, content: Content): string {
   if (content === undefined) return '';
   if (content === null) return `<${name} nil="true"/>`;
   if (typeof content === 'string') return `<${name}>${escaped(content)}</${name}>`;
   if (typeof content === 'number') return `<${name} type="integer">${content}</${name}>`;
+  if (typeof content === 'boolean') return `<${name} type="boolean">${content}</${name}>`;
   if (content instanceof Date)
     return `<${name} type="datetime">${content.toISOString().replace(/\.\d+Z$/, 'Z')}</${name}>`;
   if (Array.isArray(content)) {
@@ -33,7 +32,7 @@ function element(name: string, content: Content): string {
   return `<${name}>${elements(content as Fields)}</${name}>`;
 }
 
-const elements = (fields: Fields) =>
+export const elements = (fields: Fields) =>
   Object.entries(fields)
     .map(([name, content]) => element(name, content))
     .join('');
@@ -44,55 +43,6 @@ export function xmlAnswer(status: number, root: string): Answer {
     headers: { 'content-type': 'application/xml; charset=utf-8' },
     body: `<?xml version="1.0" encoding="UTF-8"?>\n${root}\n`,
   };
-}
-
-export function saleXml(ledger: Ledger, sale: Payment): string {
-  const credits = ledger.refundsOf(sale).filter((refund) => refund.kind === 'refund');
-  const isDisputed = sale.status === 'disputed';
-  const isInParts = sale.status === 'settled_in_parts';
-  const status = { disputed: 'settled', settled_in_parts: 'settlement_pending' }[sale.status] ?? sale.status;
-  return transactionXml(
-    { ...sale, status },
-    {
-      type: 'sale',
-      'order-id': saleOrderId(sale),
-      'refunded-transaction-id': null,
-      'refund-ids': credits.map((credit) => credit.id),
-      'partial-settlement-transaction-ids': isInParts ? [`${sale.id}-part`] : [],
-      disputes: isDisputed ? [{ dispute: { kind: 'chargeback', status: 'open' } }] : [],
-      'processor-response-code': '1000',
-      'processor-response-text': 'Approved',
-      'processor-response-type': 'approved',
-    },
-  );
-}
-
-export function creditXml(credit: Refund): string {
-  const isDeclined = credit.status === 'processor_declined';
-  return transactionXml(credit, {
-    type: 'credit',
-    'order-id': credit.reference,
-    'refunded-transaction-id': credit.paymentId,
-    'refund-ids': [],
-    'acquirer-reference-number': credit.bankReference,
-    'processor-response-code': isDeclined ? '2046' : '1002',
-    'processor-response-text': isDeclined ? 'Declined' : 'Processed',
-    'processor-response-type': isDeclined ? 'hard_declined' : 'approved',
-  });
-}
-
-/** Sales made here all carry an order id, so that its copying to refunds can be seen. */
-export function saleOrderId(sale: Payment): string {
-  return `order-${sale.id}`;
-}
-
-function transactionXml({ id, status, currency, amount, createdAt }: Payment | Refund, more: Fields): string {
-  return element('transaction', {
-    ...{ id, status, 'currency-iso-code': currency.toUpperCase(), amount: toDecimal(amount, currency) },
-    'created-at': new Date(createdAt),
-    ...more,
-    'payment-instrument-type': 'credit_card',
-  });
 }
 
 export function searchResultsXml(ids: readonly string[], pageSize: number): string {

@@ -24,7 +24,7 @@ export const eventpay = {
   protocol: {
     admit,
     read,
-    failure: (status) => failure(status, `error_${status}`),
+    failure: ({ status }) => failure(status, `error_${status}`),
     malformed: () => json(200, { unexpected: true }),
   },
   payments: {
@@ -35,9 +35,9 @@ export const eventpay = {
     statuses: ['paid'],
     newId: () => randomId('ep_', 16),
     isPlausible: (id) => /^ep_\w{3,}$/.test(id),
-    unseenMethod: 'card',
+    unseenMethod: () => 'card',
   },
-  refundStatuses: { pending: { settlesTo: 'paid_out' }, paid_out: {}, bounced: { isReturned: true } },
+  refundStatuses: { pending: {}, paid_out: {}, bounced: { isReturned: true } },
   webhooks: {
     keys: { secret: z.string().min(1) },
     keysOf: ({ secret = '' }) => ({ secret }),
@@ -79,7 +79,7 @@ function read(ledger: Ledger, { method, path, body }: Call, { environment }: Acc
   const paymentId = asked?.payment ?? decodeURIComponent(path.split('/').at(-1) ?? '');
   const operation = asked === null ? 'transaction.get' : 'refund.create';
   return {
-    ...{ operation, paymentId, key: null },
+    ...{ operation, endpoint: operation, paymentId, key: null },
     perform() {
       const payment = ledger.findPayment({ processor: 'eventpay', environment }, paymentId);
       if (payment === undefined) return { answer: failure(404, 'no_payment') };
@@ -98,10 +98,8 @@ function refund(ledger: Ledger, payment: Payment, { amount, reference }: RefundB
   const left = payment.amount - ledger.refundedAmount(payment);
   if (amount > left) return failure(422, left === 0 ? 'already_refunded' : 'amount_too_large');
   const [id, status, createdAt] = [randomId('epr_', 16), 'pending', Date.now()];
-  return json(
-    201,
-    refundJson(ledger.addRefund(refundOf(payment, { id, amount, status, reference, createdAt }))),
-  );
+  const refund = refundOf(payment, { id, amount, status, reference, createdAt, becomes: 'paid_out' });
+  return json(201, refundJson(ledger.addRefund(refund)));
 }
 
 function refundJson({ id, amount, currency, status }: Refund) {

@@ -1,11 +1,13 @@
 import { type Answer, Refusal } from '../exchange.ts';
 import { randomId } from '../random-id.ts';
 
+/** As Stripe's API documents it; the SDK's types leave out `message_code`. */
 export interface StripeError {
-  type?: 'invalid_request_error' | 'api_error' | 'idempotency_error';
+  type?: string | undefined;
   message: string;
-  code?: string;
-  param?: string;
+  code?: string | undefined;
+  message_code?: string | undefined;
+  param?: string | undefined;
   charge?: string;
 }
 
@@ -15,7 +17,9 @@ export function jsonAnswer(status: number, content: unknown): Answer {
 }
 
 export function errorAnswer(status: number, error: StripeError): Answer {
-  return jsonAnswer(status, { error: { type: 'invalid_request_error', ...error } });
+  const { code } = error;
+  const page = code && { doc_url: `https://stripe.com/docs/error-codes/${code.replaceAll('_', '-')}` };
+  return jsonAnswer(status, { error: { type: 'invalid_request_error', ...error, ...page } });
 }
 
 /** A refusal that the idempotency key keeps. */

@@ -1,7 +1,10 @@
+import type Stripe from 'stripe';
 import type { Ledger, Payment, Refund } from '../ledger.ts';
 import { toStripeUnits } from './amounts.ts';
 
-function paymentIntentId({ id }: Payment): string {
+// Each object is complete, as the types of Stripe's SDK have it.
+
+export function paymentIntentId({ id }: Pick<Payment, 'id'>): string {
   return `pi_${id.slice(3)}`;
 }
 
@@ -11,101 +14,230 @@ export function capturedAmount({ status, amount, capturedAmount: captured }: Pay
   return captured ?? (status === 'uncaptured' ? 0 : amount);
 }
 
-const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
+/** The state of the payment's dispute; null when it was never disputed. */
+export function disputeStatus({ disputeStatus: stored, status }: Payment): string | null {
+  return stored ?? (status === 'disputed' ? 'needs_response' : null);
+}
+
+export const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
+
+/** What the sandbox's payments have in common: no customer, no platform, no fraud. */
+const usualCharge = {
+  ...{ application: null, application_fee: null, application_fee_amount: null, on_behalf_of: null },
+  ...{
+    customer: null,
+    description: null,
+    fraud_details: {},
+    radar_options: {},
+    review: null,
+    shipping: null,
+  },
+  ...{ receipt_email: null, receipt_number: null, receipt_url: null, metadata: {}, source: null },
+  ...{ calculated_statement_descriptor: 'SANDBOX', statement_descriptor: null },
+  ...{ statement_descriptor_suffix: null, source_transfer: null, transfer_data: null, transfer_group: null },
+  billing_details: {
+    ...{ email: null, name: null, phone: null, tax_id: null },
+    address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
+  },
+} satisfies Partial<Stripe.Charge>;
 
 export function chargeObject(ledger: Ledger, payment: Payment) {
   const amount = toStripeUnits(payment.amount, payment.currency);
   const refunded = toStripeUnits(ledger.refundedAmount(payment), payment.currency);
   const collected = toStripeUnits(capturedAmount(payment), payment.currency);
-  const captured = payment.status === 'succeeded' || payment.status === 'disputed';
+  const { status } = payment;
+  const isFailed = status === 'failed';
+  const isCaptured = !isFailed && status !== 'uncaptured';
   return {
+    ...usualCharge,
     id: payment.id,
     object: 'charge',
     amount,
     amount_captured: collected,
     amount_refunded: refunded,
-    captured,
+    balance_transaction: isCaptured && status !== 'pending' ? `txn_${payment.id.slice(3)}` : null,
+    captured: isCaptured,
     created: inSeconds(payment.createdAt),
     currency: payment.currency,
-    customer: null,
-    disputed: payment.status === 'disputed',
-    failure_code: payment.status === 'failed' ? 'card_declined' : null,
+    disputed: disputeStatus(payment) !== null,
+    failure_balance_transaction: null,
+    failure_code: isFailed ? 'card_declined' : null,
+    failure_message: isFailed ? 'Your card was declined.' : null,
     livemode: payment.environment === 'live',
-    metadata: {},
-    paid: payment.status !== 'failed',
+    outcome: outcomeOf(isFailed),
+    paid: !isFailed && status !== 'pending',
     payment_intent: paymentIntentId(payment),
+    payment_method: `pm_${payment.id.slice(3)}`,
     payment_method_details: paymentMethodDetails(payment),
-    refunded: captured && refunded >= collected,
-    status: payment.status === 'failed' ? 'failed' : 'succeeded',
-  };
+    refunded: isCaptured && refunded >= collected,
+    status: isFailed ? 'failed' : status === 'pending' ? 'pending' : 'succeeded',
+  } satisfies Stripe.Charge;
 }
 
-/** A chargeback that waits for an answer. */
-export function disputeObject(payment: Payment) {
+function outcomeOf(isFailed: boolean) {
   return {
-    id: `dp_${payment.id.slice(3)}`,
-    object: 'dispute',
-    amount: toStripeUnits(payment.amount, payment.currency),
-    charge: payment.id,
-    created: inSeconds(payment.createdAt),
-    currency: payment.currency,
-    is_charge_refundable: false,
-    livemode: payment.environment === 'live',
-    payment_intent: paymentIntentId(payment),
-    reason: 'general',
-    status: 'needs_response',
-  };
+    ...{ advice_code: null, network_advice_code: null, risk_level: 'normal', risk_score: 20 },
+    network_decline_code: isFailed ? '05' : null,
+    network_status: isFailed ? 'declined_by_network' : 'approved_by_network',
+    reason: isFailed ? 'generic_decline' : null,
+    seller_message: isFailed ? 'The bank did not return any further details.' : 'Payment complete.',
+    type: isFailed ? 'issuer_declined' : 'authorized',
+  } satisfies Stripe.Charge.Outcome;
 }
 
 function paymentMethodDetails(payment: Payment) {
-  if (payment.paymentMethod === 'customer_balance') return { type: 'customer_balance', customer_balance: {} };
-  return { type: 'card', card: { brand: 'visa', last4: '4242' } };
+  const details = {
+    card: () => ({ type: 'card', card: cardDetails(payment) }),
+    customer_balance: () => ({ type: 'customer_balance', customer_balance: {} }),
+    us_bank_account: () => ({ type: 'us_bank_account', us_bank_account: bankDetails }),
+  } satisfies Record<string, () => Stripe.Charge.PaymentMethodDetails>;
+  return details[payment.paymentMethod as keyof typeof details]();
 }
+
+const bankDetails = {
+  ...{ account_holder_type: 'individual', account_type: 'checking', bank_name: 'STRIPE TEST BANK' },
+  ...{ fingerprint: 'Xt5EWLLDS7FJjR1c', last4: '6789', payment_reference: null, routing_number: '110000000' },
+} satisfies Stripe.Charge.PaymentMethodDetails.UsBankAccount;
+
+function cardDetails({ card = '4242424242424242', amount, currency, id }: Payment) {
+  return {
+    amount_authorized: toStripeUnits(amount, currency),
+    ...{ authorization_code: null, electronic_commerce_indicator: null, installments: null, mandate: null },
+    ...{ brand: 'visa', country: 'US', exp_month: 12, exp_year: 2034, funding: 'credit', network: 'visa' },
+    checks: { address_line1_check: null, address_postal_code_check: null, cvc_check: 'pass' },
+    extended_authorization: { status: 'disabled' },
+    fingerprint: 'Xt5EWLLDS7FJjR1c',
+    incremental_authorization: { status: 'unavailable' },
+    last4: card.slice(-4),
+    multicapture: { status: 'unavailable' },
+    network_token: { used: false },
+    network_transaction_id: id.slice(3),
+    overcapture: { maximum_amount_capturable: toStripeUnits(amount, currency), status: 'unavailable' },
+    regulated_status: 'unregulated',
+    ...{ three_d_secure: null, transaction_link_id: null, wallet: null },
+  } satisfies Stripe.Charge.PaymentMethodDetails.Card;
+}
+
+const usualIntent = {
+  ...{ allowed_payment_method_types: null, excluded_payment_method_types: null, managed_payments: null },
+  ...{ amount_details: { tip: {} }, application: null, application_fee_amount: null, on_behalf_of: null },
+  ...{ automatic_payment_methods: null, canceled_at: null, cancellation_reason: null, payment_record: null },
+  ...{ customer: null, customer_account: null, description: null, metadata: {}, next_action: null },
+  ...{ payment_method_configuration_details: null, processing: null, receipt_email: null, review: null },
+  ...{ setup_future_usage: null, shipping: null, source: null, statement_descriptor: null },
+  ...{ statement_descriptor_suffix: null, transfer_data: null, transfer_group: null },
+} satisfies Partial<Stripe.PaymentIntent>;
+
+const methodOptions: Readonly<Record<string, Stripe.PaymentIntent.PaymentMethodOptions>> = {
+  card: {
+    card: { installments: null, mandate_options: null, network: null, request_three_d_secure: 'automatic' },
+  },
+  customer_balance: { customer_balance: { funding_type: 'bank_transfer' } },
+  us_bank_account: { us_bank_account: {} },
+};
 
 export function paymentIntentObject(ledger: Ledger, payment: Payment, expandCharge: boolean) {
   const charge = chargeObject(ledger, payment);
-  const status = { failed: 'requires_payment_method', uncaptured: 'requires_capture' }[payment.status];
+  const { failure_message: message } = charge;
+  const isUncaptured = payment.status === 'uncaptured';
+  const statuses: Readonly<Record<string, Stripe.PaymentIntent.Status>> = {
+    failed: 'requires_payment_method',
+    uncaptured: 'requires_capture',
+    pending: 'processing',
+  };
   return {
-    id: paymentIntentId(payment),
+    ...usualIntent,
+    id: charge.payment_intent,
     object: 'payment_intent',
     amount: charge.amount,
-    amount_capturable: payment.status === 'uncaptured' ? charge.amount - charge.amount_captured : 0,
+    amount_capturable: isUncaptured ? charge.amount - charge.amount_captured : 0,
     amount_received: charge.amount_captured,
+    capture_method: isUncaptured ? 'manual' : 'automatic',
+    client_secret: `${charge.payment_intent}_secret_sandbox`,
+    confirmation_method: 'automatic',
     created: charge.created,
     currency: charge.currency,
+    last_payment_error:
+      message === null ? null : { type: 'card_error', code: 'card_declined', charge: charge.id, message },
     latest_charge: expandCharge ? charge : charge.id,
     livemode: charge.livemode,
-    metadata: {},
+    payment_method: charge.payment_method,
+    payment_method_options: methodOptions[payment.paymentMethod] ?? null,
     payment_method_types: [payment.paymentMethod],
-    status: status ?? 'succeeded',
-  };
+    status: statuses[payment.status] ?? 'succeeded',
+  } satisfies Stripe.PaymentIntent;
 }
 
-function destinationOf(reference: string) {
-  const known = { reference, reference_status: 'available', reference_type: 'acquirer_reference_number' };
-  return { type: 'card', card: { ...known, type: 'refund' } };
-}
+const DAY_SECONDS = 86_400;
+/** How long the customer has to give a bank account. */
+const ACTION_DAYS = 45;
 
-export function refundObject(refund: Refund) {
+export function refundObject(ledger: Ledger, refund: Refund) {
+  const payment = ledger.knownPayment(refund, refund.paymentId);
+  const created = inSeconds(refund.createdAt);
+  const { instructionsEmail } = refund;
   return {
     id: refund.id,
     object: 'refund',
     amount: toStripeUnits(refund.amount, refund.currency),
     balance_transaction: refund.status === 'requires_action' ? null : `txn_${refund.id.slice(3)}`,
     charge: refund.paymentId,
-    created: inSeconds(refund.createdAt),
+    created,
     currency: refund.currency,
-    ...(refund.bankReference === undefined
+    customer: null,
+    customer_account: null,
+    destination_details: destinationOf(refund, payment?.paymentMethod),
+    ...(refund.failureReason === null
       ? {}
-      : { destination_details: destinationOf(refund.bankReference) }),
-    ...(refund.failureReason === null ? {} : { failure_reason: refund.failureReason }),
+      : { failure_balance_transaction: `txn_f${refund.id.slice(3)}`, failure_reason: refund.failureReason }),
+    ...(instructionsEmail === undefined ? {} : { instructions_email: instructionsEmail }),
     metadata: refund.metadata,
-    payment_intent: `pi_${refund.paymentId.slice(3)}`,
-    ...(refund.status === 'pending' ? { pending_reason: 'processing' } : {}),
+    ...(refund.status === 'requires_action' ? { next_action: nextAction(created, instructionsEmail) } : {}),
+    payment_intent: paymentIntentId({ id: refund.paymentId }),
+    payment_method: `pm_${refund.paymentId.slice(3)}`,
+    ...(refund.status === 'pending' ? { pending_reason: PENDING_REASONS[refund.heldBy ?? 'nothing'] } : {}),
     reason: refund.reason,
     receipt_number: null,
     source_transfer_reversal: null,
     status: refund.status,
     transfer_reversal: null,
+  } satisfies Stripe.Refund;
+}
+
+const PENDING_REASONS = {
+  payment: 'charge_pending',
+  balance: 'insufficient_funds',
+  nothing: 'processing',
+} satisfies Record<string, Stripe.Refund.PendingReason>;
+
+/** Stripe asks the customer by e-mail for the bank account. */
+function nextAction(created: number, email = 'customer@example.com') {
+  return {
+    type: 'display_details',
+    display_details: {
+      email_sent: { email_sent_at: created, email_sent_to: email },
+      expires_at: created + ACTION_DAYS * DAY_SECONDS,
+    },
+  } satisfies Stripe.Refund.NextAction;
+}
+
+/** The banks know a reversal by another number. */
+const REFERENCE_TYPES: Readonly<Record<string, string>> = { reversal: 'system_trace_audit_number' };
+
+function destinationOf({ bankReference: reference, destinationType = 'refund' }: Refund, method = 'card') {
+  const status = reference === undefined ? 'pending' : 'available';
+  if (method !== 'card') {
+    const transfer = { reference: reference ?? null, reference_status: status };
+    return {
+      type: 'us_bank_transfer',
+      us_bank_transfer: transfer,
+    } satisfies Stripe.Refund.DestinationDetails;
+  }
+  const card = {
+    ...(reference === undefined ? {} : { reference }),
+    reference_status: status,
+    reference_type: REFERENCE_TYPES[destinationType] ?? 'acquirer_reference_number',
+    type: destinationType,
   };
+  return { type: 'card', card } satisfies Stripe.Refund.DestinationDetails;
 }

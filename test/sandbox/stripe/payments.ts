@@ -1,6 +1,8 @@
+import type Stripe from 'stripe';
 import type { Payment } from '../ledger.ts';
 import { noSuch } from './answers.ts';
-import { chargeObject, disputeObject, paymentIntentObject } from './objects.ts';
+import { disputeObject } from './disputes.ts';
+import { chargeObject, disputeStatus, paymentIntentObject } from './objects.ts';
 import type { StripeRequest } from './processor.ts';
 
 export function retrieveCharge(request: StripeRequest) {
@@ -16,8 +18,13 @@ export function retrievePaymentIntent(request: StripeRequest) {
 /** Those of one charge. */
 export function listDisputes(request: StripeRequest) {
   const payment = findPayment(request, 'charge', request.form.get('charge') ?? '');
-  const data = payment.status === 'disputed' ? [disputeObject(payment)] : [];
-  return { object: 'list', url: '/v1/disputes', has_more: false, data };
+  const data = disputeStatus(payment) === null ? [] : [disputeObject(payment)];
+  return {
+    object: 'list',
+    url: '/v1/disputes',
+    has_more: false,
+    data,
+  } satisfies Stripe.ApiList<Stripe.Dispute>;
 }
 
 /** @throws Refusal also for the id of the other kind. */

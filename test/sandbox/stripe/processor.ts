@@ -1,15 +1,17 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { type Account, type Answer, type Call, type Protocol, Refusal, type Request } from '../exchange.ts';
 import type { Operation } from '../faults.ts';
 import type { Environment, Ledger } from '../ledger.ts';
 import type { SandboxProcessor } from '../processor.ts';
 import { randomId } from '../random-id.ts';
+import type { LimitedBy } from '../rates.ts';
 import { canExpress } from './amounts.ts';
 import { errorAnswer, jsonAnswer } from './answers.ts';
+import { disputeStates } from './disputes.ts';
+import { accountOf, type Permission } from './keys.ts';
 import { listDisputes, retrieveCharge, retrievePaymentIntent } from './payments.ts';
 import { cancelRefund, createRefund, listRefunds, retrieveRefund } from './refunds.ts';
-import { signedStripeEvent, stripeEvents } from './webhooks.ts';
+import { signedStripeEvent, stripeDisputeEvents, stripeEvents } from './webhooks.ts';
 
 /** A Stripe call that passed its credentials. */
 export interface StripeRequest {
@@ -21,53 +23,47 @@ export interface StripeRequest {
   form: URLSearchParams;
 }
 
-const ROUTES: readonly [route: RegExp, operation: Operation, handle: (request: StripeRequest) => object][] = [
-  [/^GET \/v1\/charges\/([^/]+)$/, 'transaction.get', retrieveCharge],
-  [/^GET \/v1\/payment_intents\/([^/]+)$/, 'transaction.get', retrievePaymentIntent],
-  [/^GET \/v1\/disputes$/, 'transaction.get', listDisputes],
-  [/^POST \/v1\/refunds$/, 'refund.create', createRefund],
-  [/^GET \/v1\/refunds$/, 'refund.find', listRefunds],
-  [/^GET \/v1\/refunds\/([^/]+)$/, 'refund.get', retrieveRefund],
-  [/^POST \/v1\/refunds\/([^/]+)\/cancel$/, 'refund.cancel', cancelRefund],
+type Handle = (request: StripeRequest) => object;
+
+const ROUTES: readonly [route: RegExp, operation: Operation, permission: Permission, handle: Handle][] = [
+  [/^GET \/v1\/charges\/([^/]+)$/, 'transaction.get', 'charge_read', retrieveCharge],
+  [/^GET \/v1\/payment_intents\/([^/]+)$/, 'transaction.get', 'payment_intent_read', retrievePaymentIntent],
+  [/^GET \/v1\/disputes$/, 'transaction.get', 'dispute_read', listDisputes],
+  [/^POST \/v1\/refunds$/, 'refund.create', 'refund_write', createRefund],
+  [/^GET \/v1\/refunds$/, 'refund.find', 'refund_read', listRefunds],
+  [/^GET \/v1\/refunds\/([^/]+)$/, 'refund.get', 'refund_read', retrieveRefund],
+  [/^POST \/v1\/refunds\/([^/]+)\/cancel$/, 'refund.cancel', 'refund_write', cancelRefund],
 ];
 
-/** The secret key is the account, as in Stripe; curl may send it as a basic user name. */
-function admit(call: Call): Account | Answer {
-  const [scheme, value = ''] = (call.headers.authorization ?? '').split(' ');
-  const key = scheme === 'Basic' ? Buffer.from(value, 'base64').toString('utf8').split(':')[0] : value;
-  const mode = /^sk_(test|live)_\w+$/.exec(key ?? '')?.[1];
-  if (key === undefined || mode === undefined || key.includes('invalid')) {
-    return errorAnswer(401, { message: `Invalid API Key provided: ${(key ?? '').slice(0, 8)}***` });
-  }
-  if (key.includes('forbidden')) return failure(403);
-  const digest = createHash('sha256').update(key).digest('hex').slice(0, 16);
-  return { environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` };
+function routeOf({ method, path }: Call) {
+  const called = `${method} ${path}`;
+  return ROUTES.find(([pattern]) => pattern.test(called));
 }
 
 /** A request is about the payment that it names, or about that of the refund that it names. */
 function read(ledger: Ledger, call: Call, { environment }: Account): Request {
-  const called = `${call.method} ${call.path}`;
-  const route = ROUTES.find(([pattern]) => pattern.test(called));
-  const id = decodeURIComponent(route?.[0].exec(called)?.[1] ?? '');
+  const [pattern, operation = null, , handle] = routeOf(call) ?? [];
+  const id = decodeURIComponent(pattern?.exec(`${call.method} ${call.path}`)?.[1] ?? '');
   const form = call.method === 'GET' ? call.query : new URLSearchParams(call.body);
   const scope = { processor: 'stripe', environment } as const;
   const named = form.get('charge') ?? form.get('payment_intent');
   // The same path lists the refunds of a payment, and those of all.
-  const listsAll = route?.[2] === listRefunds && named === null;
+  const listsAll = handle === listRefunds && named === null;
   return {
-    operation: listsAll ? 'refund.list' : (route?.[1] ?? null),
+    operation: listsAll ? 'refund.list' : operation,
+    endpoint: String(pattern),
     paymentId: ledger.refund(scope, id)?.paymentId ?? named ?? id,
     key: keyOf(call, form),
     perform(crash) {
-      const { answer, isJudged } = answerTo(route?.[2], { ledger, scope, id, form });
-      const { status, body } = crash ? failure(500) : answer;
+      const { answer, isJudged } = answerTo(handle, { ledger, scope, id, form });
+      const { status, body } = crash ? failure({ status: 500 }) : answer;
       return { answer, kept: isJudged ? JSON.stringify({ status, body }) : undefined };
     },
   };
 }
 
 /** Parameters are checked before work begins; what fails there is not judged. */
-function answerTo(handle: ((request: StripeRequest) => object) | undefined, request: StripeRequest) {
+function answerTo(handle: Handle | undefined, request: StripeRequest) {
   if (handle === undefined) {
     return { answer: errorAnswer(404, { message: 'Unrecognized request URL.' }), isJudged: false };
   }
@@ -107,36 +103,48 @@ function keyOf({ method, path, headers }: Call, form: URLSearchParams): Request[
   };
 }
 
-const failure: Protocol['failure'] = (status) => {
-  switch (status) {
-    case 403:
-      return errorAnswer(403, { message: 'The key does not have the required permissions.' });
-    case 429: {
-      const answer = errorAnswer(429, { code: 'rate_limit', message: 'Too many requests.' });
-      return { ...answer, headers: { ...answer.headers, 'retry-after': '1' } };
-    }
-    default:
-      return errorAnswer(status, { type: 'api_error', message: 'An unknown error occurred.' });
-  }
+const failure: Protocol['failure'] = ({ status, headers, message, limitedBy, ...error }) => {
+  if (status === 429 && error.code === undefined) return limited(limitedBy ?? 'global-rate', headers);
+  const type = status < 500 ? 'invalid_request_error' : 'api_error';
+  const usual =
+    status === 403 ? 'The key does not have the required permissions.' : 'An unknown error occurred.';
+  const answer = errorAnswer(status, { type, message: message ?? usual, ...error });
+  return { ...answer, headers: { ...answer.headers, ...headers } };
 };
+
+/** Stripe names the limit, but not when to come back. */
+function limited(by: LimitedBy, headers: Record<string, string> = {}): Answer {
+  const message =
+    'Request rate limit exceeded. Learn more about rate limits here https://stripe.com/docs/rate-limits.';
+  const answer = errorAnswer(429, { code: 'rate_limit', message });
+  return { ...answer, headers: { ...answer.headers, 'stripe-rate-limited-reason': by, ...headers } };
+}
 
 /** Stripe. A charge and its payment intent are one payment and share everything after the prefix. */
 export const stripe = {
   name: 'stripe',
   title: 'Stripe',
   path: '/v1/',
-  protocol: { admit, read, failure, malformed: () => jsonAnswer(200, { object: 'unexpected' }) },
+  protocol: {
+    admit: (call) => accountOf(call, routeOf(call)?.[2] ?? null),
+    ...{ read, failure, malformed: () => jsonAnswer(200, { object: 'unexpected' }) },
+  },
   payments: {
     fields: {
       id: z.string().regex(/^(ch|py|pi)_[A-Za-z0-9_]+$/, 'must look like ch_..., py_... or pi_...'),
       capturedAmount: z.int('must be a whole number of minor units').positive().optional(),
-      paymentMethod: z.enum(['card', 'customer_balance']).default('card'),
+      paymentMethod: z.enum(['card', 'customer_balance', 'us_bank_account']).default('card'),
+      card: z
+        .string()
+        .regex(/^\d{16}$/, 'must be a number of 16 digits')
+        .optional(),
     },
-    statuses: ['succeeded', 'failed', 'uncaptured', 'disputed'],
+    statuses: ['succeeded', 'pending', 'failed', 'uncaptured', 'disputed'],
+    disputes: disputeStates,
     newId: () => randomId('ch_', 24),
     isPlausible: (id) => /^(ch|py|pi)_[A-Za-z0-9_]{3,}$/.test(id),
-    // Refunds to a customer balance require action, so that a first refund can be cancelled.
-    unseenMethod: 'customer_balance',
+    // Refunds of bank transfers require action, and can be cancelled until then.
+    unseenMethod: (id) => (id.includes('transfer') ? 'customer_balance' : 'card'),
     idsOf: (id) => [id.replace(/^pi_/, 'ch_'), `pi_${id.slice(3)}`],
     problem: ({ amount, capturedAmount = amount, currency }) => {
       const wrong = Object.entries({ amount, capturedAmount }).find(
@@ -148,8 +156,8 @@ export const stripe = {
     },
   },
   refundStatuses: {
-    pending: { settlesTo: 'succeeded' },
-    requires_action: { settlesTo: 'succeeded' },
+    pending: {},
+    requires_action: {},
     succeeded: {},
     failed: { isReturned: true },
     canceled: { isReturned: true },
@@ -158,6 +166,7 @@ export const stripe = {
     keys: { secret: z.string().min(1) },
     keysOf: ({ webhookSecret = '' }) => ({ secret: webhookSecret }),
     events: stripeEvents,
+    paymentEvents: stripeDisputeEvents,
     signed: signedStripeEvent,
   },
   credentials: (environment: Environment) => ({

@@ -1,3 +1,4 @@
+import type Stripe from 'stripe';
 import { toDecimal } from '../currency.ts';
 import { declinesRefunds, type Payment, type Refund, refundOf } from '../ledger.ts';
 import { randomId } from '../random-id.ts';
@@ -8,7 +9,21 @@ import { findPayment } from './payments.ts';
 import type { StripeRequest } from './processor.ts';
 
 const REASONS = ['duplicate', 'fraudulent', 'requested_by_customer'];
-const PARAMETERS = ['charge', 'payment_intent', 'amount', 'reason', 'metadata', 'expand'];
+const PARAMETERS: readonly (keyof Stripe.RefundCreateParams)[] = [
+  ...([
+    'charge',
+    'payment_intent',
+    'amount',
+    'currency',
+    'customer',
+    'reason',
+    'metadata',
+    'expand',
+  ] as const),
+  ...(['instructions_email', 'origin', 'refund_application_fee', 'reverse_transfer'] as const),
+];
+/** Stripe's test cards whose refunds take another course. */
+const CARDS = { pendingFirst: '4000000000007726', failsLater: '4000000000005126' };
 
 export function createRefund(request: StripeRequest) {
   const { ledger, form } = request;
@@ -19,21 +34,24 @@ export function createRefund(request: StripeRequest) {
   const asked = form.get('amount');
   const amount = asked === null ? left : readAmount(Number(asked), payment.currency);
   if (amount > left) throw tooMuch(amount, left, payment.currency);
+  if (ledger.settings.insufficientBalance === 'refused') throw insufficientBalance();
   const metadata = nested(form, 'metadata');
   const refund = refundOf(payment, {
     id: randomId('re_', 24),
     amount,
-    status: initialStatus(request, payment),
+    ...courseOf(request, payment),
+    instructionsEmail: form.get('instructions_email') ?? undefined,
     reference: metadata.refund_id ?? '',
     createdAt: Date.now(),
     reason: form.get('reason'),
     metadata,
   });
-  return refundObject(ledger.addRefund(refund));
+  return refundObject(ledger, ledger.addRefund(refund));
 }
 
 function checkParameters(form: URLSearchParams): void {
-  const unknown = [...form.keys()].find((name) => !PARAMETERS.includes(name.replace(/\[.*/, '')));
+  const known: readonly string[] = PARAMETERS;
+  const unknown = [...form.keys()].find((name) => !known.includes(name.replace(/\[.*/, '')));
   if (unknown !== undefined) throw invalidParameter(unknown, `Received unknown parameter: ${unknown}`);
   const [amount, reason] = [form.get('amount'), form.get('reason')];
   if (amount !== null && !/^[1-9]\d{0,14}$/.test(amount)) {
@@ -44,9 +62,27 @@ function checkParameters(form: URLSearchParams): void {
   }
 }
 
-function initialStatus({ ledger }: StripeRequest, { paymentMethod }: Payment): string {
-  if (ledger.settings.autoSettleMs === 0) return 'succeeded';
-  return paymentMethod === 'customer_balance' ? 'requires_action' : 'pending';
+type Course = Pick<Refund, 'status' | 'becomes' | 'heldBy'>;
+
+/** How a refund begins, and what follows. */
+function courseOf(request: StripeRequest, payment: Payment): Course {
+  const course = usualCourse(request, payment);
+  const { autoSettleMs } = request.ledger.settings;
+  const isOver = autoSettleMs === 0 && course.heldBy === undefined && course.becomes === 'succeeded';
+  return isOver ? { status: 'succeeded', becomes: null } : course;
+}
+
+function usualCourse(
+  { ledger: { settings } }: StripeRequest,
+  { paymentMethod, status, card }: Payment,
+): Course {
+  const pending = { status: 'pending', becomes: 'succeeded' };
+  if (paymentMethod === 'customer_balance') return { status: 'requires_action', becomes: 'succeeded' };
+  if (status === 'pending') return { ...pending, heldBy: 'payment' };
+  if (settings.insufficientBalance !== null) return { ...pending, heldBy: 'balance' };
+  const isAtOnce = paymentMethod === 'card' && settings.autoSettleMs !== null;
+  if (!isAtOnce || card === CARDS.pendingFirst) return pending;
+  return { status: 'succeeded', becomes: card === CARDS.failsLater ? 'failed' : null };
 }
 
 /** What is left to refund; throws when the payment cannot be refunded at all. */
@@ -78,6 +114,11 @@ function readAmount(amountStripe: number, currency: string): number {
   throw refused({ message, param: 'amount' });
 }
 
+function insufficientBalance() {
+  const message = 'Insufficient funds in your Stripe balance to refund this amount.';
+  return refused({ message, message_code: 'insufficient_balance_for_refund' });
+}
+
 function tooMuch(amount: number, left: number, currency: string) {
   const shown = (minor: number) =>
     currency === 'usd' ? `$${toDecimal(minor, currency)}` : `${toDecimal(minor, currency)} ${currency}`;
@@ -86,7 +127,7 @@ function tooMuch(amount: number, left: number, currency: string) {
 }
 
 export function retrieveRefund(request: StripeRequest) {
-  return refundObject(knownRefund(request, request.id, 'id'));
+  return refundObject(request.ledger, knownRefund(request, request.id, 'id'));
 }
 
 export function cancelRefund(request: StripeRequest) {
@@ -95,7 +136,7 @@ export function cancelRefund(request: StripeRequest) {
     const message = `Refund ${refund.id} has status ${refund.status}; only requires_action can be canceled.`;
     throw refused({ message });
   }
-  return refundObject(request.ledger.moveRefund(refund, { status: 'canceled' }));
+  return refundObject(request.ledger, request.ledger.moveRefund(refund, { status: 'canceled' }));
 }
 
 /** Newest first, by cursor. */
@@ -112,8 +153,8 @@ export function listRefunds(request: StripeRequest) {
     object: 'list',
     url: '/v1/refunds',
     has_more: start + limit < newestFirst.length,
-    data: newestFirst.slice(start, start + limit).map(refundObject),
-  };
+    data: newestFirst.slice(start, start + limit).map((refund) => refundObject(request.ledger, refund)),
+  } satisfies Stripe.ApiList<Stripe.Refund>;
 }
 
 function refundsAskedFor(request: StripeRequest): Refund[] {

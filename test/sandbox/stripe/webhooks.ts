@@ -1,16 +1,29 @@
 import { createHmac } from 'node:crypto';
-import type { Ledger, Refund } from '../ledger.ts';
+import type Stripe from 'stripe';
+import type { Ledger, Payment, Refund } from '../ledger.ts';
 import { randomId } from '../random-id.ts';
 import type { WebhookRequest } from '../webhooks.ts';
-import { chargeObject, refundObject } from './objects.ts';
+import { disputeObject, disputeStates } from './disputes.ts';
+import { chargeObject, disputeStatus, refundObject } from './objects.ts';
 
 const API_VERSION = '2026-10-28.endive';
 
 /** The events about a refund that appeared or changed. */
 export function stripeEvents(ledger: Ledger, previous: Refund | null, refund: Refund): string[] {
-  const isLive = refund.environment === 'live';
-  return subjectsOf(ledger, previous, refund).map(([type, object]) =>
-    JSON.stringify(eventObject(type, object, isLive), null, 2),
+  return written(subjectsOf(ledger, previous, refund), refund);
+}
+
+/** The event about a dispute that began, changed or ended. */
+export function stripeDisputeEvents(previous: Payment, payment: Payment): string[] {
+  const [before, now] = [disputeStatus(previous), disputeStatus(payment)];
+  if (now === before || now === null) return [];
+  const change = before === null ? 'created' : disputeStates[now]?.isClosed ? 'closed' : 'updated';
+  return written([[`charge.dispute.${change}`, disputeObject(payment)]], payment);
+}
+
+function written(subjects: Subject[], { environment }: Payment | Refund): string[] {
+  return subjects.map(([type, object]) =>
+    JSON.stringify(eventObject(type, object, environment === 'live'), null, 2),
   );
 }
 
@@ -31,10 +44,10 @@ export function signedStripeEvent(
   };
 }
 
-type Subject = [type: string, object: object];
+type Subject = [type: Stripe.Event.Type, object: object];
 
 function subjectsOf(ledger: Ledger, previous: Refund | null, refund: Refund): Subject[] {
-  const object = refundObject(refund);
+  const object = refundObject(ledger, refund);
   if (previous === null) {
     const created: Subject = ['refund.created', object];
     return refund.status === 'succeeded' ? [created, ...eventsOfSuccess(ledger, refund)] : [created];
@@ -43,17 +56,15 @@ function subjectsOf(ledger: Ledger, previous: Refund | null, refund: Refund): Su
   return refund.status === 'failed' ? [updated, ['refund.failed', object]] : [updated];
 }
 
-/** Of a refund that succeeds at once, Stripe also sends its charge, and an update once the bank's reference is known. */
+/** Of a refund that succeeds at once, Stripe also sends its charge, and an update. */
 function eventsOfSuccess(ledger: Ledger, refund: Refund): Subject[] {
   const payment = ledger.knownPayment(refund, refund.paymentId);
   const charge: Subject[] = payment === undefined ? [] : [['charge.refunded', chargeObject(ledger, payment)]];
-  const card = { reference_status: 'available', type: 'refund' };
-  const updated = { ...refundObject(refund), destination_details: { type: 'card', card } };
-  return [...charge, ['refund.updated', updated]];
+  return [...charge, ['refund.updated', refundObject(ledger, refund)]];
 }
 
 /** An event as Stripe's API gives it. */
-export function eventObject(type: string, object: object, isLive: boolean) {
+export function eventObject(type: Stripe.Event.Type, object: object, isLive: boolean) {
   return {
     id: randomId('evt_', 24),
     object: 'event',
@@ -64,5 +75,5 @@ export function eventObject(type: string, object: object, isLive: boolean) {
     pending_webhooks: 1,
     request: { id: null, idempotency_key: null },
     type,
-  };
+  } satisfies Stripe.EventBase;
 }

@@ -40,8 +40,6 @@ export interface ProcessorVariant {
   operations: { lookup: string; refundsOfPayment: string };
   /** True when a 503 is the processor's own answer, so that the request has ended there. */
   repliesWith503: boolean;
-  /** The pause that the processor asks for when it limits the rate; null when it does not say. */
-  retryAfterMs: number | null;
   webhooks: {
     /** A webhook about a refund, signed for the account of an environment. */
     about(reported: ReportedRefund, signer?: Signer): SignedWebhook;
@@ -94,7 +92,6 @@ const stripe: ProcessorVariant = {
   chargedBack: 'disputed',
   operations: { lookup: 'refund.find', refundsOfPayment: 'refund.find' },
   repliesWith503: true,
-  retryAfterMs: 1_000,
 };
 
 const anyBraintree = {
@@ -124,7 +121,6 @@ const anyBraintree = {
   chargedBack: 'disputed',
   operations: { lookup: 'transaction.get', refundsOfPayment: 'refund.get' },
   repliesWith503: false,
-  retryAfterMs: null,
 } as const;
 
 export const braintreeVariants: readonly ProcessorVariant[] = [

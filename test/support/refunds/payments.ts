@@ -9,12 +9,17 @@ import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
 import type { TestService } from '../service.ts';
 
+/** Stripe's test card whose refunds are pending at first, so that they settle as other processors' do. */
+const pendingCard = '4000000000007726';
+
 /** A new payment of 100.00 USD at Stripe, unless the options say otherwise; answers its id. */
 export async function newPayment(
   { sandbox }: TestService,
   options: Record<string, unknown> = {},
 ): Promise<string> {
-  return await sandbox.transaction({ processor: 'stripe', amount: 10_000, currency: 'usd', ...options });
+  const { processor = 'stripe' } = options;
+  const card = processor === 'stripe' ? { card: pendingCard } : {};
+  return await sandbox.transaction({ processor, amount: 10_000, currency: 'usd', ...card, ...options });
 }
 
 /** What is on record of the payment that the processor knows by this id. */

@@ -33,7 +33,7 @@ export function describeFaults(variant: ProcessorVariant): void {
       return await answer;
     };
 
-    const rateLimited = { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: variant.retryAfterMs };
+    const rateLimited = { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: null };
     const lost = { kind: 'unknown', replied: false };
     const failed = { kind: 'unknown', replied: true };
 

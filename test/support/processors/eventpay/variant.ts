@@ -23,7 +23,6 @@ export const eventpayVariant: ProcessorVariant = {
   statuses: { completed: 'paid_out', failed: 'bounced' },
   operations: { lookup: 'transaction.get', refundsOfPayment: 'transaction.get' },
   repliesWith503: true,
-  retryAfterMs: null,
   webhooks: {
     about: ({ externalRefundId, refundId, transactionId }, { environment = 'test' } = {}) => {
       const refund = {

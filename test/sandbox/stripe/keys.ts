@@ -1,0 +1,44 @@
+import { createHash } from 'node:crypto';
+import type { Account, Answer, Call } from '../exchange.ts';
+import { errorAnswer } from './answers.ts';
+
+/** Stripe's name without the prefix `rak_`. */
+export type Permission =
+  | 'charge_read'
+  | 'payment_intent_read'
+  | 'dispute_read'
+  | 'refund_read'
+  | 'refund_write';
+
+const WRITE_OF: Readonly<Partial<Record<Permission, Permission>>> = { refund_read: 'refund_write' };
+
+/**
+ * The account of a key, which curl may send as a basic user name, or the answer that refuses the key.
+ * @param needed what a restricted key has to permit.
+ */
+export function accountOf(call: Call, needed: Permission | null): Account | Answer {
+  const [scheme, value = ''] = (call.headers.authorization ?? '').split(' ');
+  const key = scheme === 'Basic' ? Buffer.from(value, 'base64').toString('utf8').split(':')[0] : value;
+  const [, kind, mode, name = ''] = /^(sk|rk)_(test|live)_(\w+)$/.exec(key ?? '') ?? [];
+  if (key === undefined || mode === undefined || key.includes('invalid')) {
+    return errorAnswer(401, { message: `Invalid API Key provided: ${(key ?? '').slice(0, 8)}***` });
+  }
+  const digest = createHash('sha256').update(key).digest('hex').slice(0, 16);
+  if (key.includes('forbidden')) return refusedKey(key, digest, 'account_read');
+  if (kind === 'rk' && needed !== null && !permits(name, needed)) return refusedKey(key, digest, needed);
+  return { environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` };
+}
+
+/** A restricted key names what it permits, or after `without_` what it does not. Who may write may read. */
+function permits(name: string, needed: Permission): boolean {
+  if (!name.startsWith('without_')) return name.includes(needed) || name.includes(WRITE_OF[needed] ?? needed);
+  const read = needed.replace('_write', '_read');
+  return !name.includes(needed) && !name.includes(read);
+}
+
+function refusedKey(key: string, digest: string, permission: string): Answer {
+  const masked = `${key.slice(0, 8)}${'*'.repeat(Math.max(0, key.length - 14))}${key.slice(-6)}`;
+  const missing = `The provided key '${masked}' does not have the required permissions for this endpoint on account 'acct_${digest}'.`;
+  const message = `${missing} Having the 'rak_${permission}' permission would allow this request to continue.`;
+  return errorAnswer(403, { message });
+}
