@@ -16,7 +16,7 @@ const address = none(
   ...['country-code-numeric', 'phone-number', 'international-phone'],
 );
 
-const card: Fields = {
+const card = element('credit-card', {
   ...{ token: null, bin: '411111', 'last-4': '1111', 'card-type': 'Visa', 'cardholder-name': null },
   ...{ 'expiration-month': '12', 'expiration-year': '2034', 'customer-location': 'US', debit: 'Unknown' },
   ...{ prepaid: 'Unknown', payroll: 'Unknown', commercial: 'Unknown', healthcare: 'Unknown' },
@@ -24,12 +24,12 @@ const card: Fields = {
   ...{ 'product-id': 'Unknown', business: 'Unknown', consumer: 'Unknown', corporate: 'Unknown' },
   ...{ purchase: 'Unknown', 'prepaid-reloadable': 'Unknown', 'image-url': null, 'account-type': null },
   ...{ 'unique-number-identifier': null, 'payment-account-reference': null, 'venmo-sdk': false },
-};
+});
 
-const bankAccount: Fields = {
+const bankAccount = element('us-bank-account', {
   ...{ token: null, 'routing-number': '021000021', 'last-4': '0000', 'account-type': 'checking' },
   ...{ 'account-holder-name': 'Dan Schulman', 'bank-name': 'FIRST BANK', 'ach-mandate': null },
-};
+});
 
 const usual = elements({
   customer: none('id', 'first-name', 'last-name', 'company', 'email', 'website', 'phone', 'fax'),
@@ -161,9 +161,8 @@ function transactionXml(transaction: Payment | Refund, method: string, more: Fie
     ],
     ...more,
     'payment-instrument-type': isBank ? 'us_bank_account' : 'credit_card',
-    ...(isBank ? { 'us-bank-account': bankAccount } : { 'credit-card': card }),
   });
-  return `<transaction>${fields}${usual}</transaction>`;
+  return `<transaction>${fields}${isBank ? bankAccount : card}${usual}</transaction>`;
 }
 
 const open: DisputeState = { isChargeback: true, isClosed: false };

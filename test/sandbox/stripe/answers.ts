@@ -13,7 +13,7 @@ export interface StripeError {
 
 export function jsonAnswer(status: number, content: unknown): Answer {
   const headers = { 'content-type': 'application/json', 'request-id': randomId('req_', 14) };
-  return { status, headers, body: JSON.stringify(content, null, 2) };
+  return { status, headers, body: JSON.stringify(content) };
 }
 
 export function errorAnswer(status: number, error: StripeError): Answer {

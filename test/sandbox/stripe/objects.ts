@@ -21,26 +21,12 @@ export function disputeStatus({ disputeStatus: stored, status }: Payment): strin
 
 export const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
 
-/** What the sandbox's payments have in common: no customer, no platform, no fraud. */
-const usualCharge = {
-  ...{ application: null, application_fee: null, application_fee_amount: null, on_behalf_of: null },
-  ...{
-    customer: null,
-    description: null,
-    fraud_details: {},
-    radar_options: {},
-    review: null,
-    shipping: null,
-  },
-  ...{ receipt_email: null, receipt_number: null, receipt_url: null, metadata: {}, source: null },
-  ...{ calculated_statement_descriptor: 'SANDBOX', statement_descriptor: null },
-  ...{ statement_descriptor_suffix: null, source_transfer: null, transfer_data: null, transfer_group: null },
-  billing_details: {
-    ...{ email: null, name: null, phone: null, tax_id: null },
-    address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
-  },
-} satisfies Partial<Stripe.Charge>;
+const nobody = {
+  address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
+  ...{ email: null, name: null, phone: null, tax_id: null },
+} satisfies Stripe.Charge.BillingDetails;
 
+/** Written out, because objects of this size are slow to put together from others. */
 export function chargeObject(ledger: Ledger, payment: Payment) {
   const amount = toStripeUnits(payment.amount, payment.currency);
   const refunded = toStripeUnits(ledger.refundedAmount(payment), payment.currency);
@@ -49,49 +35,69 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
   const isFailed = status === 'failed';
   const isCaptured = !isFailed && status !== 'uncaptured';
   return {
-    ...usualCharge,
     id: payment.id,
     object: 'charge',
     amount,
     amount_captured: collected,
     amount_refunded: refunded,
+    application: null,
+    application_fee: null,
+    application_fee_amount: null,
     balance_transaction: isCaptured && status !== 'pending' ? `txn_${payment.id.slice(3)}` : null,
+    billing_details: nobody,
+    calculated_statement_descriptor: 'SANDBOX',
     captured: isCaptured,
     created: inSeconds(payment.createdAt),
     currency: payment.currency,
+    customer: null,
+    description: null,
     disputed: disputeStatus(payment) !== null,
     failure_balance_transaction: null,
     failure_code: isFailed ? 'card_declined' : null,
     failure_message: isFailed ? 'Your card was declined.' : null,
+    fraud_details: {},
     livemode: payment.environment === 'live',
-    outcome: outcomeOf(isFailed),
+    metadata: {},
+    on_behalf_of: null,
+    outcome: isFailed ? declined : authorized,
     paid: !isFailed && status !== 'pending',
     payment_intent: paymentIntentId(payment),
     payment_method: `pm_${payment.id.slice(3)}`,
     payment_method_details: paymentMethodDetails(payment),
+    radar_options: {},
+    receipt_email: null,
+    receipt_number: null,
+    receipt_url: null,
     refunded: isCaptured && refunded >= collected,
+    review: null,
+    shipping: null,
+    source: null,
+    source_transfer: null,
+    statement_descriptor: null,
+    statement_descriptor_suffix: null,
     status: isFailed ? 'failed' : status === 'pending' ? 'pending' : 'succeeded',
+    transfer_data: null,
+    transfer_group: null,
   } satisfies Stripe.Charge;
 }
 
-function outcomeOf(isFailed: boolean) {
-  return {
-    ...{ advice_code: null, network_advice_code: null, risk_level: 'normal', risk_score: 20 },
-    network_decline_code: isFailed ? '05' : null,
-    network_status: isFailed ? 'declined_by_network' : 'approved_by_network',
-    reason: isFailed ? 'generic_decline' : null,
-    seller_message: isFailed ? 'The bank did not return any further details.' : 'Payment complete.',
-    type: isFailed ? 'issuer_declined' : 'authorized',
-  } satisfies Stripe.Charge.Outcome;
-}
+const authorized = {
+  ...{ advice_code: null, network_advice_code: null, network_decline_code: null, reason: null },
+  ...{ network_status: 'approved_by_network', risk_level: 'normal', risk_score: 20 },
+  ...{ seller_message: 'Payment complete.', type: 'authorized' },
+} satisfies Stripe.Charge.Outcome;
 
-function paymentMethodDetails(payment: Payment) {
-  const details = {
-    card: () => ({ type: 'card', card: cardDetails(payment) }),
-    customer_balance: () => ({ type: 'customer_balance', customer_balance: {} }),
-    us_bank_account: () => ({ type: 'us_bank_account', us_bank_account: bankDetails }),
-  } satisfies Record<string, () => Stripe.Charge.PaymentMethodDetails>;
-  return details[payment.paymentMethod as keyof typeof details]();
+const declined = {
+  ...{ advice_code: null, network_advice_code: null, network_decline_code: '05', reason: 'generic_decline' },
+  ...{ network_status: 'declined_by_network', risk_level: 'normal', risk_score: 20 },
+  ...{ seller_message: 'The bank did not return any further details.', type: 'issuer_declined' },
+} satisfies Stripe.Charge.Outcome;
+
+function paymentMethodDetails(payment: Payment): Stripe.Charge.PaymentMethodDetails {
+  const { paymentMethod: type } = payment;
+  if (type === 'customer_balance') return { type, customer_balance: {} };
+  if (type === 'us_bank_account') return { type, us_bank_account: bankDetails };
+  return { type: 'card', card: cardDetails(payment) };
 }
 
 const bankDetails = {
@@ -99,22 +105,36 @@ const bankDetails = {
   ...{ fingerprint: 'Xt5EWLLDS7FJjR1c', last4: '6789', payment_reference: null, routing_number: '110000000' },
 } satisfies Stripe.Charge.PaymentMethodDetails.UsBankAccount;
 
+const checks = { address_line1_check: null, address_postal_code_check: null, cvc_check: 'pass' };
+const unavailable = { status: 'unavailable' };
+
 function cardDetails({ card = '4242424242424242', amount, currency, id }: Payment) {
+  const authorized = toStripeUnits(amount, currency);
   return {
-    amount_authorized: toStripeUnits(amount, currency),
-    ...{ authorization_code: null, electronic_commerce_indicator: null, installments: null, mandate: null },
-    ...{ brand: 'visa', country: 'US', exp_month: 12, exp_year: 2034, funding: 'credit', network: 'visa' },
-    checks: { address_line1_check: null, address_postal_code_check: null, cvc_check: 'pass' },
+    amount_authorized: authorized,
+    authorization_code: null,
+    brand: 'visa',
+    checks,
+    country: 'US',
+    electronic_commerce_indicator: null,
+    exp_month: 12,
+    exp_year: 2034,
     extended_authorization: { status: 'disabled' },
     fingerprint: 'Xt5EWLLDS7FJjR1c',
-    incremental_authorization: { status: 'unavailable' },
+    funding: 'credit',
+    incremental_authorization: unavailable,
+    installments: null,
     last4: card.slice(-4),
-    multicapture: { status: 'unavailable' },
+    mandate: null,
+    multicapture: unavailable,
+    network: 'visa',
     network_token: { used: false },
     network_transaction_id: id.slice(3),
-    overcapture: { maximum_amount_capturable: toStripeUnits(amount, currency), status: 'unavailable' },
+    overcapture: { maximum_amount_capturable: authorized, status: 'unavailable' },
     regulated_status: 'unregulated',
-    ...{ three_d_secure: null, transaction_link_id: null, wallet: null },
+    three_d_secure: null,
+    transaction_link_id: null,
+    wallet: null,
   } satisfies Stripe.Charge.PaymentMethodDetails.Card;
 }
 

@@ -22,9 +22,7 @@ export function stripeDisputeEvents(previous: Payment, payment: Payment): string
 }
 
 function written(subjects: Subject[], { environment }: Payment | Refund): string[] {
-  return subjects.map(([type, object]) =>
-    JSON.stringify(eventObject(type, object, environment === 'live'), null, 2),
-  );
+  return subjects.map(([type, object]) => JSON.stringify(eventObject(type, object, environment === 'live')));
 }
 
 /** Signed anew at each attempt, because receivers reject old timestamps. */

@@ -14,6 +14,7 @@ const statements = [
   'attempt.unknown',
   'lookup.found',
   'lookup.found and refund.completed',
+  'lookup.found and refund.failed',
   'lookup.absent',
   'lookup.flagged',
   'lookup.inconclusive',
