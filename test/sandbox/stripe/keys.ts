@@ -38,7 +38,10 @@ function permits(name: string, needed: Permission): boolean {
 
 function refusedKey(key: string, digest: string, permission: string): Answer {
   const masked = `${key.slice(0, 8)}${'*'.repeat(Math.max(0, key.length - 14))}${key.slice(-6)}`;
-  const missing = `The provided key '${masked}' does not have the required permissions for this endpoint on account 'acct_${digest}'.`;
-  const message = `${missing} Having the 'rak_${permission}' permission would allow this request to continue.`;
-  return errorAnswer(403, { message });
+  return errorAnswer(403, { message: missingPermission(masked, digest, permission) });
+}
+
+export function missingPermission(masked: string, account: string, permission: string): string {
+  const missing = `The provided key '${masked}' does not have the required permissions for this endpoint on account 'acct_${account}'.`;
+  return `${missing} Having the 'rak_${permission}' permission would allow this request to continue.`;
 }

@@ -8,7 +8,7 @@ import type { LimitedBy } from '../rates.ts';
 import { canExpress } from './amounts.ts';
 import { errorAnswer, jsonAnswer } from './answers.ts';
 import { disputeStates } from './disputes.ts';
-import { accountOf, type Permission } from './keys.ts';
+import { accountOf, missingPermission, type Permission } from './keys.ts';
 import { listDisputes, retrieveCharge, retrievePaymentIntent } from './payments.ts';
 import { cancelRefund, createRefund, listRefunds, retrieveRefund } from './refunds.ts';
 import { signedStripeEvent, stripeDisputeEvents, stripeEvents } from './webhooks.ts';
@@ -107,7 +107,7 @@ const failure: Protocol['failure'] = ({ status, headers, message, limitedBy, ...
   if (status === 429 && error.code === undefined) return limited(limitedBy ?? 'global-rate', headers);
   const type = status < 500 ? 'invalid_request_error' : 'api_error';
   const usual =
-    status === 403 ? 'The key does not have the required permissions.' : 'An unknown error occurred.';
+    status === 403 ? missingPermission('rk_***', 'sandbox', 'refund_write') : 'An unknown error occurred.';
   const answer = errorAnswer(status, { type, message: message ?? usual, ...error });
   return { ...answer, headers: { ...answer.headers, ...headers } };
 };

@@ -30,6 +30,9 @@ export function describeContract(variant: ProcessorVariant): void {
               requestDigest: null,
               failure: null,
               ...(findsRefunds && { dueBy: expect.any(Date) }),
+              ...(variant.name === 'stripe' && {
+                arrival: { kind: 'credit', reference: null, referenceType: null },
+              }),
             },
           ],
           unrefundable: null,
@@ -137,7 +140,7 @@ export function describeContract(variant: ProcessorVariant): void {
     });
 
     test('rejects a declined refund with the reason of the processor', async () => {
-      const failure = { message: expect.stringMatching(/declined/i) };
+      const failure = { message: expect.stringMatching(/declined|expired card/i) };
       const answer = await processor.createRefund(submissionFor(ids.declined), options);
       expect(answer).toMatchObject({ kind: 'rejected', failure });
       expect(await moved(ids.declined)).toEqual([]);
