@@ -2,7 +2,7 @@
 --
 -- credentials_of    updated_at of the account whose credentials were used
 -- ability           an ability, or 'credentials' when every call is refused (shared/processors/accounts/abilities.ts)
--- evidence          {state, code, message}; `since` is added
+-- evidence          {state, code, message, permission}; `since` is added, and stays while the state does
 --
 -- A call that succeeds ends the refusal of all credentials, and no other refusal than its own. A verified webhook is no call.
 --
@@ -22,6 +22,8 @@ BEGIN
   noted := CASE WHEN is_success THEN known - 'credentials' ELSE known END;
   IF noted->ability->>'state' IS DISTINCT FROM evidence->>'state' THEN
     noted := noted || jsonb_build_object(ability, evidence || jsonb_build_object('since', moment));
+  ELSIF noted->ability->>'permission' IS DISTINCT FROM evidence->>'permission' THEN
+    noted := noted || jsonb_build_object(ability, evidence || jsonb_build_object('since', noted->ability->'since'));
   END IF;
   UPDATE processor_account AS a SET
     abilities = noted,

@@ -1,11 +1,13 @@
 import type { Dependencies } from '../../dependencies.ts';
 import type { ProcessorAccount } from '../../platform/database.ts';
+import type { Call } from '../contract/calls.ts';
 import {
   type Ability,
   abilities,
   type CallAnswer,
   type Misconfigured,
-  type Processor,
+  type ProbeResult,
+  type ProcessorFailure,
 } from '../contract/processor.ts';
 
 /** What the last evidence says of an ability, and since when. */
@@ -16,6 +18,8 @@ export interface AbilityState {
   /** Why it is refused: the processor's code and words. */
   code?: string;
   message?: string;
+  /** The processor's name of the missing permission, where it gives one. */
+  permission?: string;
 }
 
 /**
@@ -38,8 +42,8 @@ export function refusedAbilities(known: Abilities): (Ability | 'credentials')[] 
   return (['credentials', ...abilities] as const).filter((ability) => known[ability]?.state === 'refused');
 }
 
-/** The ability that a call needs. */
-const abilityOfCall: Record<Exclude<keyof Processor, 'verifyWebhook' | 'answerChallenge'>, Ability> = {
+/** The ability that a call needs; a probe names its own. */
+const abilityOfCall: Record<Exclude<Call, 'probe'>, Ability> = {
   getPayment: 'readPayments',
   createRefund: 'refund',
   findRefund: 'list',
@@ -48,42 +52,48 @@ const abilityOfCall: Record<Exclude<keyof Processor, 'verifyWebhook' | 'answerCh
   cancelRefund: 'cancel',
 };
 
-export type Operation = keyof typeof abilityOfCall;
-
 /** Answers that prove that a call was permitted. A refusal does not: the adapter may have refused without a call. */
 const accepting: ReadonlySet<string> = new Set(['found', 'accepted', 'mismatched', 'cancelled']);
 
 /** What an answer says about what the credentials may do; a refusal of one object says nothing. */
-export function evidenceOf(operation: Operation, answer: CallAnswer): Evidence[] {
-  if (answer.kind === 'misconfigured') {
-    if (answer.scope === 'object') return [];
-    return [{ ability: refusedAbility(operation, answer), failure: answer.failure }];
-  }
-  if (!accepting.has(answer.kind)) return [];
-  const works = { ability: abilityOfCall[operation], failure: null };
-  const unread = answer.kind === 'found' ? unreadDisputesOf(answer.value) : undefined;
-  return unread === undefined ? [works] : [works, { ability: 'disputes', failure: unread }];
+export function evidenceOf(call: Call, answer: CallAnswer): Evidence[] {
+  if (answer.kind === 'permitted') return [{ ability: answer.ability, failure: null }];
+  const own = call === 'probe' ? undefined : abilityOfCall[call];
+  if (answer.kind === 'misconfigured') return refused(answer, own);
+  if (own === undefined || !accepting.has(answer.kind)) return [];
+  const disputes = answer.kind === 'found' ? disputesOf(answer.value) : undefined;
+  return [{ ability: own, failure: null }, ...(disputes === undefined ? [] : evidenceOf('probe', disputes))];
 }
 
-/** `failure`: why it is refused; null when it works. */
 export interface Evidence {
   ability: Ability | 'credentials';
-  failure: Misconfigured['failure'] | null;
+  /** Why it is refused; null when it works. */
+  failure: ProcessorFailure | null;
+  permission?: string | undefined;
 }
 
-function refusedAbility(operation: Operation, { scope, ability }: Misconfigured): Evidence['ability'] {
-  return scope === 'credentials' ? 'credentials' : (ability ?? abilityOfCall[operation]);
+function refused(
+  { scope, failure, permission, ability: named }: Misconfigured,
+  own: Ability | undefined,
+): Evidence[] {
+  if (scope === 'credentials') return [{ ability: 'credentials', failure }];
+  const ability = named ?? own;
+  return scope === 'object' || ability === undefined ? [] : [{ ability, failure, permission }];
 }
 
-function unreadDisputesOf(value: unknown): Misconfigured['failure'] | undefined {
-  const { unreadDisputes } = (value ?? {}) as { unreadDisputes?: Misconfigured['failure'] };
-  return unreadDisputes;
+/** Of a payment. */
+function disputesOf(value: unknown): ProbeResult | undefined {
+  return ((value ?? {}) as { disputes?: ProbeResult }).disputes;
 }
 
-/** True when the evidence changes what is known. Only an ability itself clears its refusal; any success clears that of the credentials. */
-export function isNews(known: Abilities, { ability, failure }: Evidence): boolean {
-  if (failure !== null) return known[ability]?.state !== 'refused';
-  return known[ability]?.state !== 'works' || known.credentials !== undefined;
+/**
+ * True when the evidence changes what is known: the state, or which permission is missing. Only an ability itself clears its refusal; any
+ * success clears that of the credentials.
+ */
+export function isNews(known: Abilities, { ability, failure, permission }: Evidence): boolean {
+  const { state, permission: missing } = known[ability] ?? {};
+  if (failure !== null) return state !== 'refused' || missing !== permission;
+  return state !== 'works' || known.credentials !== undefined;
 }
 
 /**
@@ -94,10 +104,10 @@ export function isNews(known: Abilities, { ability, failure }: Evidence): boolea
 export async function noteAbility(
   { db, log }: Pick<Dependencies, 'db' | 'log'>,
   { id: accountId, updatedAt }: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
-  { ability, failure }: Evidence,
+  { ability, failure, permission }: Evidence,
 ): Promise<Abilities | null> {
   if (failure !== null) log.error({ accountId, ability, failure }, 'the processor refuses an account');
-  const evidence = JSON.stringify({ state: failure === null ? 'works' : 'refused', ...failure });
+  const evidence = JSON.stringify({ state: failure === null ? 'works' : 'refused', ...failure, permission });
   const [row] = await db.$queryRaw<{ known: Abilities | null }[]>`
     SELECT note_ability(${accountId}, ${updatedAt}, ${ability}, ${evidence}::jsonb) AS known`;
   return row?.known ?? null;

@@ -2,11 +2,11 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { SecretUnreadableError } from '../../platform/secrets.ts';
-import { aroundCalls, maskSecrets } from '../contract/calls.ts';
+import { aroundCalls, type Call, maskSecrets } from '../contract/calls.ts';
 import { processorFailure, unavailable } from '../contract/outcome.ts';
 import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
-import { abilitiesOf, type Evidence, evidenceOf, isNews, noteAbility, type Operation } from './abilities.ts';
+import { abilitiesOf, type Evidence, evidenceOf, isNews, noteAbility } from './abilities.ts';
 import { withEventEvidence } from './event-evidence.ts';
 
 /** Names an organization's account at a processor; there is one per environment. */
@@ -114,7 +114,7 @@ export class ProcessorConnections {
   /** Makes a call unless the account is throttled, and notes on the account what the answer says about it. */
   async #watch<Answer extends CallAnswer>(
     connection: Connection,
-    operation: Operation,
+    operation: Call,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
     const restMs = (connection.account.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
@@ -133,7 +133,7 @@ export class ProcessorConnections {
     return answer;
   }
 
-  async #note(connection: Connection, operation: Operation, answer: CallAnswer): Promise<void> {
+  async #note(connection: Connection, operation: Call, answer: CallAnswer): Promise<void> {
     if (answer.kind === 'unavailable' && answer.cause === 'rate_limited') {
       const throttledUntil = await throttleAccount(this.#deps, connection.account, answer.retryAfterMs);
       connection.account = { ...connection.account, throttledUntil };

@@ -2,9 +2,13 @@ import { toDecimal } from '../../money/money.ts';
 import type { ProxySettings } from '../../platform/proxy.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
+  absent,
   asLookupProblem,
+  asProbeResult,
   asReadProblem,
   asSubmissionResult,
+  emptyWindow,
+  type Outcome,
   processorFailure,
   submitted,
   UnexpectedAnswerError,
@@ -18,6 +22,8 @@ import {
   type ListingPage,
   type ListingWindow,
   type LookupResult,
+  type ProbedAbility,
+  type ProbeResult,
   type Processor,
   type ProcessorPayment,
   type ProcessorRefund,
@@ -29,7 +35,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { BraintreeClient, type BraintreeCredentials, isTransactionId, openNotifications } from './client.ts';
-import { findCredits, listRefunds } from './list-refunds.ts';
+import { creditsOf, findCredits, listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
 import { orderIdOf } from './order-id.ts';
 import { planRefund, unrefundable } from './plan-refund.ts';
@@ -38,6 +44,7 @@ import {
   isRefusal,
   isVoided,
   readResult,
+  readSearch,
   readTransaction,
   toRefund,
   voidAsRefund,
@@ -170,6 +177,21 @@ export class BraintreeProcessor implements Processor {
     }
   }
 
+  /**
+   * A role without a permission gets 403 where a transaction that does not exist gets 404. Disputes come with their payment, so they
+   * are not asked for apart.
+   */
+  async probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult> {
+    try {
+      return asProbeResult(ability, await ask(this.#client(options), ability));
+    } catch (error) {
+      return asProbeResult(ability, outcomeOf(error));
+    }
+  }
+
+  /** Webhooks are signed with the keys of the API. */
+  readonly hasWebhookSecret = true;
+
   async verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict> {
     return await verifyWebhook(openNotifications(this.#credentials), request);
   }
@@ -226,6 +248,29 @@ export class BraintreeProcessor implements Processor {
 
   #client(options: CallOptions): BraintreeClient {
     return new BraintreeClient(this.#credentials, new Deadline(options), this.#proxies);
+  }
+}
+
+/** One request of a probe. @throws what the SDK throws, which includes that nothing was found. */
+async function ask(client: BraintreeClient, ability: ProbedAbility): Promise<Outcome | { kind: 'found' }> {
+  switch (ability) {
+    case 'readPayments':
+    case 'disputes':
+      await client.find(absent);
+      return { kind: 'found' };
+    case 'list':
+      readSearch(await client.searchIds(creditsOf(emptyWindow)));
+      return { kind: 'found' };
+    case 'refund':
+    case 'cancel': {
+      const orderId = absent;
+      const result = readResult(
+        ability === 'refund'
+          ? await client.refund(absent, { amount: '0.01', orderId })
+          : await client.void(absent),
+      );
+      return isRefusal(result) ? outcomeOfRefusal(result) : { kind: 'found' };
+    }
   }
 }
 

@@ -47,10 +47,7 @@ export async function listRefunds(
   { from, to }: ListingWindow,
   options: CallOptions,
 ): Promise<ReadResult<ListingPage>> {
-  const span = {
-    fromSecond: Math.floor(from.getTime() / 1000),
-    toSecond: Math.ceil(to.getTime() / 1000) - 1,
-  };
+  const span = spanOf(from, to);
   const searches: Search[] = [
     { what: 'credits', ...span },
     { what: 'voids', ...span },
@@ -95,6 +92,19 @@ async function search(client: SearchingClient, [first, ...others]: readonly Sear
     { what, fromSecond: middle + 1, toSecond },
   ];
   return { searches: [...halves, ...others], ids: [] };
+}
+
+/** The search for the credits of a window. */
+export function creditsOf({ from, to }: ListingWindow): TransactionSearch {
+  return criteriaOf({ what: 'credits', ...spanOf(from, to) });
+}
+
+/** Whole seconds, both ends included. */
+function spanOf(from: Date, to: Date): Pick<Search, 'fromSecond' | 'toSecond'> {
+  return {
+    fromSecond: Math.floor(from.getTime() / 1000),
+    toSecond: Math.ceil(to.getTime() / 1000) - 1,
+  };
 }
 
 function criteriaOf({ what, fromSecond, toSecond }: Search): TransactionSearch {

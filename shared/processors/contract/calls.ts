@@ -55,11 +55,11 @@ export class DeadlineExceededError extends Error {
   }
 }
 
+/** The calls over the network. */
+export type Call = Exclude<keyof Processor, 'hasWebhookSecret' | 'verifyWebhook' | 'answerChallenge'>;
+
 /** Wraps a call: makes it, or answers in its place. */
-type Around = <Answer extends CallAnswer>(
-  call: () => Promise<Answer>,
-  operation: Exclude<keyof Processor, 'verifyWebhook' | 'answerChallenge'>,
-) => Promise<Answer>;
+type Around = <Answer extends CallAnswer>(call: () => Promise<Answer>, operation: Call) => Promise<Answer>;
 
 /** The same processor with `around` applied to every call over the network. */
 export function aroundCalls(processor: Processor, around: Around): Processor {
@@ -78,6 +78,8 @@ export function aroundCalls(processor: Processor, around: Around): Processor {
     getRefund: (...call) => around(() => processor.getRefund(...call), 'getRefund'),
     listRefunds: (...call) => page(() => processor.listRefunds(...call))(),
     cancelRefund: (...call) => around(() => processor.cancelRefund(...call), 'cancelRefund'),
+    probe: (...call) => around(() => processor.probe(...call), 'probe'),
+    hasWebhookSecret: processor.hasWebhookSecret,
     verifyWebhook: (request) => processor.verifyWebhook(request),
     answerChallenge: (challenge) => processor.answerChallenge(challenge),
   };

@@ -5,6 +5,8 @@ import {
   isNamed,
   type LookupResult,
   type Misconfigured,
+  type ProbedAbility,
+  type ProbeResult,
   type ProcessorFailure,
   type ProcessorRefund,
   type ReadResult,
@@ -61,6 +63,32 @@ export function asLookupProblem(outcome: Outcome): Exclude<LookupResult, { kind:
 export function asListProblem(outcome: Outcome): ReadProblem {
   const problem = asReadProblem(outcome);
   return problem.kind === 'not-found' ? unavailable('unreachable', problem.failure) : problem;
+}
+
+/**
+ * The end of the ids that probes name, which no processor gives out.
+ * Emulators of processors know ids with `missing` in them as those of nothing.
+ */
+export const absent = 'missing_connection_test';
+
+/** A second without refunds, so that listing them is one short request. */
+export const emptyWindow = { from: new Date('2001-01-01T00:00:00Z'), to: new Date('2001-01-01T00:00:01Z') };
+
+/** What a probe shows: only an answer that misses what does not exist, or lists nothing, proves the permission. */
+export function asProbeResult(ability: ProbedAbility, outcome: Outcome | { kind: 'found' }): ProbeResult {
+  switch (outcome.kind) {
+    case 'found':
+      return { kind: 'permitted', ability };
+    case 'refused':
+      return outcome.missing ? { kind: 'permitted', ability } : unavailable('unreachable', outcome.failure);
+    case 'unknown':
+      return unavailable('unreachable', outcome.failure);
+    case 'misconfigured':
+      // There is no object that the credentials might lack access to.
+      return outcome.scope === 'credentials' ? outcome : { ...outcome, scope: 'ability', ability };
+    default:
+      return outcome;
+  }
 }
 
 /** Converts the outcome of a submission. */

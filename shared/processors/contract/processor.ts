@@ -15,8 +15,11 @@ export interface ProcessorPayment {
   refunds: ProcessorRefund[];
   /** Why the payment cannot be refunded at all; null when it can, or the processor does not say. */
   unrefundable: ProcessorFailure | null;
-  /** Set when the credentials may not read the payment's disputes, so that the processor alone decides about a charged back one. */
-  unreadDisputes?: ProcessorFailure;
+  /**
+   * Whether the credentials may read the payment's disputes, where they were read apart: when refused, the processor alone decides about
+   * a charged back payment.
+   */
+  disputes?: ProbeResult;
 }
 
 /**
@@ -170,6 +173,8 @@ export interface Misconfigured {
   failure: ProcessorFailure;
   scope: 'credentials' | 'ability' | 'object';
   ability?: Ability;
+  /** The processor's own name of the permission that is missing, such as `rak_charge_read`; left out where it names none. */
+  permission?: string;
 }
 
 /** What an account's credentials may or may not do. `list`: read refunds. `webhooks`: verify what the processor sends. */
@@ -214,8 +219,14 @@ export type CancelResult =
   | Unknown
   | Misconfigured;
 
+/** An ability that a call can show. Webhooks show theirs themselves. */
+export type ProbedAbility = Exclude<Ability, 'webhooks'>;
+
+/** The answer to a probe: `permitted` when the processor permits calls of this kind. */
+export type ProbeResult = { kind: 'permitted'; ability: ProbedAbility } | Unavailable | Misconfigured;
+
 /** The answer to any call over the network. */
-export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult;
+export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult | ProbeResult;
 
 /** What a refund of ours is found by at its processor. */
 export interface RefundReference extends RefundName {
@@ -321,6 +332,13 @@ export interface Processor {
     reference: RefundReference,
     options: CallOptions,
   ): Promise<CancelResult>;
+  /**
+   * Asks whether the credentials have an ability, by a request about a payment or refund that cannot exist (`absent`), or by a list that
+   * is empty: it changes nothing, whatever the answer. The processor checks the permission before it misses what is named.
+   */
+  probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult>;
+  /** False while a secret is missing that webhooks are verified with, so that every one is refused. */
+  readonly hasWebhookSecret: boolean;
   /**
    * Checks that the processor signed a request for this account, recently where it signs the time, and reads the event. A
    * malformed request is not verified; nothing in a request makes this throw.

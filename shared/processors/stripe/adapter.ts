@@ -17,8 +17,9 @@ import {
   type ListingPage,
   type ListingWindow,
   type LookupResult,
+  type ProbedAbility,
+  type ProbeResult,
   type Processor,
-  type ProcessorFailure,
   type ProcessorPayment,
   type ProcessorRefund,
   type ReadResult,
@@ -32,6 +33,7 @@ import { amountProblem, toStripeAmount } from './amounts.ts';
 import { isPaymentId, isRefundId, paymentParameter, type StripeCredentials, stripeClient } from './client.ts';
 import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
+import { probe } from './probe.ts';
 import {
   readCharge,
   readIsChargedBack,
@@ -68,10 +70,8 @@ export class StripeProcessor implements Processor {
       // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
       const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
       const disputes = charge.disputed ? await this.#readDisputes(charge.id, deadline) : null;
-      const isChargedBack = disputes?.kind === 'read' && disputes.isChargedBack;
-      const payment = toPayment(transactionId, charge, refunds, isChargedBack);
-      const unread = disputes?.kind === 'refused' ? { unreadDisputes: disputes.failure } : {};
-      return { kind: 'found', value: { ...payment, ...unread } };
+      const payment = toPayment(transactionId, charge, refunds, disputes?.isChargedBack === true);
+      return { kind: 'found', value: { ...payment, ...(disputes && { disputes: disputes.reading }) } };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }
@@ -163,6 +163,14 @@ export class StripeProcessor implements Processor {
     }
   }
 
+  async probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult> {
+    return await probe(this.#stripe, ability, options);
+  }
+
+  get hasWebhookSecret(): boolean {
+    return this.#webhookSecret !== null;
+  }
+
   async verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict> {
     return verifyWebhook(this.#webhookSecret, request);
   }
@@ -192,15 +200,16 @@ export class StripeProcessor implements Processor {
   async #readDisputes(
     charge: string,
     deadline: Deadline,
-  ): Promise<{ kind: 'read'; isChargedBack: boolean } | { kind: 'refused'; failure: ProcessorFailure }> {
+  ): Promise<{ reading: ProbeResult; isChargedBack: boolean }> {
+    const ability = 'disputes';
     try {
       const timeout = deadline.remainingMs();
       const disputes = await this.#stripe.disputes.list({ charge, limit: pageSize }, { timeout });
-      return { kind: 'read', isChargedBack: readIsChargedBack(disputes) };
+      return { reading: { kind: 'permitted', ability }, isChargedBack: readIsChargedBack(disputes) };
     } catch (error) {
       const outcome = outcomeOf(error);
-      if (outcome.kind === 'misconfigured') return { kind: 'refused', failure: outcome.failure };
-      throw error;
+      if (outcome.kind !== 'misconfigured') throw error;
+      return { reading: { ...outcome, ability }, isChargedBack: false };
     }
   }
 

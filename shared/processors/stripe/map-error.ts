@@ -94,9 +94,9 @@ function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
   // As a string, because later SDKs may have other types.
   switch (error.type as string) {
     case 'StripeAuthenticationError':
-      return { kind: 'misconfigured', scope: 'credentials', failure };
+      return { kind: 'misconfigured', failure, ...deniedBy(error, 'credentials') };
     case 'StripePermissionError':
-      return { kind: 'misconfigured', scope: namesPermission(error) ? 'ability' : 'object', failure };
+      return { kind: 'misconfigured', failure, ...deniedBy(error, 'object') };
     case 'StripeRateLimitError':
       return unavailable('rate_limited', failure, retryAfterMs(error));
     case 'StripeInvalidRequestError':
@@ -111,9 +111,18 @@ function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
   }
 }
 
-/** True when a restricted key lacks a permission, which the message names, such as `rak_charge_read`. */
-function namesPermission({ message }: StripeError): boolean {
-  return /\brak_\w+|required permissions/.test(message);
+/**
+ * A restricted key lacks a permission, which the message names, such as `rak_charge_read`, or is not used from where it may be.
+ * @param otherwise what is denied by a message that says neither.
+ */
+function deniedBy(
+  { message }: StripeError,
+  otherwise: Misconfigured['scope'],
+): Pick<Misconfigured, 'scope' | 'permission'> {
+  const [permission] = /\brak_\w+/.exec(message) ?? [];
+  if (permission !== undefined) return { scope: 'ability', permission };
+  if (message.includes('does not allow requests from your IP address')) return { scope: 'credentials' };
+  return { scope: message.includes('required permissions') ? 'ability' : otherwise };
 }
 
 /** False only when the connection was never made. */

@@ -1,6 +1,7 @@
 import { describeContract } from './describe/contract.ts';
 import { describeFaults } from './describe/faults.ts';
 import { describeListing } from './describe/listing.ts';
+import { describeProbes } from './describe/probes.ts';
 import { describeWebhooks } from './describe/webhooks.ts';
 import type { ProcessorVariant } from './processor-variants.ts';
 
@@ -10,6 +11,7 @@ export function describeProcessor(variant: ProcessorVariant): void {
   describeFaults(variant);
   // The other variants of a processor differ in what they write.
   if (variant.title !== variant.name) return;
+  describeProbes(variant);
   describeWebhooks(variant);
   if (variant.capabilities.listsRefunds) describeListing(variant);
 }

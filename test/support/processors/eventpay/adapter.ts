@@ -3,6 +3,8 @@ import { z } from 'zod';
 import { isId } from '#shared/platform/ids.ts';
 import { Deadline } from '#shared/processors/contract/calls.ts';
 import {
+  absent,
+  asProbeResult,
   asReadProblem,
   asSubmissionResult,
   type Outcome,
@@ -17,6 +19,8 @@ import {
 import type {
   CallOptions,
   CancelResult,
+  ProbedAbility,
+  ProbeResult,
   Processor,
   ProcessorPayment,
   ProcessorRefund,
@@ -98,6 +102,29 @@ export class EventpayProcessor implements Processor {
   async cancelRefund(): Promise<CancelResult> {
     return { kind: 'refused', failure: (await notOffered()).failure };
   }
+
+  async probe(ability: ProbedAbility, options: CallOptions): Promise<ProbeResult> {
+    try {
+      if (ability === 'readPayments') {
+        await this.#call('GET', `/eventpay/payments/ep_${absent}`, '', options);
+      } else if (ability === 'refund') {
+        const body = JSON.stringify({
+          payment: `ep_${absent}`,
+          amount: 1,
+          currency: 'usd',
+          reference: absent,
+        });
+        await this.#call('POST', '/eventpay/refunds', body, options);
+      } else {
+        return await notOffered();
+      }
+      return asProbeResult(ability, { kind: 'found' });
+    } catch (error) {
+      return asProbeResult(ability, outcomeOf(error));
+    }
+  }
+
+  readonly hasWebhookSecret = true;
 
   async verifyWebhook({ body, headers }: WebhookRequest): Promise<WebhookVerdict> {
     const given = Buffer.from(String(headers['eventpay-signature'] ?? ''));
