@@ -28,7 +28,7 @@ export interface ServiceHealth {
   flagged: (ProcessorPlace & { refunds: number })[];
   /** Refunds that await approval. */
   pending: (ProcessorPlace & { refunds: number })[];
-  /** Accounts whose credentials their processor refuses. */
+  /** Accounts whose credentials their processor refuses, or one of their abilities. */
   misconfigured: (ProcessorPlace & { accounts: number })[];
   accountsInTrouble: AccountInTrouble[];
   /** When the oldest event was created that was not delivered to an endpoint that accepts events; null without one. */

@@ -43,7 +43,7 @@ export interface NeedsAttention {
   approvals: AttentionCount;
   /** A refund may be among these and await approval as well. */
   flagged: AttentionCount;
-  /** The longest refused first. */
+  /** Those of which an ability is refused, or all; the longest refused first. */
   refusedAccounts: AccountSummary[];
   failedReconciliations: FailedReconciliation[];
   /** Other discrepancies flag their refund. */
@@ -204,7 +204,7 @@ async function findPending(
   });
 }
 
-/** Accounts whose credentials their processor refuses, the longest refused first. */
+/** Accounts of which an ability is refused, or all, the longest refused first. */
 export async function findRefusedAccounts(db: Database, scope: AttentionScope): Promise<AccountSummary[]> {
   return await db.processorAccount.findMany({
     where: { ...scope, misconfiguredAt: { not: null } },

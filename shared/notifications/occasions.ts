@@ -1,6 +1,7 @@
 import { mostCounted } from '../health/trouble.ts';
 import { type Database, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
+import type { Ability } from '../processors/contract/processor.ts';
 import type { NotificationKind } from './kinds.ts';
 
 /** What a notification is about: a state, and since when. */
@@ -17,7 +18,7 @@ export type KnownOccasion = Occasion & Content;
 type Content =
   | { about: 'approval'; amount: string; currency: string }
   | { about: 'flag'; reason: string; facts: Record<string, never>; processor: string }
-  | { about: 'credentials'; processor: string }
+  | { about: 'ability'; processor: string; ability: Ability | 'credentials' }
   /** `waitingFor`: what the longest retried of its refunds waits for. */
   | { about: 'processor'; processor: string; waitingFor: string | null }
   | { about: 'endpoint'; url: string; reason: string }
@@ -39,9 +40,12 @@ const occasions = Prisma.sql`
     jsonb_build_object('about', 'flag', 'reason', flag_reason, 'facts', flag_facts, 'processor', processor)
   FROM refund_work WHERE flagged_at IS NOT NULL
   UNION ALL
-  SELECT 'attention', id, misconfigured_at, organization_id, environment, NULL,
-    jsonb_build_object('about', 'credentials', 'processor', processor)
-  FROM processor_account WHERE misconfigured_at IS NOT NULL
+  -- The credentials alone, because every ability is refused with them.
+  SELECT 'attention', a.id, (refused.value->>'since')::timestamptz(3), a.organization_id, a.environment, NULL,
+    jsonb_build_object('about', 'ability', 'processor', a.processor, 'ability', refused.key)
+  FROM processor_account AS a CROSS JOIN LATERAL jsonb_each(a.abilities) AS refused
+  WHERE a.misconfigured_at IS NOT NULL AND refused.value->>'state' = 'refused'
+    AND (refused.key = 'credentials' OR NOT a.abilities ? 'credentials')
   UNION ALL
   SELECT 'processors', a.id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
     jsonb_build_object('about', 'processor', 'processor', t.processor, 'waitingFor', (

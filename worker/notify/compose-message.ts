@@ -3,6 +3,7 @@ import type { LinkKind, NotificationKind } from '#shared/notifications/kinds.ts'
 import type { KnownOccasion } from '#shared/notifications/occasions.ts';
 import type { Environment } from '#shared/platform/environment.ts';
 import { redact } from '#shared/platform/log.ts';
+import { refusalTitle } from '#shared/processors/accounts/ability-wording.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { FlagReason } from '#shared/refunds/model/flags.ts';
@@ -107,8 +108,8 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       const { title } = wordsFor(reason as FlagReason, facts, processor);
       return [`Refund is flagged: ${title}`, `/refunds/${target}`];
     }
-    case 'credentials':
-      return [`${displayNameOf(occasion.processor)} rejected the credentials`, '/settings/accounts'];
+    case 'ability':
+      return [refusalTitle(occasion.processor, [occasion.ability]), '/settings/accounts'];
     case 'processor':
       return [`${displayNameOf(occasion.processor)} ${troubleOf(occasion.waitingFor)}`, '/health'];
     case 'endpoint': {

@@ -1,10 +1,17 @@
-import { listProcessorAccounts, setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
-import type { ProcessorKind } from '#shared/processors/contract/processor.ts';
-import { processorKinds } from '#shared/processors/registry.ts';
+import { findOrganization } from '#shared/platform/organization.ts';
+import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
+import { refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
+import { type AccountKey, type AccountName, loadAccount } from '#shared/processors/accounts/connections.ts';
+import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
+import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
+import { abilities, type ProcessorKind } from '#shared/processors/contract/processor.ts';
+import { displayNameOf, processorKinds } from '#shared/processors/registry.ts';
 import { command, commands, listing } from '../console/command.ts';
-import { environment, organization, processor, text } from '../console/options.ts';
-import { explain, printData } from '../console/output.ts';
-import { readJson } from '../console/session.ts';
+import { environment, flag, json, organization, processor, text } from '../console/options.ts';
+import { explain, printData, printJson } from '../console/output.ts';
+import { CommandError, readJson, type Session } from '../console/session.ts';
+import { printAbilities, printPayment, readPaymentAt, refundSmallest } from '../reports/account-check.ts';
 
 const setHelp = `
 Credentials are JSON, from --credentials-file or stdin. They are never an argument: every user of the machine can read
@@ -22,6 +29,17 @@ ${Object.values(processorKinds)
     '',
   )}Setting an account again replaces all of its credentials, in every process, and retries refunds that were on hold. The
 new credentials must belong to the same account at the processor.
+
+The credentials are tested before they are stored, without moving money. Those that the processor refuses altogether are not stored
+unless --force is given. When it cannot be reached, they are stored with a warning.
+`;
+
+const checkHelp = `
+Tests what the credentials may do, without moving money, and notes it on the account. Exits with 1 if the processor refuses anything
+of it, or did not answer; webhooks are reported alone.
+
+--payment also reads a payment, and shows what of it could be refunded. --refund refunds the smallest amount of that payment, in the test
+environment alone: a refund as any other, which the service keeps on record.
 `;
 
 function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): string {
@@ -36,20 +54,59 @@ export const accountCommands = commands('set up and list processor accounts', {
     options: {
       ...{ organization, environment, processor },
       credentialsFile: text('<file>', 'file with the credentials (default: stdin)'),
+      force: flag('also if the processor refuses the credentials'),
     },
     explanation: setHelp,
     examples: [
       '--organization org_... --environment test --processor stripe --credentials-file stripe.json',
       '--organization org_... --environment live --processor braintree < braintree.json',
     ],
-    async run(session, { organization: organizationId, environment, processor, credentialsFile }) {
+    async run(
+      session,
+      { organization: organizationId, environment, processor, credentialsFile, force = false },
+    ) {
       const credentials = await readJson(credentialsFile, 'credentials');
-      const request = { organizationId, environment, processor, credentials, actor: session.actor };
-      const { id, resumedRefunds } = await setProcessorAccount(session, request);
+      const request = { organizationId, environment, processor, credentials, actor: session.actor, force };
+      const { id, resumedRefunds, test } = await setTestedAccount(session, request).catch(refuse);
       printData(id);
+      explainTest(test, processor);
       explain(`Stored the ${environment} credentials for ${processor}.`);
       explain(`Webhook path: /webhooks/${processor}/${id}`);
       if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
+    },
+  }),
+  check: command({
+    description: 'test what the credentials of an account may do, without moving money',
+    options: {
+      ...{ organization, environment, processor },
+      payment: text('<id>', "also read this payment, by the processor's id"),
+      refund: flag('refund the smallest amount of that payment (test environment only)'),
+      json,
+    },
+    explanation: checkHelp,
+    examples: [
+      '--organization org_... --environment live --processor stripe',
+      '--organization org_... --environment test --processor stripe --payment ch_... --refund',
+    ],
+    async run(session, { organization: organizationId, environment, processor, payment, refund, json }) {
+      if (refund && environment === 'live')
+        throw new CommandError('--refund would move real money. Use the test environment.');
+      if (refund && payment === undefined) throw new CommandError('--refund needs --payment.');
+      const account = await accountToCheck(session, { organizationId, environment, processor });
+      const test = await testConnection(session, { account, actor: session.actor });
+      if (json) printJson(test);
+      else printAbilities(test.abilities);
+      if (test.verdict !== 'works') {
+        process.exitCode = 1;
+        explainTest(test, processor);
+      }
+      if (payment === undefined || test.verdict === 'unusable') return;
+      const read = await readPaymentAt(session, account, payment);
+      printData('');
+      printPayment(read);
+      if (!refund) return;
+      printData('');
+      await refundSmallest(session, account, read);
     },
   }),
   list: listing({
@@ -64,8 +121,52 @@ export const accountCommands = commands('set up and list processor accounts', {
       PROCESSOR: ({ processor }) => processor,
       'CREDENTIALS UPDATED': ({ updatedAt }) => updatedAt,
       'SENT METADATA': ({ sentMetadataKeys }) => sentMetadataKeys.join(', '),
-      'REJECTED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
+      WORKS: (account) => abilitiesIn(account, 'works'),
+      REFUSED: (account) => refusalsOf(account).join(', ') || null,
+      'REFUSED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
       'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
     },
   }),
 });
+
+function abilitiesIn(account: AccountSummary, state: 'works'): string | null {
+  return abilities.filter((each) => stateOf(abilitiesOf(account), each) === state).join(', ') || null;
+}
+
+async function accountToCheck(session: Session, key: AccountKey): Promise<AccountName> {
+  await findOrganization(session.db, key.organizationId);
+  if ((await session.db.processorAccount.count({ where: key })) > 0)
+    return await loadAccount(session.db, key);
+  throw new CommandError(
+    `No ${key.processor} account is set up in the ${key.environment} environment. Use: account set`,
+  );
+}
+
+function explainTest(test: ConnectionTest, processor: string): void {
+  for (const warning of warningsOf(test, displayNameOf(processor))) explain(`Warning: ${warning}`);
+}
+
+/** What to know about credentials that do not simply work. */
+function warningsOf({ verdict, abilities: tests }: ConnectionTest, name: string): string[] {
+  const refused = tests.filter(({ state }) => state === 'refused');
+  if (verdict === 'unusable')
+    return [`${name} refuses the credentials: ${refused[0]?.failure?.message ?? ''}`];
+  const unknown = verdict === 'unavailable' ? tests.find(({ ability }) => ability === 'refund') : undefined;
+  return [
+    ...(unknown?.failure
+      ? [`${name} did not say whether it permits refunds: ${unknown.failure.message}`]
+      : []),
+    ...refused.map(
+      ({ ability, permission, failure }) => `${ability} is refused: ${permission ?? failure?.message ?? ''}`,
+    ),
+  ];
+}
+
+/** @throws CommandError for refused credentials, any other error again. */
+function refuse(error: unknown): never {
+  if (!(error instanceof RefusedCredentialsError)) throw error;
+  printAbilities(error.test.abilities);
+  throw new CommandError('Nothing was stored. Correct the credentials, or store these with --force.', {
+    cause: error,
+  });
+}

@@ -2,6 +2,7 @@ import { findRefundsNeedingAttention, findRefusedAccounts } from '#shared/insigh
 import { formatAmount } from '#shared/money/money.ts';
 import type { Database } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
+import { refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import type { AccountSummary } from '#shared/processors/accounts/manage-accounts.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
@@ -11,7 +12,7 @@ import { type Columns, explain, printData, printJson, printTable } from '../cons
 
 /** What needs attention, the oldest first, each with the command to continue with. */
 interface Attention {
-  /** Accounts whose credentials their processor refuses. */
+  /** Accounts of which an ability is refused, or all. */
   accounts: { account: AccountSummary; next: string }[];
   refunds: AttentionItem[];
 }
@@ -33,19 +34,25 @@ export async function readAttention(db: Database, organizationId: string | undef
     findRefusedAccounts(db, scope),
     findRefundsNeedingAttention(db, scope),
   ]);
-  const refused = new Set(accounts.map(placeOf));
+  // Refunds do not need webhooks.
+  const refused = new Map(
+    accounts
+      .filter((account) => refusalsOf(account).some((each) => each !== 'webhooks'))
+      .map((account) => [placeOf(account), accountCommand(account)]),
+  );
   return {
-    accounts: accounts.map((account) => ({ account, next: setCommand(account) })),
-    refunds: refunds.map((refund) => itemOf(refund, refused.has(placeOf(refund)))),
+    accounts: accounts.map((account) => ({ account, next: accountCommand(account) })),
+    refunds: refunds.map((refund) => itemOf(refund, refused.get(placeOf(refund)))),
   };
 }
 
-function itemOf(refund: RefundWithWork, isRefused: boolean): AttentionItem {
+/** @param fix the command for an account that is refused. */
+function itemOf(refund: RefundWithWork, fix: string | undefined): AttentionItem {
   const flag = flagOf(refund.work);
   const why =
     flag === null ? 'Awaiting approval.' : wordsFor(flag.reason, flag.facts, refund.processor).summary;
   const since = refund.work?.flaggedAt ?? refund.createdAt;
-  return { refund, since, flag, why, next: nextCommand(refund, flag, isRefused) };
+  return { refund, since, flag, why, next: nextCommand(refund, flag, fix) };
 }
 
 /** Shows what needs attention, accounts first: fixing one may be enough for its refunds. */
@@ -74,7 +81,8 @@ const accountColumns: Columns<Attention['accounts'][number]> = {
   ORGANIZATION: ({ account }) => account.organizationId,
   ENVIRONMENT: ({ account }) => account.environment,
   PROCESSOR: ({ account }) => account.processor,
-  'REJECTED SINCE': ({ account }) => account.misconfiguredAt,
+  REFUSED: ({ account }) => refusalsOf(account).join(', '),
+  'REFUSED SINCE': ({ account }) => account.misconfiguredAt,
   NEXT: ({ next }) => next,
 };
 
@@ -97,18 +105,17 @@ function placeOf({ organizationId, environment, processor }: Place): string {
 }
 
 /** The command to continue with; `...` is to be filled in. Fixing a refused account comes first, as it may be enough. */
-function nextCommand(
-  { id, status, ...refund }: RefundWithWork,
-  flag: Flag | null,
-  isRefused: boolean,
-): string {
+function nextCommand({ id, status }: RefundWithWork, flag: Flag | null, fix: string | undefined): string {
   const isExtra = flag?.reason === 'extra_refund';
   if (status === 'pending') return isExtra ? `refund reject ${id} --reason '...'` : `refund approve ${id}`;
-  if (isRefused && !isExtra) return setCommand(refund);
+  if (fix !== undefined && !isExtra) return fix;
   const decision = isExtra || isTerminal(status) ? '--dismiss' : '--as ...';
   return `refund resolve ${id} ${decision} --reason '...'`;
 }
 
-function setCommand({ organizationId, environment, processor }: Place): string {
-  return `account set --organization ${organizationId} --environment ${environment} --processor ${processor}`;
+/** A missing permission is seen by a check, and may be added at the processor; refused credentials are replaced. */
+function accountCommand(account: AccountSummary): string {
+  const { organizationId, environment, processor } = account;
+  const command = refusalsOf(account)[0] === 'credentials' ? 'set' : 'check';
+  return `account ${command} --organization ${organizationId} --environment ${environment} --processor ${processor}`;
 }

@@ -33,7 +33,13 @@ const messages = {
   'keys-revoked':
     'API key revoked, with what it created. Requests with these keys now fail, and its webhook endpoints are disabled.',
   'credentials-saved':
-    'Credentials saved. Refunds that waited for them are being retried. Test the connection to check the account.',
+    'Credentials saved, and the processor accepts them. Refunds that waited for them are being retried.',
+  'credentials-limited':
+    'Credentials saved. The processor refuses some of what the service needs: add the missing permissions there.',
+  'credentials-refused':
+    'Credentials saved, although the processor rejected them. Refunds wait until they are accepted or replaced.',
+  'credentials-untested':
+    'Credentials saved. The processor could not be asked about them: test the connection later.',
   'sent-metadata-saved': 'Settings saved. Refunds that are first sent from now on use them.',
   'columns-saved': 'Settings saved. Lists of refunds show these columns.',
   'view-saved': 'View saved.',
@@ -63,6 +69,13 @@ const messages = {
   'second-factor-optional': 'A second factor is no longer required.',
 } as const;
 
+/** Those that leave something to do. */
+const cautions: ReadonlySet<string> = new Set([
+  'credentials-limited',
+  'credentials-refused',
+  'credentials-untested',
+]);
+
 export type DoneWord = keyof typeof messages;
 
 /** Leads to a page that confirms what was done. @param to its address, or its path below the environment. */
@@ -74,5 +87,6 @@ export function leadTo(reply: FastifyReply, to: string, word: DoneWord): Fastify
 /** Confirms the action that led to this page; unknown words show nothing. */
 export function Done() {
   const word = entered(useRequest().query, 'done');
-  return Object.hasOwn(messages, word) ? <Notice tone="good">{messages[word as DoneWord]}</Notice> : null;
+  if (!Object.hasOwn(messages, word)) return null;
+  return <Notice tone={cautions.has(word) ? 'warn' : 'good'}>{messages[word as DoneWord]}</Notice>;
 }

@@ -9,6 +9,7 @@ import {
 } from '#shared/health/processor-queues.ts';
 import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
+import { refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { Badge } from '../components/badge.tsx';
@@ -159,7 +160,9 @@ interface AccountStateProps {
 }
 
 function AccountState({ account, trouble, now }: AccountStateProps) {
-  if (account.misconfiguredAt !== null) return <Badge tone="bad">Credentials rejected</Badge>;
+  if (account.misconfiguredAt !== null) {
+    return <Badge tone="bad">{refusalInShort(refusalsOf(account))}</Badge>;
+  }
   if (account.throttledUntil !== null && account.throttledUntil > now) {
     return <Badge tone="warn">Rate limited</Badge>;
   }

@@ -7,7 +7,7 @@
 --                   until a recovery (null when they may send)
 -- work              per processor and environment: due refunds with the longest due one, and those that are due later
 -- flagged, pending  refunds per processor and environment that are flagged, and that await approval
--- misconfigured     accounts whose credentials are refused, per processor and environment
+-- misconfigured     accounts whose credentials are refused, or one of their abilities, per processor and environment
 -- accounts          as accounts_in_trouble returns them
 -- undelivered_since when the oldest event was created that was not delivered to an endpoint that accepts events; null without one
 CREATE OR REPLACE FUNCTION service_health(processors text[], alive_ms int, most int) RETURNS json

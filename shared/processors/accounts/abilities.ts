@@ -42,8 +42,11 @@ export function refusedAbilities(known: Abilities): (Ability | 'credentials')[] 
   return (['credentials', ...abilities] as const).filter((ability) => known[ability]?.state === 'refused');
 }
 
+/** A call for what it answers; a probe is made for what it shows. */
+export type Operation = Exclude<Call, 'probe'>;
+
 /** The ability that a call needs; a probe names its own. */
-const abilityOfCall: Record<Exclude<Call, 'probe'>, Ability> = {
+const abilityOfCall: Record<Operation, Ability> = {
   getPayment: 'readPayments',
   createRefund: 'refund',
   findRefund: 'list',

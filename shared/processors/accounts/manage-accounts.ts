@@ -37,9 +37,7 @@ export async function setProcessorAccount(
   request: AccountKey & { credentials: unknown; actor: string },
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;
-  if (!processorNames.includes(processor)) {
-    throw new ServiceError('validation_error', `processor: must be one of: ${processorNames.join(', ')}.`);
-  }
+  requireProcessor(processor);
   processorKind(processor).parseCredentials(credentials, environment);
   const key: AccountKey = { organizationId, environment, processor };
   const sealed = deps.secrets.seal(JSON.stringify(credentials), credentialContext(key));
@@ -54,6 +52,12 @@ export async function setProcessorAccount(
     await writeAudit(tx, { organizationId, actor, action: 'account.set', target: id, detail }, now);
     return { id, resumedRefunds };
   });
+}
+
+/** @throws ServiceError validation_error for an unknown processor. */
+export function requireProcessor(processor: string): void {
+  if (processorNames.includes(processor)) return;
+  throw new ServiceError('validation_error', `processor: must be one of: ${processorNames.join(', ')}.`);
 }
 
 async function storeCredentials(

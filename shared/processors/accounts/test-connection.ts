@@ -1,29 +1,46 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { writeAudit } from '../../platform/audit-log.ts';
-import type { CallOptions, Processor, ReadResult } from '../contract/processor.ts';
-import { processorKind } from '../registry.ts';
+import {
+  type Ability,
+  abilities,
+  type CallOptions,
+  type ProbedAbility,
+  type ProbeResult,
+  type Processor,
+  type ProcessorFailure,
+} from '../contract/processor.ts';
+import { abilitiesOf, type Evidence, evidenceOf } from './abilities.ts';
 import { type AccountName, isUnusableCredentials } from './connections.ts';
 
-/**
- * The result of a connection test; `message` is the processor's, or names the problem with the stored credentials.
- * - `works`: the processor accepts the credentials.
- * - `refused`: the processor refuses the credentials or lacks a permission, or they cannot be used.
- * - `unavailable`: the processor did not answer, or not about the credentials.
- * - `throttled`: the account is throttled, so no call was made.
- */
-export type ConnectionTest =
-  | { kind: 'works' }
-  | { kind: 'refused' | 'unavailable'; message: string }
-  | { kind: 'throttled'; until: Date };
+/** What a test shows of an ability; `unknown` when nothing has shown it. */
+export interface AbilityTest {
+  ability: Ability;
+  state: 'works' | 'refused' | 'unknown';
+  /** Why it does not work, or is unknown; null where nothing is to be said. */
+  failure: ProcessorFailure | null;
+  /** The processor's name of the missing permission; null where it gives none. */
+  permission: string | null;
+}
 
-/** A person is waiting for the page. */
+/**
+ * The result of a connection test.
+ * - `works`: refunds are permitted, and nothing is refused.
+ * - `limited`: some abilities are refused.
+ * - `unusable`: all of them are, or the credentials can neither read a payment nor refund it, or cannot be decrypted.
+ * - `unavailable`: the processor did not say whether it permits refunds.
+ */
+export interface ConnectionTest {
+  verdict: 'works' | 'limited' | 'unusable' | 'unavailable';
+  abilities: AbilityTest[];
+}
+
+/** A person is waiting. */
 const longestMs = 10_000;
 
-/** A second without refunds, so that listing them is one short request. */
-const emptyWindow = { from: new Date('2001-01-01T00:00:00Z'), to: new Date('2001-01-01T00:00:01Z') };
+const probed: readonly ProbedAbility[] = abilities.filter((ability) => ability !== 'webhooks');
 
 /**
- * Tests an account's credentials with a read that changes nothing. As with every call, trouble is noted on the account.
+ * Tests each ability of an account, without moving money. As with every call, what the processor answers is noted on the account.
  * @param request.actor for the audit log.
  */
 export async function testConnection(
@@ -31,47 +48,111 @@ export async function testConnection(
   request: { account: AccountName; actor: string },
 ): Promise<ConnectionTest> {
   const { account, actor } = request;
-  const result = await tryOut(deps, account);
+  const test = await tryOut(deps, account);
   const { id: target, organizationId, environment, processor } = account;
   await deps.db.$transaction(async (tx) => {
-    const detail = { environment, processor, result: result.kind };
+    const refused = test.abilities.filter(({ state }) => state === 'refused').map(({ ability }) => ability);
+    const detail = { environment, processor, result: test.verdict, refused };
     const entry = { organizationId, actor, action: 'account.tested', target, detail } as const;
     await writeAudit(tx, entry, deps.clock.now());
   });
-  return result;
+  return test;
 }
 
 async function tryOut(deps: Dependencies, account: AccountName): Promise<ConnectionTest> {
-  const { throttledUntil } = account;
-  if (throttledUntil !== null && throttledUntil > deps.clock.now()) {
-    return { kind: 'throttled', until: throttledUntil };
-  }
   let processor: Processor;
   try {
     processor = await deps.connections.connect(account);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;
-    return { kind: 'refused', message: error.message };
+    const failure = { code: 'credentials_unusable', message: error.message };
+    const refused = { state: 'refused', failure, permission: null } as const;
+    return { verdict: 'unusable', abilities: abilities.map((ability) => ({ ability, ...refused })) };
   }
-  const timeoutMs = Math.min(deps.settings.PROCESSOR_TIMEOUT_MS, longestMs);
-  return meaningOf(await readNothing(processor, account, { timeoutMs }));
+  const answers = await probeAll(processor, deps.settings);
+  return connectionTest(answers, await webhooksOf(deps, account, processor));
 }
 
-/** A processor that lists no refunds is asked for a payment that does not exist, and denies it only with good credentials. */
-async function readNothing(
+/** The answers of a processor to a probe of each ability. */
+export async function probeAll(
   processor: Processor,
-  account: AccountName,
-  options: CallOptions,
-): Promise<ReadResult<unknown>> {
-  if (processorKind(account.processor).capabilities.listsRefunds) {
-    return await processor.listRefunds(emptyWindow, options);
-  }
-  const answer = await processor.getPayment('connection-test', options);
-  return answer.kind === 'not-found' ? { kind: 'found', value: null } : answer;
+  { PROCESSOR_TIMEOUT_MS }: Pick<Dependencies['settings'], 'PROCESSOR_TIMEOUT_MS'>,
+): Promise<Map<ProbedAbility, ProbeResult>> {
+  const options: CallOptions = { timeoutMs: Math.min(PROCESSOR_TIMEOUT_MS, longestMs) };
+  return new Map(
+    await Promise.all(
+      probed.map(async (ability) => [ability, await processor.probe(ability, options)] as const),
+    ),
+  );
 }
 
-function meaningOf(answer: ReadResult<unknown>): ConnectionTest {
-  if (answer.kind === 'found') return { kind: 'works' };
-  const { message } = answer.failure;
-  return { kind: answer.kind === 'misconfigured' ? 'refused' : 'unavailable', message };
+export function connectionTest(
+  answers: ReadonlyMap<ProbedAbility, ProbeResult>,
+  webhooks: AbilityTest,
+): ConnectionTest {
+  const tests = [...answers].map(([ability, answer]) => abilityTest(ability, answer));
+  const isRejected = [...answers.values()].some(
+    (answer) => answer.kind === 'misconfigured' && answer.scope === 'credentials',
+  );
+  return { verdict: isRejected ? 'unusable' : verdictOf(tests), abilities: [...tests, webhooks] };
 }
+
+/** What the answers say about the abilities, to be noted. */
+export function evidenceIn(answers: ReadonlyMap<ProbedAbility, ProbeResult>): Evidence[] {
+  return [...answers.values()].flatMap((answer) => evidenceOf('probe', answer));
+}
+
+function abilityTest(ability: ProbedAbility, answer: ProbeResult): AbilityTest {
+  switch (answer.kind) {
+    case 'permitted':
+      return { ability, state: 'works', failure: null, permission: null };
+    case 'misconfigured': {
+      const { failure, permission = null } = answer;
+      return { ability, state: 'refused', failure, permission };
+    }
+    case 'unavailable':
+      return { ability, state: 'unknown', failure: answer.failure, permission: null };
+  }
+}
+
+function verdictOf(tests: readonly AbilityTest[]): ConnectionTest['verdict'] {
+  const states = new Map(tests.map(({ ability, state }) => [ability, state]));
+  const isRefused = (ability: Ability) => states.get(ability) === 'refused';
+  if (isRefused('refund') && isRefused('readPayments')) return 'unusable';
+  if (probed.some(isRefused)) return 'limited';
+  return states.get('refund') === 'works' ? 'works' : 'unavailable';
+}
+
+/** Webhooks are tested by those that arrive. */
+async function webhooksOf(
+  { db }: Pick<Dependencies, 'db'>,
+  account: AccountName,
+  processor: Processor,
+): Promise<AbilityTest> {
+  const unset = withoutSecret(processor);
+  if (unset !== null) return unset;
+  const known = abilitiesOf(account).webhooks;
+  if (known?.state === 'refused') {
+    const { code = 'refused', message = 'Webhooks are refused.' } = known;
+    return { ...untested, state: 'refused', failure: { code, message } };
+  }
+  const last = await db.processorEvent.findFirst({
+    where: { accountId: account.id },
+    orderBy: [{ receivedAt: 'desc' }, { externalEventId: 'desc' }],
+  });
+  return last === null ? untested : { ...untested, state: 'works', failure: null };
+}
+
+/** What is known of webhooks as long as none has arrived. @returns null when they can be verified. */
+export function withoutSecret({ hasWebhookSecret }: Processor): AbilityTest | null {
+  if (hasWebhookSecret) return null;
+  const message = 'No signing secret is stored with the credentials, so every webhook is refused.';
+  return { ...untested, state: 'refused', failure: { code: 'no_webhook_secret', message } };
+}
+
+export const untested: AbilityTest = {
+  ability: 'webhooks',
+  state: 'unknown',
+  failure: { code: 'no_event', message: 'No webhook has arrived in the last 30 days.' },
+  permission: null,
+};

@@ -7,12 +7,15 @@ import { processorNames } from '#shared/processors/registry.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { restrictedStripe } from '../../support/processors/restricted-stripe.ts';
+import { useScriptedServers } from '../../support/processors/scripted-server.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
 const inFolder = useTemporaryFolder();
+const serve = useScriptedServers();
 
 describe('processor accounts', () => {
   const secretKey = 'sk_test_51NoSuchSecretAnywhere';
@@ -28,13 +31,14 @@ describe('processor accounts', () => {
   test('reads credentials from stdin or a file and stores them encrypted', async () => {
     const before = await stripeAccount('test');
     const set = ['account', 'set', ...accountOf('test', 'stripe')];
-    const fromStdin = await adminProcess(cliSettings(service))(set, JSON.stringify({ secretKey }));
+    const apiBase = service.sandboxUrl;
+    const fromStdin = await adminProcess(cliSettings(service))(set, JSON.stringify({ secretKey, apiBase }));
     expect(fromStdin.code, fromStdin.stderr).toBe(0);
     expect(onlyLine(fromStdin.stdout)).toBe(before.id);
     await expectNotInDatabase(service.databaseUrl, secretKey);
 
     const file = inFolder('stripe.json');
-    await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2` }));
+    await writeFile(file, JSON.stringify({ secretKey: `${secretKey}2`, apiBase }));
     expect((await admin([...set, '--credentials-file', file])).code).toBe(0);
     await expectNotInDatabase(service.databaseUrl, secretKey);
     const account = await stripeAccount('test');
@@ -47,6 +51,37 @@ describe('processor accounts', () => {
     expect((await auditOf(service, before.id)).map(({ action }) => action)).toEqual(
       Array(3).fill('account.set'),
     );
+  });
+
+  test('stores credentials that the processor refuses only with --force, and says what is missing of others', async () => {
+    const before = await stripeAccount('test');
+    const set = (credentials: object, ...more: string[]) =>
+      admin(['account', 'set', ...accountOf('test', 'stripe'), ...more], JSON.stringify(credentials));
+    const wrong = { secretKey: 'sk_test_invalid', apiBase: service.sandboxUrl };
+    const refused = await set(wrong);
+    expect(refused).toMatchObject({ code: 1, stdout: expect.stringMatching(/^refund +refused /m) });
+    expect(onlyLine(refused.stderr)).toBe(
+      'Nothing was stored. Correct the credentials, or store these with --force.',
+    );
+    expect(await stripeAccount('test')).toEqual(before);
+    expect(await set(wrong, '--force')).toMatchObject({
+      code: 0,
+      stdout: `${before.id}\n`,
+      stderr: expect.stringContaining('Warning: Stripe refuses the credentials: Invalid API Key'),
+    });
+    const unreachable = await set({ ...wrong, apiBase: 'http://127.0.0.1:1' });
+    expect(unreachable.code).toBe(0);
+    expect(unreachable.stderr).toContain('Warning: Stripe did not say whether it permits refunds');
+    const { url } = await restrictedStripe(serve, (permission) => permission === 'rak_refund_write');
+    const limited = await set({ secretKey: 'rk_test_x', webhookSecret: 'whsec_x', apiBase: url });
+    expect(limited).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Warning: refund is refused: rak_refund_write'),
+    });
+    const { stdout } = await admin(['account', 'list', '--organization', service.organization.id]);
+    expect(stdout).toMatch(/stripe .* readPayments, disputes, list, cancel +refund +20\d\d-/);
+    const attention = await admin(['refund', 'attention']);
+    expect(attention.stdout).toMatch(/^acc_\S+ .* refund +20\S+ +account check --organization/m);
   });
 
   test('rejects credentials that are not JSON without repeating them', async () => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
 import { HeldTime } from '../../support/clocks.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type Page } from '../../support/dashboard/dashboard-visitor.ts';
@@ -203,6 +204,7 @@ test('a part of a page asks in its place', async () => {
 });
 
 test('the confirmation page shows no submitted credentials', async () => {
+  ownAddressAt(service.sandboxUrl);
   const url = filled('/settings/accounts/stripe');
   const secretKey = 'sk_test_EnteredOnce';
   const asked = await owner.visitor.post(url, { secretKey });

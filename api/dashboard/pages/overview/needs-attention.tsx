@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
 import { mayAct } from '#shared/people/roles.ts';
+import { abilitiesOf } from '#shared/processors/accounts/abilities.ts';
+import { refusalsOf, refusalTitle } from '#shared/processors/accounts/ability-wording.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import type { Tone } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
@@ -81,11 +83,16 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
 function accountItems({ refusedAccounts, failedReconciliations, discrepancies }: NeedsAttention): Item[] {
   const accounts = '/settings/accounts';
   return [
-    ...refusedAccounts.map(({ processor, misconfiguredAt }) => ({
-      ...{ tone: 'bad' as const, icon: 'key' as const, detail: null, since: misconfiguredAt },
-      title: `${displayNameOf(processor)} rejected the credentials`,
-      action: [accounts, 'Set credentials'] as const,
-    })),
+    ...refusedAccounts.map((account) => {
+      const refusals = refusalsOf(account);
+      const isRejected = refusals[0] === 'credentials';
+      return {
+        ...{ tone: 'bad' as const, icon: 'key' as const, since: account.misconfiguredAt },
+        title: refusalTitle(account.processor, refusals),
+        detail: abilitiesOf(account)[refusals[0] ?? 'credentials']?.message ?? null,
+        action: [accounts, isRejected ? 'Set credentials' : 'Check account'] as const,
+      };
+    }),
     ...failedReconciliations.map(({ processor, failure, since }) => ({
       ...{ tone: 'warn' as const, icon: 'arrow-switch' as const, detail: failure, since },
       title: `${displayNameOf(processor)} reconciliation failed`,

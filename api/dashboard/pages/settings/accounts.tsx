@@ -3,14 +3,18 @@ import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
+import { abilityLabels, refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
-import { processorKind, processorNames } from '#shared/processors/registry.ts';
+import { type Ability, abilities } from '#shared/processors/contract/processor.ts';
+import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink, Link } from '../../components/button.tsx';
 import { Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
+import { List } from '../../components/list.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
 import { contextOf, needs, useMember } from '../../http/access.ts';
@@ -122,6 +126,7 @@ function AccountCard({ accounts, processor, test, now }: AccountCardProps) {
         <AccountBadge {...{ account, test, now }} />
       </div>
       {test && <TestResult test={test} displayName={displayName} />}
+      {account && <Abilities account={account} test={test} />}
       {account === undefined ? (
         <p class="muted">
           {displayName} payments can't be refunded until this account is set up.
@@ -144,25 +149,25 @@ interface AccountBadgeProps extends Pick<AccountCardProps, 'test' | 'now'> {
 function AccountBadge({ account, now, test }: AccountBadgeProps) {
   if (account === undefined) return <Badge tone="quiet">Not set up</Badge>;
   const { misconfiguredAt, throttledUntil } = account;
-  if (misconfiguredAt !== null) return <Badge tone="bad">Credentials rejected</Badge>;
+  if (misconfiguredAt !== null) return <Badge tone="bad">{refusalInShort(refusalsOf(account))}</Badge>;
   if (throttledUntil !== null && throttledUntil > now) return <Badge tone="warn">Rate limited</Badge>;
-  if (test?.kind === 'works') return <Badge tone="good">Connected</Badge>;
+  if (test?.verdict === 'works') return <Badge tone="good">Connected</Badge>;
   return null;
 }
 
 function AccountDetails({ account, now }: { account: AccountSummary; now: Date }) {
   const { misconfiguredAt, throttledUntil, updatedAt, id, processor, sentMetadataKeys } = account;
   const { displayName, webhooks, capabilities } = processorKind(processor);
+  const refusals = refusalsOf(account);
   const webhookUrl = `${originOf(useRequest())}/webhooks/${processor}/${id}`;
   return (
     <Facts
       facts={[
         [
-          'Rejected since',
+          `${refusalInShort(refusals)} since`,
           misconfiguredAt && (
             <>
-              <Moment at={misconfiguredAt} />. Refunds wait until you replace the credentials or they work
-              again.
+              <Moment at={misconfiguredAt} />. {adviceFor(refusals, displayName)}
             </>
           ),
         ],
@@ -216,27 +221,81 @@ function AccountActions({ processor, isSetUp }: { processor: string; isSetUp: bo
   );
 }
 
+function adviceFor(refusals: readonly string[], displayName: string): string {
+  if (refusals.includes('credentials')) {
+    return 'Refunds wait until you replace the credentials or they work again.';
+  }
+  if (refusals.every((each) => each === 'webhooks')) return 'Check the signing secret.';
+  return `Add the permission in ${displayName}, then test the connection.`;
+}
+
+/** What the account's credentials may do, as the last calls or a test showed. */
+function Abilities({ account, test }: { account: AccountSummary; test: ConnectionTest | undefined }) {
+  const states = abilities.map((ability) => ({ ability, ...shownState(account, ability, test) }));
+  return (
+    <List
+      caption={`What the credentials of ${displayNameOf(account.processor)} may do`}
+      isInCard
+      items={states}
+      columns={[
+        ['Ability', ({ ability }) => abilityLabels[ability]],
+        ['State', ({ state }) => <Badge tone={stateTones[state]}>{stateLabels[state]}</Badge>],
+        ['Since', ({ since }) => (since === null ? '' : <Moment at={since} />)],
+        ['Details', ({ permission, words }) => <Details permission={permission} words={words} />],
+      ]}
+    />
+  );
+}
+
+const stateLabels = { works: 'Works', refused: 'Refused', unknown: 'Unknown' } as const;
+const stateTones = { works: 'good', refused: 'bad', unknown: 'quiet' } as const;
+
+function Details({ permission, words }: { permission: string | undefined; words: string | undefined }) {
+  return (
+    <span class="small muted said">
+      {permission === undefined ? null : (
+        <>
+          Missing permission: <code>{permission}</code>.{' '}
+        </>
+      )}
+      {words}
+    </span>
+  );
+}
+
+/** A test that shows nothing of an ability leaves what was known before. */
+function shownState(account: AccountSummary, ability: Ability, test: ConnectionTest | undefined) {
+  const known = abilitiesOf(account);
+  const tested = test?.abilities.find((each) => each.ability === ability);
+  const isShown = tested !== undefined && tested.state !== 'unknown';
+  const state = isShown ? tested.state : stateOf(known, ability);
+  const stored = known.credentials ?? known[ability];
+  const since = stored?.state === state ? new Date(stored.since) : null;
+  const permission = isShown ? (tested.permission ?? undefined) : stored?.permission;
+  return { state, since, permission, words: tested?.failure?.message ?? stored?.message };
+}
+
 function TestResult({ test, displayName }: { test: ConnectionTest; displayName: string }) {
-  switch (test.kind) {
+  switch (test.verdict) {
     case 'works':
       return <Notice tone="good">Connection successful. {displayName} accepts the credentials.</Notice>;
-    case 'refused':
+    case 'limited':
+      return (
+        <Notice tone="warn">
+          <strong>{displayName} refuses some of what the service needs.</strong> Add the missing permissions
+          in {displayName}, then test again.
+        </Notice>
+      );
+    case 'unusable':
       return (
         <Notice tone="bad">
-          <strong>{displayName} rejected the credentials.</strong> Replace them or check their permissions:{' '}
-          {test.message}
+          <strong>{displayName} rejected the credentials.</strong> Replace them or check their permissions.
         </Notice>
       );
     case 'unavailable':
       return (
         <Notice tone="warn">
-          <strong>{displayName} could not be reached.</strong> Test again in a minute: {test.message}
-        </Notice>
-      );
-    case 'throttled':
-      return (
-        <Notice tone="warn">
-          <strong>{displayName} is limiting requests.</strong> Test again after <Moment at={test.until} />.
+          <strong>{displayName} did not say whether it permits refunds.</strong> Test again in a minute.
         </Notice>
       );
   }

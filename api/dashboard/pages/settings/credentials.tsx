@@ -3,9 +3,9 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
-import { processorKind, processorNames } from '#shared/processors/registry.ts';
+import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
 import { Fields } from '../../components/fields.tsx';
 import { emptyForm, Form } from '../../components/form.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
@@ -34,10 +34,10 @@ export function credentialPages(scope: Api, deps: ApiDependencies): void {
     return await answerForm(reply, {
       schema: schemaFor(deps, processor),
       again: (form) => show(reply, form),
-      run: async (credentials) => {
-        const change = { ...actingIn(request), processor, credentials };
-        await setProcessorAccount(deps, change).catch(refuseInvalid);
-        return leadTo(reply, accounts, 'credentials-saved');
+      run: async ({ [storeAnyway]: force, ...credentials }) => {
+        const change = { ...actingIn(request), processor, credentials, force: force === true };
+        const { test } = await setTestedAccount(deps, change).catch((error) => refuse(error, processor));
+        return leadTo(reply, accounts, savedAs[test.verdict]);
       },
     });
   });
@@ -72,13 +72,37 @@ function schemaFor({ settings }: ApiDependencies, processor: string) {
     const text = z.string('Is required.').trim().min(1, 'Is required.');
     return [name, text.meta({ title, description, format })];
   });
-  return z.object(Object.fromEntries(fields) as Record<string, z.ZodType<string | boolean | undefined>>);
+  const force = z.stringbool().optional().meta({
+    title: 'Store them even if they are refused',
+    description: 'Refunds then wait until the processor accepts the credentials.',
+    type: 'boolean',
+  });
+  return z.object({ ...Object.fromEntries(fields), [storeAnyway]: force } as Record<
+    string,
+    z.ZodType<string | boolean | undefined>
+  >);
 }
 
-/** @throws ServiceError validation_error for invalid credentials, any other error again. */
-function refuseInvalid(error: unknown): never {
-  if (!(error instanceof InvalidCredentialsError)) throw error;
-  throw new ServiceError('validation_error', error.message, { cause: error });
+/** The field that stores credentials although the processor refuses them. */
+const storeAnyway = 'storeAnyway';
+
+/** What the page says then. */
+const savedAs = {
+  works: 'credentials-saved',
+  limited: 'credentials-limited',
+  unusable: 'credentials-refused',
+  unavailable: 'credentials-untested',
+} as const;
+
+/** @throws ServiceError validation_error for invalid and refused credentials, any other error again. */
+function refuse(error: unknown, processor: string): never {
+  if (error instanceof InvalidCredentialsError) {
+    throw new ServiceError('validation_error', error.message, { cause: error });
+  }
+  if (!(error instanceof RefusedCredentialsError)) throw error;
+  const words = error.test.abilities.find(({ state }) => state === 'refused')?.failure?.message ?? '';
+  const message = `${storeAnyway}: ${displayNameOf(processor)} rejected these credentials, so nothing was stored. ${words}`;
+  throw new ServiceError('validation_error', message, { cause: error });
 }
 
 interface CredentialsProps {
@@ -92,6 +116,8 @@ interface CredentialsProps {
 function Credentials({ processor, isSetUp, schema, form }: CredentialsProps) {
   const { environment } = useMember();
   const { displayName } = processorKind(processor);
+  // Only a person who has read that they were refused may store them.
+  const isRefused = form.problems[storeAnyway] !== undefined;
   const title = isSetUp ? `Replace ${displayName} credentials` : `Set up ${displayName}`;
   const submit = isSetUp ? 'Replace credentials' : 'Set up';
   return (
@@ -104,9 +130,11 @@ function Credentials({ processor, isSetUp, schema, form }: CredentialsProps) {
           Credentials of the <strong>{environment}</strong> environment are stored encrypted and never shown
           again.
         </p>
-        {Object.keys(schema.shape).map((name) => (
-          <Fields key={name} schema={schema} form={form} only={[name]} />
-        ))}
+        {Object.keys(schema.shape)
+          .filter((name) => name !== storeAnyway || isRefused)
+          .map((name) => (
+            <Fields key={name} schema={schema} form={form} only={[name]} />
+          ))}
       </Form>
     </SettingsFrame>
   );

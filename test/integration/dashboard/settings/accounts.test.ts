@@ -1,13 +1,19 @@
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { Prisma } from '#shared/platform/database.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
+import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
+import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
+import { restrictedStripe } from '#test/support/processors/restricted-stripe.ts';
+import { useScriptedServers } from '#test/support/processors/scripted-server.ts';
 import { everyCell } from '#test/support/stores/database-content.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { DASHBOARD_SETS_ADDRESSES: true } });
+
+const serve = useScriptedServers();
 
 let admin: DashboardMember;
 let viewer: DashboardMember;
@@ -56,7 +62,7 @@ describe('processor accounts', () => {
     const throttledUntil = new Date('2099-01-02T03:04:05Z');
     await update(id, { misconfiguredAt, throttledUntil });
     const { text } = await viewer.visitor.get(accounts);
-    for (const each of ['Credentials rejected', 'Rejected since', 'Rate limited until']) {
+    for (const each of ['Credentials rejected', 'Credentials rejected since', 'Rate limited until']) {
       expect(text).toContain(each);
     }
     for (const time of [misconfiguredAt, throttledUntil]) expect(text).toContain(time.toISOString());
@@ -145,33 +151,94 @@ describe('processor accounts', () => {
 });
 
 describe.each(processors)('testing the connection to %s', (processor) => {
-  test('confirms working credentials and clears their rejection, without moving money, unless requests are limited', async () => {
+  test('confirms working credentials and clears their rejection, without moving money', async () => {
     const { id } = await accountOf(processor);
-    await update(id, { misconfiguredAt: new Date() });
+    const since = new Date();
+    await update(id, { misconfiguredAt: since, abilities: { credentials: { state: 'refused', since } } });
     const { status, text } = await testNow(processor, { 'hx-request': 'true' });
     expect(status).toBe(200);
     expect(text).toMatch(new RegExp(`^<section class="card stack" id="account-${processor}"`));
     expect(text).toContain(connected);
     expect((await accountOf(processor)).misconfiguredAt).toBeNull();
-    const detail = { environment: 'test', processor, result: 'works' };
+    const detail = { environment: 'test', processor, result: 'works', refused: [] };
     const entry = { action: 'account.tested', actor: `user:${admin.userId}`, detail };
     expect((await auditOf(service, id)).at(-1)).toMatchObject(entry);
     expect(await service.sandbox.refunds({ processor })).toEqual([]);
-    await update(id, { throttledUntil: new Date(Date.now() + 60_000) });
-    expect((await testNow(processor)).text).toContain('is limiting requests.');
-    await update(id, { throttledUntil: null });
   });
 
   test.each([
     ['error-403', 'rejected the credentials.', true],
-    ['error-503', 'could not be reached.', false],
+    ['error-503', 'did not say whether it permits refunds.', false],
   ])('after %s says that the processor %s', async (kind, words, isBlamed) => {
-    await service.sandbox.fault({ processor, operation: '*', kind, times: 1 });
+    await service.sandbox.fault({ processor, operation: '*', kind, times: null });
     const { status, text } = await testNow(processor);
+    await service.sandbox.clearFaults();
     expect(status).toBe(200);
     expect(text).toContain(words);
     expect((await accountOf(processor)).misconfiguredAt !== null).toBe(isBlamed);
     expect((await testNow(processor)).text).toContain(connected);
+  });
+});
+
+describe('what the credentials may do', () => {
+  const rows = (text: string) =>
+    [
+      ...(/<section class="card stack" id="account-stripe".*?<\/section>/s.exec(text)?.[0] ?? '').matchAll(
+        /<th scope="row">(.*?)<\/th>(.*?)<\/tr>/gs,
+      ),
+    ].map(
+      ([, ability = '', cells = '']) =>
+        `${ability}:${cells.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')}`,
+    );
+  const restrictTo = async (apiBase: string) =>
+    await setProcessorAccount(service.deps, {
+      ...{ organizationId: service.organization.id, environment: 'test', processor: 'stripe', actor: 'test' },
+      credentials: { secretKey: 'rk_test_restricted', apiBase },
+    });
+
+  test('is shown for each ability, with the permission that Stripe names, also after the test', async () => {
+    const { url } = await restrictedStripe(serve, (permission) => permission === 'rak_refund_write');
+    await restrictTo(url);
+    const tested = (await testNow('stripe')).text;
+    expect(tested).toContain('Stripe refuses some of what the service needs.');
+    const shown = rows(tested);
+    expect(shown).toHaveLength(6);
+    for (const each of ['Reading payments: Works', 'Cancellations: Works', 'Webhooks: Refused'])
+      expect(shown).toContainEqual(expect.stringContaining(each));
+    const refused = /^Refunds: Refused .*Missing permission: rak_refund_write/;
+    expect(shown).toContainEqual(expect.stringMatching(refused));
+    const later = (await viewer.visitor.get(accounts)).text;
+    expect(rows(later)).toContainEqual(expect.stringMatching(refused));
+    expect(later).toContain('Refunds refused since');
+    expect(later).not.toContain('Credentials rejected');
+    const overview = await viewer.visitor.get(`/dashboard/${service.organization.id}/test`);
+    expect(overview.text).toContain('Stripe: refunds refused');
+  });
+
+  test('is tested before credentials are stored: refused ones are stored only on demand, and untested ones with a warning', async () => {
+    const before = await accountOf('stripe');
+    const refused = { secretKey: 'sk_test_invalid', apiBase: service.sandboxUrl };
+    const { status, text } = await store('stripe', refused);
+    expect(status).toBe(400);
+    expect(text).toContain('Stripe rejected these credentials, so nothing was stored.');
+    expect(text).toContain('name="storeAnyway"');
+    expect(text).not.toContain('sk_test_invalid');
+    expect(await accountOf('stripe')).toEqual(before);
+    const done = (page: Awaited<ReturnType<typeof store>>) =>
+      page.headers.location?.toString().split('done=')[1];
+    expect(done(await store('stripe', { ...refused, storeAnyway: 'yes' }))).toBe('credentials-refused');
+    expect((await accountOf('stripe')).misconfiguredAt).not.toBeNull();
+    const unreachable = { secretKey: 'sk_test_unreachable', apiBase: 'http://127.0.0.1:1' };
+    expect(done(await store('stripe', unreachable))).toBe('credentials-untested');
+    expect(await accountOf('stripe')).toMatchObject({ misconfiguredAt: null, abilities: {} });
+    const limited = await restrictedStripe(serve, (permission) => permission === 'rak_dispute_read');
+    const restricted = { secretKey: 'rk_test_restricted', apiBase: limited.url };
+    expect(done(await store('stripe', restricted))).toBe('credentials-limited');
+    expect((await accountOf('stripe')).abilities).toMatchObject({
+      disputes: { state: 'refused', permission: 'rak_dispute_read' },
+      refund: { state: 'works' },
+    });
+    expect(done(await store('stripe', credentialsOf('stripe')))).toBe('credentials-saved');
   });
 });
 
@@ -183,6 +250,7 @@ describe('without DASHBOARD_SETS_ADDRESSES', () => {
     const organizationId = ordinary.organization.id;
     const url = `/dashboard/${organizationId}/test/settings/accounts/stripe`;
     expect((await visitor.get(url)).text).not.toContain('name="apiBase"');
+    ownAddressAt(ordinary.sandboxUrl);
     const secretKey = 'sk_test_another';
     const fields = { secretKey, apiBase: 'http://127.0.0.1:1' };
     expect((await visitor.post(url, fields)).status).toBe(303);

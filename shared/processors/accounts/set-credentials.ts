@@ -1,0 +1,51 @@
+import type { Dependencies } from '../../dependencies.ts';
+import { findOrganization } from '../../platform/organization.ts';
+import { maskSecrets } from '../contract/calls.ts';
+import { processorKind } from '../registry.ts';
+import { noteAbility } from './abilities.ts';
+import { type AccountKey, loadAccount } from './connections.ts';
+import { requireProcessor, setProcessorAccount } from './manage-accounts.ts';
+import {
+  type ConnectionTest,
+  connectionTest,
+  evidenceIn,
+  probeAll,
+  untested,
+  withoutSecret,
+} from './test-connection.ts';
+
+/** Credentials that the processor refuses altogether; nothing was stored. */
+export class RefusedCredentialsError extends Error {
+  override readonly name = 'RefusedCredentialsError';
+  readonly test: ConnectionTest;
+
+  constructor(test: ConnectionTest) {
+    super('The processor refuses these credentials.');
+    this.test = test;
+  }
+}
+
+/**
+ * Tests credentials before it stores them, as `setProcessorAccount` does, and notes on the account what the test showed. They are also
+ * stored when the processor cannot be reached.
+ * @param request.force true to store credentials that are refused.
+ * @throws RefusedCredentialsError for credentials that cannot refund, without `force`; what `setProcessorAccount` throws.
+ */
+export async function setTestedAccount(
+  deps: Dependencies,
+  request: AccountKey & { credentials: unknown; actor: string; force: boolean },
+): Promise<{ id: string; resumedRefunds: number; test: ConnectionTest }> {
+  const { organizationId, environment, processor: name, credentials: input } = request;
+  requireProcessor(name);
+  await findOrganization(deps.db, organizationId);
+  const kind = processorKind(name);
+  const credentials = kind.parseCredentials(input, environment);
+  const processor = maskSecrets(kind.connect(credentials), kind.secretsOf(credentials));
+  const answers = await probeAll(processor, deps.settings);
+  const test = connectionTest(answers, withoutSecret(processor) ?? untested);
+  if (test.verdict === 'unusable' && !request.force) throw new RefusedCredentialsError(test);
+  const stored = await setProcessorAccount(deps, request);
+  const account = await loadAccount(deps.db, { organizationId, environment, processor: name });
+  for (const evidence of evidenceIn(answers)) await noteAbility(deps, account, evidence);
+  return { ...stored, test };
+}
