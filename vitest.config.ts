@@ -67,7 +67,13 @@ const releaseProjects = [
   },
 ];
 
+/** `npm run test:real`, which needs no database. */
+const realProjects = [
+  { extends: true as const, test: { name: 'real', include: ['test/real/**/*.test.ts'], maxWorkers: 1 } },
+];
+
 const isRelease = process.env.RELEASE === 'true';
+const isReal = process.env.TEST_REAL === 'true';
 
 export default defineConfig({
   test: {
@@ -85,6 +91,6 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     expect: { poll: { timeout: 120_000 } },
-    projects: isRelease ? releaseProjects : contributorProjects,
+    projects: isReal ? realProjects : isRelease ? releaseProjects : contributorProjects,
   },
 });
