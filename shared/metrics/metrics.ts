@@ -115,7 +115,7 @@ export function openMetrics() {
     }),
     misconfiguredAccounts: new Gauge({
       name: 'refund_misconfigured_accounts',
-      help: 'Accounts whose credentials the processor refuses.',
+      help: 'Accounts whose credentials the processor refuses, or one of their abilities.',
       labelNames: place,
       registers,
     }),

@@ -48,18 +48,17 @@ const ids = /\b(?:ch|py|pi|re|pyr|cus|acct|txn|req|pm|card|evt|dp)_[A-Za-z0-9]{6
 /** Replaces what belongs to an account; the same id by the same stand-in throughout one recording. */
 export class Scrubber {
   readonly #standIns = new Map<string, string>();
+  readonly #noted = new Map<string, string>();
 
   /** @param id of a processor whose ids have no prefix, to be replaced wherever it stands. */
   note(id: string): void {
-    if (!this.#standIns.has(id)) this.#standIns.set(id, `recorded${this.#standIns.size + 1}`);
+    if (!this.#noted.has(id)) this.#noted.set(id, `recorded${this.#noted.size + 1}`);
   }
 
   /** Replaces ids, e-mail addresses, IP addresses and keys in a text. */
   text(text: string): string {
     let scrubbed = text.replace(ids, (id) => this.#standInOf(id));
-    for (const [id, standIn] of this.#standIns) {
-      if (!id.includes('_')) scrubbed = scrubbed.replaceAll(id, standIn);
-    }
+    for (const [id, standIn] of this.#noted) scrubbed = scrubbed.replaceAll(id, standIn);
     return scrubbed
       .replace(/[\w.+-]+@[\w-]+\.[\w.]+/g, 'person@example.com')
       .replace(/\b\d{1,3}(?:\.\d{1,3}){3}\b/g, '192.0.2.1')
@@ -160,19 +159,23 @@ function elementsOf(xml: string): [path: string, type: string][] {
     }
     open.push(name);
     const isNull = attributes.includes('nil="true"');
-    found.push([open.join('.'), isNull ? 'null' : (/type="([\w-]+)"/.exec(attributes)?.[1] ?? 'string')]);
+    const type = /type="([\w-]+)"/.exec(attributes)?.[1]?.replace('symbol', 'string') ?? 'string';
+    found.push([open.join('.'), isNull ? 'null' : type]);
     if (empty === '/') open.pop();
   }
   return found;
 }
 
-/** Which places of the recorded shape the other one lacks, or has as another type. `null` says nothing of the type. */
+/** Which places of the recorded shape the other one lacks, or has as another type. `null` says nothing of the type, or of what is inside. */
 export function differences(recorded: Map<string, Set<string>>, other: Map<string, Set<string>>): string[] {
+  const isNull = (path: string) => other.get(path)?.has('null') === true;
   return [...recorded].flatMap(([path, types]) => {
+    const parts = path.split('.');
+    if (parts.some((_, index) => index > 0 && isNull(parts.slice(0, index).join('.')))) return [];
     const others = other.get(path);
     if (others === undefined) return [`${path}: is missing`];
     const known = [...types].filter((type) => type !== 'null');
-    const isSame = known.length === 0 || [...others].some((type) => type === 'null' || types.has(type));
+    const isSame = known.length === 0 || isNull(path) || [...others].some((type) => types.has(type));
     return isSame ? [] : [`${path}: ${[...others].join('|')} instead of ${known.join('|')}`];
   });
 }
