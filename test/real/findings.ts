@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessorRefund } from '#shared/processors/contract/processor.ts';
 import { stripeClient } from '#shared/processors/stripe/client.ts';
+import { noProxies } from '../support/http/proxy-server.ts';
 import { refundedAt } from '../support/processors/describe/anywhere.ts';
 import { listAll } from '../support/processors/describe/listing.ts';
 import { connect, options } from '../support/processors/processor-variants.ts';
@@ -108,5 +109,5 @@ async function until(isSo: () => Promise<boolean>): Promise<number | null> {
 }
 
 function clientOf({ credentials, base }: RealTarget) {
-  return stripeClient({ secretKey: String(credentials.secretKey), apiBase: base });
+  return stripeClient({ secretKey: String(credentials.secretKey), apiBase: base }, noProxies);
 }

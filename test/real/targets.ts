@@ -2,6 +2,7 @@ import { openGateway } from '#shared/processors/braintree/client.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { stripeClient } from '#shared/processors/stripe/client.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
+import { noProxies } from '../support/http/proxy-server.ts';
 import type { ProcessorInUse } from '../support/processors/describe/anywhere.ts';
 import { connect } from '../support/processors/processor-variants.ts';
 import { type Recorder, startRecorder } from './recorder.ts';
@@ -93,7 +94,7 @@ const stripeMethods = {
 } as const;
 
 function stripeTarget(secretKey: string, base: string, control: SandboxControl | null): Own {
-  const stripe = stripeClient({ secretKey, apiBase: base });
+  const stripe = stripeClient({ secretKey, apiBase: base }, noProxies);
   const make = async ({ amount, refunds = 'usual' }: PaymentWish) => {
     const { latest_charge: charge } = await stripe.paymentIntents.create({
       amount: Number(amount),

@@ -217,9 +217,9 @@ describe('the list of refunds', () => {
         searchResults: { ids: createdAt === undefined ? [] : ['credit1', 'credit2', 'credit3'] },
       }),
       searchPage: async () => ({
-        creditCardTransactions: { transaction: [credit('credit1', 'STD'), credit('credit2', 'USD')] },
+        creditCardTransactions: { transaction: [credit('credit1', 'XTS'), credit('credit2', 'USD')] },
       }),
-      find: async (id: string) => credit(id, 'STD'),
+      find: async (id: string) => credit(id, 'XTS'),
     };
     const list: typeof processor.listRefunds = (window, limits) => listRefunds(() => client, window, limits);
     const { refunds } = await listAll({ listRefunds: list }, windowAroundNow(5));

@@ -7,6 +7,8 @@ export function ownAddressAt(sandboxUrl: string, processor = 'stripe'): void {
   const connect = kind.connect.bind(kind);
   const spy = vi
     .spyOn(kind, 'connect')
-    .mockImplementation((credentials) => connect({ ...(credentials as object), apiBase: sandboxUrl }));
+    .mockImplementation((credentials, proxies) =>
+      connect({ ...(credentials as object), apiBase: sandboxUrl }, proxies),
+    );
   onTestFinished(() => spy.mockRestore());
 }
