@@ -4,7 +4,15 @@ import { isLive, type ProcessorRefund } from '#shared/processors/contract/proces
 import { compare, type Discrepancy } from '#shared/reconciliation/compare.ts';
 import { wasSettled } from '#shared/refunds/lifecycle/flag.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
-import { type Flag, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';
+import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
+import {
+  type Flag,
+  factsOf,
+  flagOf,
+  hasOwnFlag,
+  isFlaggedForExtra,
+  isSameFlag,
+} from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import { findOfAccount } from '#shared/refunds/queries/find-refunds.ts';
 import { describe, hasNewArrival, retryPause } from './outcomes.ts';
@@ -79,7 +87,7 @@ async function outcomeOf(
   if (discrepancy === null) return agreed(context, found);
   const { kind: reason, facts } = discrepancy;
   if (found !== null && reason === 'reversed_there' && !(await wasForced(deps.db, claim.refund))) {
-    return reversed(found);
+    return reversed(claim, found);
   }
   return await flagUnlessSettled(context, { reason, facts });
 }
@@ -93,8 +101,8 @@ async function wasForced(db: Database, { id }: Refund): Promise<boolean> {
   return (lastMove?.detail as { forced?: boolean } | undefined)?.forced === true;
 }
 
-/** The processor reversed the refund: it fails, and its amount can be refunded again. */
-function reversed(found: ProcessorRefund): StepOutcome {
+/** The processor reversed the refund: it fails, its amount can be refunded again, and the customer has not got the money. */
+function reversed({ refund }: Claim, found: ProcessorRefund): StepOutcome {
   const { code, message } = found.failure ?? {
     code: 'reversed',
     message: `The processor reversed the refund (status: ${found.processorStatus}).`,
@@ -104,7 +112,7 @@ function reversed(found: ProcessorRefund): StepOutcome {
     change: { processorStatus: found.processorStatus, failureCode: code, failureMessage: message },
     dueInMs: null,
     waitingFor: null,
-    flag: null,
+    flag: { reason: 'returned', facts: { ...factsOf(refund, found), message } },
   };
 }
 

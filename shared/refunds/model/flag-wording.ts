@@ -54,6 +54,11 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
     summary: `A rule of the ${processor} account holds this refund for a reviewer. ${processor} sends it once it is approved there.`,
     advice: `Approve or deny it in ${processor}. If it was denied or has expired there, resolve it here as failed.`,
   }),
+  returned: (facts, processor) => ({
+    title: 'Returned after completion',
+    summary: `${processor} had completed ${facts.externalRefundId}, and the money came back. ${lastAnswer(facts)}`,
+    advice: 'Pay the customer in another way, then dismiss this and say what was done.',
+  }),
   overdue: (facts, processor) => ({
     title: 'Overdue',
     summary: `${processor} has shown ${facts.externalRefundId} as ${facts.processorStatus} for longer than such refunds take.`,

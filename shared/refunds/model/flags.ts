@@ -40,6 +40,8 @@ export type FlagReason =
   | 'approval_at_processor'
   /** The processor has it, and it takes longer than refunds of its kind do. */
   | 'overdue'
+  /** It had completed, and the money came back: the customer has to be paid in another way. */
+  | 'returned'
   /** An attempt may have been applied, and lookups have found no answer for too long. */
   | 'outcome_unknown'
   /** The processor has it, and its state could not be read for too long. */
@@ -94,9 +96,10 @@ export function isFlaggedForExtra(work: Pick<RefundWork, 'flagReason'> | null): 
   return work?.flagReason === 'extra_refund';
 }
 
-/** True while a refund is flagged for something that ends when the processor agrees again. */
+/** True while a refund is flagged for something that ends when the processor agrees again. A person ends the flag of money that came back. */
 export function hasOwnFlag(work: Pick<RefundWork, 'flagReason'> | null): boolean {
-  return work !== null && work.flagReason !== null && !isFlaggedForExtra(work);
+  if (work === null || work.flagReason === null) return false;
+  return !isFlaggedForExtra(work) && work.flagReason !== 'returned';
 }
 
 /** Both sides of a discrepancy. @param theirs null when the processor does not have the refund. */

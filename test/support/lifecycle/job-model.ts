@@ -129,11 +129,13 @@ function askCancellation(model: LifecycleModel, refund: ModelRefund, trouble: Tr
   }
 }
 
-/** Reads a finished refund again. A completed one fails if the processor reversed it. */
+/** Reads a finished refund again. A completed one fails if the processor reversed it, and is flagged until a person has seen to it. */
 function review(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   if (trouble !== 'none') return;
   refund.resyncRequested = false;
-  if (refund.status === 'completed' && !isLive(refund)) end(model, refund, 'failed');
+  if (refund.status !== 'completed' || isLive(refund)) return;
+  end(model, refund, 'failed');
+  refund.flagged = true;
 }
 
 /** Proven not to be at the processor: sent again, unless it was cancelled or the retry deadline has passed. */
