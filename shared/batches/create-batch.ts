@@ -59,6 +59,7 @@ export async function createBatch(
       ...{ id: newId('bat'), organizationId, environment, actor, mode, pauseReason: null },
       ...{ idempotencyKey: key, fingerprint, rowCount: rows.length, waitingCount, rejectedCount },
       ...{ status: 'processing', dueAt: now, createdAt: now, updatedAt: now, completedAt: null },
+      seenAt: null,
     };
     // Waits for a request with the same key that is under way.
     const { count } = await tx.refundBatch.createMany({ data: [batch], skipDuplicates: true });

@@ -219,7 +219,15 @@ export async function knownUnrecorded(
 ): Promise<KnownPayment> {
   const { amount, currency, chargedAt, refunds } = facts;
   const { organizationId, environment, processor } = key;
-  const unstored = { id: null, organizationId, environment, processor, reserved: 0n, createdAt: readAt };
+  const unstored = {
+    id: null,
+    organizationId,
+    environment,
+    processor,
+    reserved: 0n,
+    disputedAt: null,
+    createdAt: readAt,
+  };
   const row = stored ?? unstored;
   const outside = stored === null ? sumOfLive(refunds) : await refundedOutside(db, stored, refunds);
   return {
