@@ -21,6 +21,8 @@ const declineFields = {
   gatewayRejectionReason: optionalText,
 };
 
+const disputeReply = z.object({ kind: optionalText, status: z.string() });
+
 const transactionReply = z.object({
   ...declineFields,
   id: recordedId,
@@ -33,7 +35,7 @@ const transactionReply = z.object({
   refundIds: z.array(z.string()).nullish(),
   refundedTransactionId: optionalText,
   acquirerReferenceNumber: recordedReference.nullish().catch(null),
-  disputes: z.array(z.object({ kind: optionalText, status: z.string() })).nullish(),
+  disputes: z.array(disputeReply).nullish(),
   /** The sales that collected parts of this one, which is only their authorization. */
   partialSettlementTransactionIds: z.array(z.string()).nullish(),
 });
@@ -142,7 +144,16 @@ export function toRefund(credit: BraintreeTransaction, saleId: string): Processo
 
 /** True when a dispute has given the customer the money back. One of the kind `retrieval` is an inquiry, which moves none. */
 export function isChargedBack({ disputes }: BraintreeTransaction): boolean {
-  return (disputes ?? []).some(({ kind, status }) => kind !== 'retrieval' && status !== 'won');
+  return (disputes ?? []).some(isChargeback);
+}
+
+/** The same of one dispute, as in a notification. */
+export function readIsChargeback(dispute: unknown): boolean {
+  return isChargeback(readAnswer(disputeReply, dispute));
+}
+
+function isChargeback({ kind, status }: z.infer<typeof disputeReply>): boolean {
+  return kind !== 'retrieval' && status !== 'won';
 }
 
 /** True for a sale whose void returned all of it. The void of one that was settled in parts returns none of them. */

@@ -99,8 +99,8 @@ export function isNamed({ refundId, requestDigest }: KeptName, name: RefundName)
 }
 
 /**
- * Why a processor refused or failed something, with its own code and message. Two codes are common to all processors:
- * `already_refunded` and `amount_too_large`.
+ * Why a processor refused or failed something, with its own code and message. Three codes are common to all processors:
+ * `already_refunded`, `amount_too_large` and `charge_disputed`, for a payment that was charged back.
  */
 export interface ProcessorFailure {
   code: string;
@@ -269,14 +269,19 @@ export interface WebhookSubject {
   bankReference?: string;
   /** The total refunded of the payment, in minor units; null unless only the payment is named. */
   refundedAmount: bigint | null;
+  /** Set when it says that the payment was charged back, which the next read of the payment confirms or denies. */
+  isChargedBack?: true;
   /** Every id of the payment. */
   transactionIds: readonly string[];
 }
 
-/** `reason` is for the log and quotes nothing of the request. */
+/**
+ * `reason` quotes nothing of the request. `isSigned`: it has a signature that the account's secret does not confirm, as every request has
+ * while that secret is wrong.
+ */
 export type WebhookVerdict =
   | { kind: 'verified'; event: WebhookEvent }
-  | { kind: 'not-verified'; reason: string };
+  | { kind: 'not-verified'; reason: string; isSigned: boolean };
 
 /** A refund in the list of all refunds of an account. */
 export interface ListedRefund extends ProcessorRefund {

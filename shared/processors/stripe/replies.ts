@@ -115,10 +115,9 @@ const chargeReply = z.object({
   status: z.string(),
 });
 
-const disputeListReply = z.object({
-  object: z.literal('list'),
-  data: z.array(z.object({ is_charge_refundable: z.boolean(), status: z.string() })),
-});
+const disputeReply = z.object({ is_charge_refundable: z.boolean(), status: z.string() });
+
+const disputeListReply = z.object({ object: z.literal('list'), data: z.array(disputeReply) });
 
 const paymentIntentReply = z.object({
   object: z.literal('payment_intent'),
@@ -190,12 +189,18 @@ export function readLatestCharge(reply: unknown): StripeCharge | string | null {
 
 /** True when a charge has a dispute by which the customer has the money, or may get it although the charge is refunded. */
 export function readIsChargedBack(reply: unknown): boolean {
-  const { data } = readAnswer(disputeListReply, reply);
-  return data.some(({ status, is_charge_refundable: isRefundable }) => {
-    // An inquiry moves no money, also one that was closed. One that was prevented has paid the customer without a chargeback.
-    if (status === 'won' || status.startsWith('warning_')) return false;
-    return status === 'prevented' || !isRefundable;
-  });
+  return readAnswer(disputeListReply, reply).data.some(isChargeback);
+}
+
+/** The same of one dispute, as in an event. */
+export function readIsChargeback(dispute: unknown): boolean {
+  return isChargeback(readAnswer(disputeReply, dispute));
+}
+
+function isChargeback({ status, is_charge_refundable: isRefundable }: z.infer<typeof disputeReply>): boolean {
+  // An inquiry moves no money, also one that was closed. One that was prevented has paid the customer without a chargeback.
+  if (status === 'won' || status.startsWith('warning_')) return false;
+  return status === 'prevented' || !isRefundable;
 }
 
 /**

@@ -8,7 +8,7 @@ import {
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
 import { stripeSdk } from './client.ts';
-import { readArrival } from './replies.ts';
+import { readArrival, readIsChargeback } from './replies.ts';
 
 /** Null when it is missing or has the format of another API version. */
 const optionalId = recordedId.nullish().catch(null);
@@ -37,6 +37,8 @@ const chargeBody = z.object({
   currency: z.string().toLowerCase().nullish().catch(null),
 });
 
+const disputeBody = z.object({ charge: optionalId, payment_intent: optionalId });
+
 const toleranceSeconds = 300;
 
 /**
@@ -45,13 +47,14 @@ const toleranceSeconds = 300;
  * @param secret the signing secret of the endpoint; null refuses everything.
  */
 export function verifyWebhook(secret: string | null, { body, headers }: WebhookRequest): WebhookVerdict {
-  if (secret === null) return notVerified('the account has no webhookSecret');
   const header = headers['stripe-signature'];
-  if (typeof header !== 'string') return notVerified('there is no single Stripe-Signature header');
+  const isSigned = typeof header === 'string';
+  if (secret === null) return notVerified('the account has no webhookSecret', isSigned);
+  if (!isSigned) return notVerified('there is no single Stripe-Signature header', false);
   try {
     const signed: unknown = stripeSdk().webhooks.constructEvent(body, header, secret, toleranceSeconds);
     if (!(signedAt(header) <= Date.now() / 1000 + toleranceSeconds))
-      return notVerified('it was signed in the future');
+      return notVerified('it was signed in the future', true);
     const { id: externalEventId, type, created, livemode, data } = eventBody.parse(signed);
     const event = {
       externalEventId,
@@ -62,7 +65,11 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
     };
     return { kind: 'verified', event };
   } catch (error) {
-    return notVerified(reasonOf(error));
+    if (!(error instanceof stripeSdk().errors.StripeSignatureVerificationError)) {
+      // The message may quote the body.
+      return notVerified('the body is not an event', false);
+    }
+    return notVerified(error.message.split('\n', 1).join(''), true);
   }
 }
 
@@ -77,7 +84,7 @@ function signedAt(header: string): number {
   );
 }
 
-/** @throws ZodError for a malformed refund or charge. */
+/** @throws ZodError for a malformed refund or charge, UnexpectedAnswerError for a malformed dispute. */
 function subjectOf(type: string, object: { object: string }): WebhookSubject | null {
   if (object.object === 'refund') {
     const {
@@ -98,11 +105,25 @@ function subjectOf(type: string, object: { object: string }): WebhookSubject | n
       transactionIds: [charge, intent].filter((each) => typeof each === 'string'),
     };
   }
-  // Names the payment that was refunded, but not the refund.
+  if (type.startsWith('charge.dispute.')) {
+    const { charge, payment_intent: intent } = disputeBody.parse(object);
+    const subject = paymentSubject([charge, intent], null);
+    return readIsChargeback(object) ? { ...subject, isChargedBack: true } : subject;
+  }
   if (type !== 'charge.refunded') return null;
   const { id: charge, payment_intent: intent, amount_refunded: amount, currency } = chargeBody.parse(object);
-  const transactionIds = [charge, intent].filter((each) => typeof each === 'string');
-  const refundedAmount = amount == null || currency == null ? null : minorUnits(amount, currency);
+  return paymentSubject(
+    [charge, intent],
+    amount == null || currency == null ? null : minorUnits(amount, currency),
+  );
+}
+
+/** Names a payment, and none of its refunds. */
+function paymentSubject(
+  ids: readonly (string | null | undefined)[],
+  refundedAmount: bigint | null,
+): WebhookSubject {
+  const transactionIds = ids.filter((each) => typeof each === 'string');
   return { refundId: null, externalRefundId: null, processorStatus: null, refundedAmount, transactionIds };
 }
 
@@ -115,13 +136,6 @@ function minorUnits(amount: number, currency: string): bigint | null {
   }
 }
 
-/** The message of any other error may quote the body. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof stripeSdk().errors.StripeSignatureVerificationError))
-    return 'the body is not an event';
-  return error.message.split('\n', 1).join('');
-}
-
-function notVerified(reason: string): WebhookVerdict {
-  return { kind: 'not-verified', reason };
+function notVerified(reason: string, isSigned: boolean): WebhookVerdict {
+  return { kind: 'not-verified', reason, isSigned };
 }

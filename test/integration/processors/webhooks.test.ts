@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import braintree from 'braintree';
 import { describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
 import { type ProcessorName, sandboxProcessors } from '../../sandbox/processors.ts';
@@ -29,7 +30,30 @@ function withField(webhook: SignedWebhook, name: string, value: string): SignedW
   return { ...webhook, body: form.toString() };
 }
 
+const disputed = {
+  ...{ refundId: null, externalRefundId: null, processorStatus: null, refundedAmount: null },
+};
+
 describe('webhooks of Stripe', () => {
+  test.each([
+    ['created', { status: 'needs_response', is_charge_refundable: false }, true],
+    ['updated', { status: 'under_review', is_charge_refundable: false }, true],
+    ['funds_withdrawn', { status: 'lost', is_charge_refundable: false }, true],
+    ['created', { status: 'warning_needs_response', is_charge_refundable: true }, undefined],
+    ['closed', { status: 'won', is_charge_refundable: false }, undefined],
+  ])(
+    'charge.dispute.%s names the payment, and says whether it was charged back: %o',
+    async (end, state, is) => {
+      const dispute = { id: 'dp_1', object: 'dispute', charge: 'ch_1', payment_intent: 'pi_1', ...state };
+      const event = stripeEvent(reported, { type: `charge.dispute.${end}`, data: { object: dispute } });
+      const { subject } = await verified('stripe', signStripe(JSON.stringify(event)));
+      expect(subject).toEqual({
+        ...disputed,
+        transactionIds: ['ch_1', 'pi_1'],
+        ...(is && { isChargedBack: is }),
+      });
+    },
+  );
   const body = JSON.stringify(stripeEvent(reported));
 
   test('are never verified without a signing secret', async () => {
@@ -37,7 +61,10 @@ describe('webhooks of Stripe', () => {
     const without = connect('stripe', { secretKey }, 'http://127.0.0.1:9');
     for (const secret of ['whsec_test_sandbox', 'undefined', 'null', secretKey]) {
       const verdict = await without.verifyWebhook(requestOf(signStripe(body, { secret })));
-      expect(verdict).toEqual({ kind: 'not-verified', reason: 'the account has no webhookSecret' });
+      expect(verdict).toEqual({
+        ...{ kind: 'not-verified', reason: 'the account has no webhookSecret' },
+        isSigned: true,
+      });
     }
   });
 
@@ -53,7 +80,7 @@ describe('webhooks of Stripe', () => {
     const signedAt = (seconds: number) =>
       verify('stripe', signStripe(body, { timestamp: Math.floor(Date.now() / 1000) + seconds }));
     expect(await signedAt(within)).toMatchObject({ kind: 'verified' });
-    expect(await signedAt(beyond)).toEqual({ kind: 'not-verified', reason });
+    expect(await signedAt(beyond)).toEqual({ kind: 'not-verified', reason, isSigned: true });
   });
 
   test('are verified with either signature while a secret is rotated', async () => {
@@ -92,6 +119,7 @@ describe('webhooks of Stripe', () => {
     expect(await verify('stripe', signStripe(text))).toEqual({
       kind: 'not-verified',
       reason: 'the body is not an event',
+      isSigned: false,
     });
   });
 
@@ -109,6 +137,31 @@ describe('webhooks of Stripe', () => {
 });
 
 describe('webhooks of Braintree', () => {
+  const { publicKey, privateKey } = sandboxProcessors.braintree.credentials('test');
+  const { webhookTesting } = new braintree.BraintreeGateway({
+    ...{ environment: braintree.Environment.Sandbox, merchantId: 'merchant', publicKey, privateKey },
+  });
+
+  test.each([
+    ['dispute_opened', true],
+    ['dispute_disputed', true],
+    ['dispute_under_review', true],
+    ['dispute_accepted', true],
+    ['dispute_auto_accepted', true],
+    ['dispute_expired', true],
+    ['dispute_lost', true],
+    ['dispute_won', undefined],
+  ] as const)(
+    '%s as the SDK makes it names the sale, and says whether it was charged back',
+    async (kind, is) => {
+      const sample = await webhookTesting.sampleNotification(kind, 'sale1');
+      const form = new URLSearchParams(sample as unknown as Record<string, string>);
+      const { subject, type } = await verified('braintree', { headers: {}, body: form.toString() });
+      expect(type).toBe(kind);
+      expect(subject).toEqual({ ...disputed, transactionIds: ['sale1'], ...(is && { isChargedBack: is }) });
+    },
+  );
+
   const xml = braintreeNotification(reported);
   const genuine = signBraintree(xml);
 
@@ -167,6 +220,6 @@ describe('webhooks of Braintree', () => {
     // The answer signs no notification.
     const form = new URLSearchParams({ bt_signature: answer, bt_payload: challenge });
     const verdict = await processor.verifyWebhook({ body: Buffer.from(form.toString()), headers: {} });
-    expect(verdict).toEqual({ kind: 'not-verified', reason: 'the payload is not a notification' });
+    expect(verdict).toMatchObject({ kind: 'not-verified', reason: 'the payload is not a notification' });
   });
 });

@@ -87,6 +87,42 @@ export function braintreeForm(
   return signedNotification(payload, keys);
 }
 
+/** A dispute of a payment, in its processor's words. */
+interface ReportedDispute {
+  transactionId: string;
+  /** One that needs an answer unless told; `won` for the merchant. */
+  status?: 'open' | 'won';
+}
+
+/** A webhook about a chargeback, signed for the test organization's account. */
+export function disputeWebhook(
+  processor: ProcessorName,
+  { transactionId, status = 'open' }: ReportedDispute,
+): SignedWebhook {
+  switch (processor) {
+    case 'stripe': {
+      const dispute = {
+        ...{ id: 'dp_1', object: 'dispute', charge: transactionId, is_charge_refundable: false },
+        ...{
+          payment_intent: `pi_${transactionId.slice(3)}`,
+          status: status === 'won' ? 'won' : 'needs_response',
+        },
+      };
+      const type = status === 'won' ? 'charge.dispute.closed' : 'charge.dispute.created';
+      return signStripe(JSON.stringify(eventObject(type, dispute, false)));
+    }
+    case 'braintree':
+      return signBraintree(`<notification>
+        <timestamp type="datetime">${new Date().toISOString()}</timestamp>
+        <kind>${status === 'won' ? 'dispute_won' : 'dispute_opened'}</kind>
+        <subject><dispute>
+          <id>dispute1</id><kind>chargeback</kind><status>${status}</status><amount>1.00</amount>
+          <transaction><id>${transactionId}</id><amount>1.00</amount></transaction>
+        </dispute></subject>
+      </notification>`);
+  }
+}
+
 /** A webhook about a refund, signed for the test organization's account. */
 export function webhookAbout(
   processor: ProcessorName,

@@ -130,7 +130,7 @@ export class EventpayProcessor implements Processor {
     const given = Buffer.from(String(headers['eventpay-signature'] ?? ''));
     const expected = Buffer.from(this.#sign(body));
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
-      return { kind: 'not-verified', reason: 'the signature does not fit' };
+      return { kind: 'not-verified', reason: 'the signature does not fit', isSigned: true };
     }
     try {
       const {
@@ -147,7 +147,7 @@ export class EventpayProcessor implements Processor {
       const event = { externalEventId, type: `refund.${refund.status}`, occurredAt, environment, subject };
       return { kind: 'verified', event };
     } catch {
-      return { kind: 'not-verified', reason: 'the body is not an event' };
+      return { kind: 'not-verified', reason: 'the body is not an event', isSigned: false };
     }
   }
 
