@@ -4,9 +4,21 @@ import type { Environment } from '../../platform/environment.ts';
 import { SecretUnreadableError } from '../../platform/secrets.ts';
 import { aroundCalls, type Call, maskSecrets } from '../contract/calls.ts';
 import { processorFailure, unavailable } from '../contract/outcome.ts';
-import { type CallAnswer, InvalidCredentialsError, type Processor } from '../contract/processor.ts';
+import {
+  type CallAnswer,
+  InvalidCredentialsError,
+  type Processor,
+  type WebhookVerdict,
+} from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
-import { abilitiesOf, type Evidence, evidenceOf, isNews, noteAbility } from './abilities.ts';
+import {
+  type AbilityState,
+  abilitiesOf,
+  type Evidence,
+  evidenceOf,
+  isNews,
+  noteAbility,
+} from './abilities.ts';
 import { withEventEvidence } from './event-evidence.ts';
 
 /** Names an organization's account at a processor; there is one per environment. */
@@ -33,7 +45,12 @@ type ConnectionDependencies = Pick<Dependencies, 'db' | 'clock' | 'log' | 'secre
 export interface Connection {
   account: AccountName;
   processor: Processor;
+  /** Signed webhooks in a row that these credentials have not verified. */
+  refusedWebhooks: number;
 }
+
+/** After so many of them, the account's webhooks count as refused: one alone may be forged. */
+const refusedInRow = 5;
 
 /**
  * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients hold sockets.
@@ -85,7 +102,7 @@ export class ProcessorConnections {
   async #open(accountId: string): Promise<Connection> {
     const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
     const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
-    const connection: Connection = { account, processor: await this.#unseal(stored) };
+    const connection: Connection = { account, processor: await this.#unseal(stored), refusedWebhooks: 0 };
     const watched = aroundCalls(connection.processor, (call, operation) =>
       this.#watch(connection, operation, call),
     );
@@ -139,6 +156,30 @@ export class ProcessorConnections {
       connection.account = { ...connection.account, throttledUntil };
     }
     for (const evidence of evidenceOf(operation, answer)) await this.#noteAbility(connection, evidence);
+  }
+
+  /**
+   * Notes whether the account's webhooks are verified, when that is news.
+   * @param stored what is on record of that; null when nothing is.
+   */
+  async noteWebhook(
+    connection: Connection,
+    verdict: WebhookVerdict,
+    stored: AbilityState['state'] | null,
+  ): Promise<void> {
+    const isVerified = verdict.kind === 'verified';
+    if (isVerified) connection.refusedWebhooks = 0;
+    else if (verdict.isSigned) connection.refusedWebhooks += 1;
+    const isRefused = connection.refusedWebhooks >= refusedInRow;
+    if (stored === (isVerified ? 'works' : 'refused') || !(isVerified || isRefused)) return;
+    const failure = isVerified ? null : { code: 'invalid_signature', message: verdict.reason };
+    try {
+      await noteAbility(this.#deps, connection.account, { ability: 'webhooks', failure });
+    } catch (error) {
+      // The answer must not be lost; the next webhook notes the same.
+      const { id: accountId } = connection.account;
+      this.#deps.log.warn({ accountId, err: error }, 'the state of an account was not stored');
+    }
   }
 
   async #noteAbility(connection: Connection, evidence: Evidence): Promise<void> {

@@ -4,6 +4,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
 import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
 import { SharedWait } from '../../platform/shared-wait.ts';
+import type { AbilityState } from '../../processors/accounts/abilities.ts';
 import type { Connection } from '../../processors/accounts/connections.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSubject } from '../../processors/contract/processor.ts';
 import { toItems } from '../model/rows.ts';
@@ -23,6 +24,8 @@ export interface ReceivedResult {
 interface Comparison {
   /** When the event's account was last changed; null when there is none. */
   accountUpdatedAt: Date | null;
+  /** What is on record of the account's webhooks; null when nothing is. */
+  webhooks: AbilityState['state'] | null;
   agrees: boolean;
   /** True when it differs, and a worker may be about to record the same. */
   isHeld: boolean;
@@ -66,8 +69,10 @@ async function updateHeld(reads: Reads, round: readonly HeldEvent[]): Promise<He
 
 async function readComparisons(reads: Reads, items: readonly EventItem[]): Promise<Comparison[]> {
   return await reads.query<Comparison>(
-    `SELECT account_updated_at AS "accountUpdatedAt", to_resync = '{}' AND stale = '{}' AS agrees, is_held AS "isHeld"
-     FROM compare_processor_events($1::jsonb) ORDER BY item`,
+    `SELECT account_updated_at AS "accountUpdatedAt", to_resync = '{}' AND stale = '{}' AS agrees, is_held AS "isHeld",
+       (SELECT a.abilities->'webhooks'->>'state' FROM processor_account AS a
+        WHERE a.id = $1::jsonb->c.item->>'account_id') AS webhooks
+     FROM compare_processor_events($1::jsonb) AS c ORDER BY c.item`,
     [toItems(items)],
   );
 }
@@ -109,7 +114,7 @@ export async function receiveWebhook(
   request: WebhookRequest,
 ): Promise<WebhookReceipt> {
   const { accountId } = address;
-  const { found, comparison } = await withAccount(deps, address, async ({ account, processor }) => {
+  const { found, comparison, connection } = await withAccount(deps, address, async ({ account, processor }) => {
     const verdict = await processor.verifyWebhook(request);
     const event = verdict.kind === 'verified' ? verdict.event : null;
     // An event of the account's other environment is about nothing of this one.
@@ -118,6 +123,7 @@ export async function receiveWebhook(
     return { verdict, item: { accountId, ...subject } };
   });
   const { verdict, item } = found;
+  await deps.connections.noteWebhook(connection, verdict, comparison.webhooks);
   if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };
   const { event } = verdict;
   const later = () => deps.events.compareLater(item, comparison, holdMs);
@@ -162,7 +168,7 @@ async function withAccount<Found extends { item: EventItem }>(
   { connections, events }: Pick<EventDependencies, 'connections' | 'events'>,
   { processor, accountId }: WebhookAddress,
   examine: (connection: Connection) => Promise<Found>,
-): Promise<{ found: Found; comparison: Comparison }> {
+): Promise<{ found: Found; comparison: Comparison; connection: Connection }> {
   if (!isId('acc', accountId)) throw accountNotFound();
   let connection = connections.last(accountId);
   for (;;) {
@@ -172,7 +178,7 @@ async function withAccount<Found extends { item: EventItem }>(
     const { accountUpdatedAt } = comparison;
     if (accountUpdatedAt === null) throw accountNotFound();
     const isCurrent = connection?.account.updatedAt.getTime() === accountUpdatedAt.getTime();
-    if (isCurrent && found !== null) return { found, comparison };
+    if (connection !== undefined && isCurrent && found !== null) return { found, comparison, connection };
     connection = await connections.open(accountId);
   }
 }

@@ -34,6 +34,9 @@ beforeAll(async () => {
   for (const processor of PROCESSORS)
     refunds[processor] = await completedRefund(processor, service.organization, 'test');
   await worker.close();
+  // The first one that is verified is noted on the account.
+  for (const processor of PROCESSORS)
+    await webhooks.send(processor, webhookAbout(processor, reportOf(refunds[processor])));
   other = await service.addOrganization('Other');
   await setStripe(other, { webhookSecret: 'whsec_other' });
 });
