@@ -151,11 +151,11 @@ export const approveRefund = operation({
   description:
     'A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the ' +
     'refund may approve it, nor any other key of the person behind that key or of someone whom a recent invitation connects ' +
-    'with that person. A body is ignored.',
+    'with that person. Nothing of a payment that was charged back can be approved. A body is ignored.',
   params: refundParamsSchema,
   answer: 'The refund is approved and on its way.',
   output: refundSchema,
-  errors: ['refund_not_pending', 'refund_flagged'],
+  errors: ['refund_not_pending', 'refund_flagged', 'payment_disputed'],
   run: async (deps, { apiKey, params }) => await approveByKey(deps, apiKey, params.id),
 });
 

@@ -7,6 +7,7 @@ import type { AccountSummary } from '../processors/accounts/manage-accounts.ts';
 import type { RefundOwner, RefundWithWork } from '../refunds/model/refund.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
 import type { CappedCount } from '../refunds/queries/search-refunds.ts';
+import { type DisputedPayment, findDisputedPayments } from './disputed-payments.ts';
 
 /** Refunds that need attention for the same cause. */
 export interface AttentionCount extends CappedCount {
@@ -43,6 +44,7 @@ export interface NeedsAttention {
   approvals: AttentionCount;
   /** A refund may be among these and await approval as well. */
   flagged: AttentionCount;
+  disputedPayments: DisputedPayment[];
   /** Those of which an ability is refused, or all; the longest refused first. */
   refusedAccounts: AccountSummary[];
   failedReconciliations: FailedReconciliation[];
@@ -79,13 +81,14 @@ export async function readNeedsAttention(db: Database, owner: RefundOwner): Prom
     readFailedReconciliations(db, owner),
     countDiscrepancies(db, owner),
     findDisabledEndpoints(db, owner),
+    findDisputedPayments(db, owner),
   ]);
   const { now, ...workers } = read;
   const unansweredAccounts = troubled.filter((account) => isUnanswered(account, now));
-  const [refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints] = others;
+  const [refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints, disputedPayments] = others;
   return {
     ...{ now, workers, unansweredAccounts, approvals, flagged },
-    ...{ refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints },
+    ...{ refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints, disputedPayments },
   };
 }
 

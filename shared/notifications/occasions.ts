@@ -21,6 +21,7 @@ type Content =
   | { about: 'ability'; processor: string; ability: Ability | 'credentials' }
   /** `waitingFor`: what the longest retried of its refunds waits for. */
   | { about: 'processor'; processor: string; waitingFor: string | null }
+  | { about: 'dispute'; transactionId: string }
   | { about: 'endpoint'; url: string; reason: string }
   | { about: 'key'; name: string; lastFour: string };
 
@@ -46,6 +47,13 @@ const occasions = Prisma.sql`
   FROM processor_account AS a CROSS JOIN LATERAL jsonb_each(a.abilities) AS refused
   WHERE a.misconfigured_at IS NOT NULL AND refused.value->>'state' = 'refused'
     AND (refused.key = 'credentials' OR NOT a.abilities ? 'credentials')
+  UNION ALL
+  SELECT 'attention', p.id::text, p.disputed_at, p.organization_id, p.environment, NULL,
+    jsonb_build_object('about', 'dispute', 'transactionId', open.transaction_id)
+  FROM payment AS p CROSS JOIN LATERAL (
+    SELECT r.transaction_id FROM refund AS r WHERE r.payment_id = p.id AND r.status IN ('pending', 'processing')
+    ORDER BY r.created_at LIMIT 1) AS open
+  WHERE p.disputed_at > service_time() - interval '7 days'
   UNION ALL
   SELECT 'processors', a.id, date_trunc('hour', t.since), t.organization_id, t.environment, NULL,
     jsonb_build_object('about', 'processor', 'processor', t.processor, 'waitingFor', (

@@ -102,6 +102,15 @@ export const errorCatalogue = {
     example:
       'The processor has a second refund with the reference of this one. Reject this refund, or dismiss its flag in the dashboard and approve it again.',
   },
+  payment_disputed: {
+    status: 409,
+    retryable: false,
+    meaning:
+      'The payment was charged back, so the refund cannot be approved: the customer would be paid twice.',
+    action: 'Reject the refund, or approve it again once the dispute is decided for you.',
+    example:
+      'The payment is disputed, so a refund would pay the customer twice. Reject this refund, or approve it once you have won the dispute.',
+  },
   payload_too_large: {
     status: 413,
     retryable: false,

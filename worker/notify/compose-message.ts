@@ -110,6 +110,13 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
     }
     case 'ability':
       return [refusalTitle(occasion.processor, [occasion.ability]), '/settings/accounts'];
+    case 'dispute': {
+      const { transactionId } = occasion;
+      return [
+        `Payment ${transactionId} is disputed, and a refund of it is open`,
+        `/payments/${encodeURIComponent(transactionId)}`,
+      ];
+    }
     case 'processor':
       return [`${displayNameOf(occasion.processor)} ${troubleOf(occasion.waitingFor)}`, '/health'];
     case 'endpoint': {

@@ -180,6 +180,12 @@ function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequ
         '`refund resolve --dismiss` first. Nothing was changed.',
     );
   }
+  if (kind === 'disputed') {
+    throw new CommandError(
+      `The payment of ${refund.id} is disputed: a refund would pay the customer twice. Reject it, or approve it once the dispute is won. ` +
+        'Nothing was changed.',
+    );
+  }
   if (kind === 'not-pending') {
     throw new CommandError(
       `${refund.id} is not awaiting approval: its status is ${refund.status}. Nothing was changed.`,

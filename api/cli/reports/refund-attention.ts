@@ -1,3 +1,4 @@
+import { type DisputedPayment, findDisputedPayments } from '#shared/insights/disputed-payments.ts';
 import { findRefundsNeedingAttention, findRefusedAccounts } from '#shared/insights/needs-attention.ts';
 import { formatAmount } from '#shared/money/money.ts';
 import type { Database } from '#shared/platform/database.ts';
@@ -14,6 +15,7 @@ import { type Columns, explain, printData, printJson, printTable } from '../cons
 interface Attention {
   /** Accounts of which an ability is refused, or all. */
   accounts: { account: AccountSummary; next: string }[];
+  payments: DisputedPayment[];
   refunds: AttentionItem[];
 }
 
@@ -30,8 +32,9 @@ interface AttentionItem {
 export async function readAttention(db: Database, organizationId: string | undefined): Promise<Attention> {
   if (organizationId !== undefined) await findOrganization(db, organizationId);
   const scope = organizationId === undefined ? {} : { organizationId };
-  const [accounts, refunds] = await Promise.all([
+  const [accounts, payments, refunds] = await Promise.all([
     findRefusedAccounts(db, scope),
+    findDisputedPayments(db, scope),
     findRefundsNeedingAttention(db, scope),
   ]);
   // Refunds do not need webhooks.
@@ -42,6 +45,7 @@ export async function readAttention(db: Database, organizationId: string | undef
   );
   return {
     accounts: accounts.map((account) => ({ account, next: accountCommand(account) })),
+    payments,
     refunds: refunds.map((refund) => itemOf(refund, refused.get(placeOf(refund)))),
   };
 }
@@ -61,19 +65,26 @@ export async function listAttention(
   organizationId: string | undefined,
   json: boolean | undefined,
 ): Promise<void> {
-  const { accounts, refunds } = await readAttention(db, organizationId);
+  const { accounts, payments, refunds } = await readAttention(db, organizationId);
   if (json) {
     const shown = refunds.map(({ refund, ...item }) => ({
       refund: toPublicRefund(refund),
       environment: refund.environment,
       ...item,
     }));
-    return printJson({ accounts, refunds: shown });
+    const disputed = payments.map((payment) => ({ ...payment, amount: Number(payment.amount) }));
+    return printJson({ accounts, payments: disputed, refunds: shown });
   }
-  if (accounts.length > 0) printTable(accounts, accountColumns);
-  if (accounts.length > 0 && refunds.length > 0) printData('');
-  if (refunds.length > 0) printTable(refunds, refundColumns);
-  if (accounts.length + refunds.length === 0) explain('Nothing needs attention.');
+  const tables = [
+    ...(accounts.length === 0 ? [] : [() => printTable(accounts, accountColumns)]),
+    ...(payments.length === 0 ? [] : [() => printTable(payments, paymentColumns)]),
+    ...(refunds.length === 0 ? [] : [() => printTable(refunds, refundColumns)]),
+  ];
+  for (const [index, print] of tables.entries()) {
+    if (index > 0) printData('');
+    print();
+  }
+  if (tables.length === 0) explain('Nothing needs attention.');
 }
 
 const accountColumns: Columns<Attention['accounts'][number]> = {
@@ -84,6 +95,17 @@ const accountColumns: Columns<Attention['accounts'][number]> = {
   REFUSED: ({ account }) => refusalsOf(account).join(', '),
   'REFUSED SINCE': ({ account }) => account.misconfiguredAt,
   NEXT: ({ next }) => next,
+};
+
+const paymentColumns: Columns<DisputedPayment> = {
+  'DISPUTED PAYMENT': ({ transactionId }) => transactionId,
+  ORGANIZATION: ({ organizationId }) => organizationId,
+  ENVIRONMENT: ({ environment }) => environment,
+  PROCESSOR: ({ processor }) => processor,
+  SINCE: ({ since }) => since,
+  'OPEN REFUNDS': ({ count }) => count,
+  AMOUNT: ({ amount, currency }) => formatAmount(amount, currency),
+  NEXT: () => 'respond to the dispute at the processor',
 };
 
 const refundColumns: Columns<AttentionItem> = {

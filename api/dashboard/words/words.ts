@@ -76,3 +76,6 @@ export function browserWord(userAgent: string): string | null {
   const known = [browser.name, os.name].filter((name) => name !== undefined && name !== '');
   return known.length === 0 ? null : known.join(' on ');
 }
+
+/** Of a payment that was charged back. */
+export const disputedWords = 'The payment is disputed, so a refund would pay the customer twice.';

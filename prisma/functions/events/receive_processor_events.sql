@@ -3,7 +3,8 @@
 -- the processor cannot be asked (shared/processors/accounts/event-evidence.ts). They are compared here
 -- once more, because the record may agree by now. A payment that is locked is not waited for; a refund_work row is.
 --
--- items: as compare_processor_events takes them, and {external_event_id, type}.
+-- items: as compare_processor_events takes them, and {external_event_id, type, is_charged_back}. A payment that was charged back needs
+-- attention until a read says otherwise.
 --
 -- outcome: 'recorded', 'duplicate', 'agrees' or 'locked'; to_resync: the refunds that a worker is to read again.
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
@@ -26,7 +27,7 @@ BEGIN
     SELECT e.*, c.*, c.stale <@ locked AS is_free, c.to_resync <> '{}' OR c.stale <> '{}' AS differs
     FROM compare_processor_events(items) AS c
     CROSS JOIN LATERAL jsonb_to_record(items->c.item) AS e(
-      account_id text, external_event_id text, type text, external_refund_id text, processor_status text)
+      account_id text, external_event_id text, type text, external_refund_id text, processor_status text, is_charged_back boolean)
   ), stored AS (
     INSERT INTO processor_event (account_id, external_event_id, type, refund_id, external_refund_id, processor_status,
       received_at)
@@ -39,7 +40,9 @@ BEGIN
   ), new AS (
     SELECT * FROM compared JOIN stored USING (account_id, external_event_id)
   ), marked AS (
-    UPDATE payment SET fetched_at = NULL, stale_since = moment
+    UPDATE payment SET fetched_at = NULL, stale_since = moment,
+      disputed_at = CASE WHEN payment.id = ANY (ARRAY(SELECT unnest(stale) FROM new WHERE is_charged_back))
+        THEN coalesce(disputed_at, moment) ELSE disputed_at END
     WHERE payment.id = ANY (ARRAY(SELECT unnest(stale) FROM new))
   ), requested AS MATERIALIZED (
     SELECT each.refund_id FROM (SELECT DISTINCT unnest(to_resync) AS refund_id FROM new ORDER BY 1) AS each

@@ -1,10 +1,12 @@
 import type { Dependencies } from '../../dependencies.ts';
-import { lockPaymentOf } from '../../payments/payment.ts';
+import { lockPaymentOf, type PaymentKey } from '../../payments/payment.ts';
 import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
+import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
+import { recordPayment } from '../lifecycle/record-payment.ts';
 import { isRecoveryRequired } from '../lifecycle/recovery.ts';
 import { dropWork, startWork } from '../lifecycle/work.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
@@ -22,9 +24,10 @@ export type DecidedRefund = Pick<
  * - `done`: this decision moved the refund.
  * - `not-pending`: the refund does not await approval, for example because another decision came first.
  * - `flagged`: the processor has a second refund with the reference of this one. It can be approved once that flag is dismissed.
+ * - `disputed`: the payment was charged back. It can be approved once the processor says otherwise.
  */
 export interface DecisionOutcome {
-  kind: 'done' | 'not-pending' | 'flagged';
+  kind: 'done' | 'not-pending' | 'flagged' | 'disputed';
   refund: Refund;
 }
 
@@ -45,6 +48,7 @@ export async function approveRefund(
   if (requested.refund.status !== 'pending') return { kind: 'not-pending', refund: requested.refund };
   const refusal = await readApprovalRefusal(deps, requested.refund, requested.actor, actor);
   if (refusal !== null) throw new ServiceError('insufficient_scope', refusal);
+  await readIfDoubtful(deps, requested.refund);
   const move: Decision = {
     refund,
     from: 'pending',
@@ -54,6 +58,25 @@ export async function approveRefund(
   const outcome = await decide(deps, 'refund.approved', move, startWork);
   if (outcome.kind === 'done') deps.queues.wake(outcome.refund.processor);
   return outcome;
+}
+
+/**
+ * Reads the payment of a refund that is about to be approved, if it was charged back or something has changed about it. What is stored
+ * counts while its processor does not answer.
+ */
+async function readIfDoubtful(deps: Dependencies, refund: PaymentKey): Promise<void> {
+  const { payment, now } = await deps.lookups.payment(refund);
+  const isStale = payment !== null && payment.amount !== null && payment.fetchedAt === null;
+  if (!isStale && payment?.disputedAt == null) return;
+  const { transactionId } = refund;
+  try {
+    const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
+    const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
+    const answer = await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
+    if (answer.kind === 'found') await recordPayment(deps.db, refund, answer.value, now);
+  } catch (error) {
+    if (!isUnusableCredentials(error)) throw error;
+  }
 }
 
 /**
@@ -89,24 +112,34 @@ async function decide(
 ): Promise<DecisionOutcome> {
   const { id, organizationId } = move.refund;
   const { actor, detail = {} } = move.entry;
-  const moved = await deps.db.$transaction(async (tx) => {
-    await lockPaymentOf(tx, move.refund);
+  const done = await deps.db.$transaction(async (tx) => {
+    const paymentId = await lockPaymentOf(tx, move.refund);
     if (move.to === 'cancelled' && (await isRecoveryRequired(tx))) throw maybeSent();
-    // A flag for an extra refund is raised under the payment's lock as well.
-    if (move.to === 'processing' && (await isFlagged(tx, id))) return null;
+    const obstacle = move.to === 'processing' ? await findObstacle(tx, id, paymentId) : null;
+    if (obstacle !== null) return obstacle;
     const refund = await moveRefund(tx, move);
-    if (refund === null) return null;
+    if (refund === null) return 'not-pending';
     await changeWork(tx, refund);
     await writeAudit(tx, { organizationId, actor, action, target: id, detail }, deps.clock.now());
     return refund;
   });
-  if (moved !== null) return { kind: 'done', refund: moved };
+  if (typeof done === 'object') return { kind: 'done', refund: done };
   const refund = await deps.db.refund.findUniqueOrThrow({ where: { id } });
-  return { kind: refund.status === 'pending' ? 'flagged' : 'not-pending', refund };
+  return { kind: refund.status === 'pending' ? done : 'not-pending', refund };
 }
 
-async function isFlagged(tx: DatabaseTransaction, refundId: string): Promise<boolean> {
-  return isFlaggedForExtra(await tx.refundWork.findUnique({ where: { refundId } }));
+/** Why a refund cannot be approved now; null when it can. Both are noted under the payment's lock as well. */
+async function findObstacle(
+  tx: DatabaseTransaction,
+  refundId: string,
+  paymentId: bigint,
+): Promise<'flagged' | 'disputed' | null> {
+  if (isFlaggedForExtra(await tx.refundWork.findUnique({ where: { refundId } }))) return 'flagged';
+  const { disputedAt } = await tx.payment.findUniqueOrThrow({
+    where: { id: paymentId },
+    select: { disputedAt: true },
+  });
+  return disputedAt === null ? null : 'disputed';
 }
 
 /** What is wrong with the reason for a decision, as the end of a sentence; null when nothing is. */

@@ -114,14 +114,18 @@ export async function receiveWebhook(
   request: WebhookRequest,
 ): Promise<WebhookReceipt> {
   const { accountId } = address;
-  const { found, comparison, connection } = await withAccount(deps, address, async ({ account, processor }) => {
-    const verdict = await processor.verifyWebhook(request);
-    const event = verdict.kind === 'verified' ? verdict.event : null;
-    // An event of the account's other environment is about nothing of this one.
-    const isOurs = (event?.environment ?? account.environment) === account.environment;
-    const subject = isOurs ? (event?.subject ?? null) : null;
-    return { verdict, item: { accountId, ...subject } };
-  });
+  const { found, comparison, connection } = await withAccount(
+    deps,
+    address,
+    async ({ account, processor }) => {
+      const verdict = await processor.verifyWebhook(request);
+      const event = verdict.kind === 'verified' ? verdict.event : null;
+      // An event of the account's other environment is about nothing of this one.
+      const isOurs = (event?.environment ?? account.environment) === account.environment;
+      const subject = isOurs ? (event?.subject ?? null) : null;
+      return { verdict, item: { accountId, ...subject } };
+    },
+  );
   const { verdict, item } = found;
   await deps.connections.noteWebhook(connection, verdict, comparison.webhooks);
   if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };

@@ -27,7 +27,7 @@ import { endUnsentWork } from './work.ts';
  * if they await approval.
  * @param key by the id that the payment was read by.
  * @param readAt when the read began, in the database's time. A read that began before the stored one is ignored; one that began
- * before the payment became stale is stored, and the payment stays stale.
+ * before the payment became stale is stored, and the payment stays stale, as does one that was charged back.
  * @returns the stored payment; without an amount while refunds that may be at the processor have reserved more than that.
  */
 export async function recordPayment(
@@ -47,9 +47,14 @@ export async function recordPayment(
       await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
     const isStale = known.staleSince !== null && readAt <= known.staleSince;
+    const isDisputed = facts.unrefundable?.code === 'charge_disputed';
+    const notDisputed = isStale ? known.disputedAt : null;
     return await tx.payment.update({
       where,
-      data: storable(facts, outside, reserved, isStale ? null : readAt),
+      data: {
+        ...storable(facts, outside, reserved, isStale || isDisputed ? null : readAt),
+        disputedAt: isDisputed ? (known.disputedAt ?? readAt) : notDisputed,
+      },
     });
   });
 }

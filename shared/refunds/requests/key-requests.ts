@@ -258,7 +258,7 @@ function notCancelled({ kind, refund: { status } }: CancelVerdict): ServiceError
 
 /**
  * Approves a refund for a key.
- * @throws ServiceError not_found; refund_not_pending or refund_flagged when nothing was changed; what `approveRefund` throws.
+ * @throws ServiceError not_found; refund_not_pending, refund_flagged or payment_disputed when nothing was changed; what `approveRefund` throws.
  */
 export async function approveByKey(
   deps: WaitingDependencies,
@@ -297,6 +297,12 @@ function refundAfter({ kind, refund }: DecisionOutcome): PublicRefund {
     throw new ServiceError(
       'refund_not_pending',
       `The refund is not awaiting approval: its status is ${refund.status}.`,
+    );
+  }
+  if (kind === 'disputed') {
+    throw new ServiceError(
+      'payment_disputed',
+      'The payment is disputed, so a refund would pay the customer twice. Reject this refund, or approve it once you have won the dispute.',
     );
   }
   throw new ServiceError(

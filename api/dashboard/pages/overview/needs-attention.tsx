@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import type { DisputedPayment } from '#shared/insights/disputed-payments.ts';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { abilitiesOf } from '#shared/processors/accounts/abilities.ts';
@@ -69,6 +70,7 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
     })),
     ...refundsItem('await approval', 'checklist', approvals, ['/approvals', 'Review']),
     ...refundsItem('are flagged', 'alert', flagged, ['/refunds?needsAttention=true', 'Resolve']),
+    ...needs.disputedPayments.map(disputeItem),
     ...accountItems(needs),
     ...needs.disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) => ({
       ...{ ...bad, icon: 'webhook' as const, since: updatedAt },
@@ -77,6 +79,17 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
       detail: `${url} ${disabledReason === 'gone' ? 'replied 410 Gone' : 'has not accepted an event for five days'}. Repair it, then enable it.`,
     })),
   ];
+}
+
+/** A payment that was charged back while refunds of it are open. */
+function disputeItem({ transactionId, processor, count, amount, currency, since }: DisputedPayment): Item {
+  const refunds = count === 1 ? 'A refund is' : `${count} refunds are`;
+  return {
+    ...{ icon: 'alert', tone: 'bad', since },
+    title: `Payment ${transactionId} is disputed`,
+    detail: `${refunds} open: ${inMoney(amount, currency)}. Respond to the dispute in ${displayNameOf(processor)}.`,
+    action: [`/payments/${encodeURIComponent(transactionId)}`, 'View payment'],
+  };
 }
 
 /** What the settings of a processor account solve. */

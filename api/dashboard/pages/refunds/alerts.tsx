@@ -1,15 +1,19 @@
+import type { Payment, Refund } from '#shared/platform/database.ts';
 import { approvalReasons, denialReason, type StoredDecision } from '#shared/policies/decision.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { flagOf, isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import type { Waiting } from '#shared/refunds/model/waiting.ts';
 import { Notice } from '../../components/notice.tsx';
 import { Sentence } from '../../components/values.tsx';
-
+import { disputedWords } from '../../words/words.ts';
 import { nextStep } from './next-step.ts';
 
 interface AlertsProps {
   refund: RefundWithWork;
+  payment: Pick<Payment, 'disputedAt'>;
   /** What it waits for. */
   waiting: Waiting | null;
   /** True when the refund may have moved money although it failed. */
@@ -22,7 +26,15 @@ interface AlertsProps {
 }
 
 /** Why a refund is not moving, or what happens next to it, and notices: awaiting approval, failed or flagged, and what to do. */
-export function Alerts({ refund, waiting, isUncertain, decision, approvalRefusal, now }: AlertsProps) {
+export function Alerts({
+  refund,
+  payment,
+  waiting,
+  isUncertain,
+  decision,
+  approvalRefusal,
+  now,
+}: AlertsProps) {
   const { status, failureCode, failureMessage, work } = refund;
   const flag = flagOf(work);
   const denial = denialReason(decision);
@@ -35,6 +47,7 @@ export function Alerts({ refund, waiting, isUncertain, decision, approvalRefusal
           <Sentence text={next} />
         </p>
       )}
+      {isTerminal(status) ? null : <Disputed refund={refund} payment={payment} />}
       {status === 'pending' ? (
         <Notice tone="warn">
           <strong>Awaiting approval by an operator who did not request it.</strong> Nothing is sent before.{' '}
@@ -65,6 +78,18 @@ export function Alerts({ refund, waiting, isUncertain, decision, approvalRefusal
         </Notice>
       )}
     </>
+  );
+}
+
+/** Warns of a payment that was charged back. */
+export function Disputed({
+  refund,
+  payment,
+}: Pick<AlertsProps, 'payment'> & { refund: Pick<Refund, 'processor'> }) {
+  return payment.disputedAt === null ? null : (
+    <Notice tone="bad">
+      <strong>{disputedWords}</strong> Respond to the dispute in {displayNameOf(refund.processor)}.
+    </Notice>
   );
 }
 

@@ -18,6 +18,7 @@ import { contextOf, needs, useMember } from '../../http/access.ts';
 import { entered } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { reasonWords, requesterWords } from '../../words/words.ts';
+import { Disputed } from './alerts.tsx';
 import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
 import { decisionRoutes } from './decisions.tsx';
 import { NothingChanged, readDetail } from './detail.tsx';
@@ -135,6 +136,7 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
   const reasons = approvalReasons(decision, refund.currency);
   return (
     <>
+      <Disputed refund={refund} payment={payment} />
       <Notice tone="warn">
         {reasons.length === 0 ? <p>The reason for the approval was not recorded.</p> : null}
         {[...reasons, ...(denial === null ? [] : [denial])].map((sentence) => (

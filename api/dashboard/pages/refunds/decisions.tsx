@@ -20,6 +20,7 @@ import { contextOf, needs } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
 import { idInPath } from '../../http/paths.ts';
 import { type DoneWord, leadTo } from '../../layout/done.tsx';
+import { disputedWords } from '../../words/words.ts';
 import type { UnfinishedDecision } from './decision-dialogs.tsx';
 import { Detail, readDetail } from './detail.tsx';
 
@@ -122,6 +123,8 @@ const confirmed: ReadonlySet<DecisionName> = new Set(['approve', 'resolve']);
 
 function approvalResult({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
   if (kind === 'done') return { kind, word };
+  if (kind === 'disputed')
+    return tooLate(`${disputedWords} Reject it, or wait until you have won the dispute.`);
   return tooLate(
     kind === 'flagged'
       ? 'The refund is flagged. Resolve the flag before you approve it.'

@@ -201,7 +201,7 @@ function State({ detail }: DetailProps) {
     <Live id="state" from={`/refunds/${refund.id}`} everySeconds={isMoving ? 2 : null}>
       <div class="stack">
         <Alerts
-          {...{ refund, waiting, isUncertain, approvalRefusal, now }}
+          {...{ refund, payment, waiting, isUncertain, approvalRefusal, now }}
           decision={readDecision(created?.detail)}
         />
         <div class="columns">
