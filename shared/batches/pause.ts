@@ -60,10 +60,21 @@ export async function resumeBatch(
   });
 }
 
+/** Notes that a person has seen what was rejected and what failed of a finished batch. @throws ServiceError not_found */
+export async function dismissBatch(
+  { db }: Pick<Dependencies, 'db'>,
+  change: BatchChange,
+): Promise<RefundBatch> {
+  return await move(db, change, 'refund_batch.dismissed', {
+    set: Prisma.sql`seen_at = service_time()`,
+    where: Prisma.sql`completed_at IS NOT NULL`,
+  });
+}
+
 async function move(
   db: Database,
   { owner, batchId, actor }: BatchChange,
-  action: 'refund_batch.paused' | 'refund_batch.resumed',
+  action: 'refund_batch.paused' | 'refund_batch.resumed' | 'refund_batch.dismissed',
   { set, where }: { set: Prisma.Sql; where: Prisma.Sql },
 ): Promise<RefundBatch> {
   return await db.$transaction(async (tx) => {

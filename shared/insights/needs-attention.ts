@@ -8,6 +8,8 @@ import type { RefundOwner, RefundWithWork } from '../refunds/model/refund.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
 import type { CappedCount } from '../refunds/queries/search-refunds.ts';
 import { type DisputedPayment, findDisputedPayments } from './disputed-payments.ts';
+import { type FailingReceiver, findFailingReceivers } from './failing-receivers.ts';
+import { findUnseenBatches, type UnseenBatch } from './unseen-batches.ts';
 
 /** Refunds that need attention for the same cause. */
 export interface AttentionCount extends CappedCount {
@@ -42,9 +44,13 @@ export interface NeedsAttention {
   /** Accounts whose processor answers nothing, by the processor's name. */
   unansweredAccounts: AccountInTrouble[];
   approvals: AttentionCount;
-  /** A refund may be among these and await approval as well. */
+  /** A refund may be among these and await approval as well. Those that wait for an account's balance are left out. */
   flagged: AttentionCount;
+  /** Refunds that wait for the balance of an account, by its processor. */
+  lowBalances: (AttentionCount & { processor: string })[];
   disputedPayments: DisputedPayment[];
+  unseenBatches: UnseenBatch[];
+  failingReceivers: FailingReceiver[];
   /** Those of which an ability is refused, or all; the longest refused first. */
   refusedAccounts: AccountSummary[];
   failedReconciliations: FailedReconciliation[];
@@ -61,47 +67,95 @@ const countCap = 100;
 
 /** Reads what needs attention, at a cost that does not depend on how many refunds there are. */
 export async function readNeedsAttention(db: Database, owner: RefundOwner): Promise<NeedsAttention> {
-  const [read, troubled, approvals, flagged, ...others] = await Promise.all([
+  const [read, troubled, approvals, { flagged, lowBalances }, ...others] = await Promise.all([
     readWorkers(db),
     findAccountsInTrouble(db, owner),
-    countAttention(
-      db,
-      Prisma.sql`SELECT currency, amount, created_at AS since FROM refund
-        WHERE ${ownerSql(owner)} AND status = 'pending' ORDER BY since LIMIT ${countCap + 1}`,
-    ),
-    countAttention(
-      db,
-      Prisma.sql`SELECT currency, amount, flagged_at AS since FROM (
-          SELECT refund_id, flagged_at FROM refund_work WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL
-          ORDER BY flagged_at LIMIT ${countCap + 1}) AS work
-        -- One by one: the planner would otherwise read the whole table.
-        CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id OFFSET 0) AS refund`,
-    ),
+    countPending(db, owner),
+    countFlagged(db, owner),
     findRefusedAccounts(db, owner),
     readFailedReconciliations(db, owner),
     countDiscrepancies(db, owner),
     findDisabledEndpoints(db, owner),
     findDisputedPayments(db, owner),
+    findUnseenBatches(db, owner),
+    findFailingReceivers(db, owner),
   ]);
   const { now, ...workers } = read;
   const unansweredAccounts = troubled.filter((account) => isUnanswered(account, now));
-  const [refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints, disputedPayments] = others;
+  const [refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints, ...more] = others;
+  const [disputedPayments, unseenBatches, failingReceivers] = more;
   return {
-    ...{ now, workers, unansweredAccounts, approvals, flagged },
+    ...{ now, workers, unansweredAccounts, approvals, flagged, lowBalances, unseenBatches, failingReceivers },
     ...{ refusedAccounts, failedReconciliations, discrepancies, disabledEndpoints, disputedPayments },
   };
 }
 
-/** @param refunds a query with the columns `currency`, `amount` and `since`. */
-async function countAttention(db: Database, refunds: Prisma.Sql): Promise<AttentionCount> {
-  const rows = await db.$queryRaw<{ currency: string; amount: string; count: number; since: Date }[]>`
-    SELECT currency, sum(amount)::text AS amount, count(*)::int AS count, min(since) AS since
-    FROM (${refunds}) AS each GROUP BY currency ORDER BY count DESC, currency`;
+async function countPending(db: Database, owner: RefundOwner): Promise<AttentionCount> {
+  const sums = await sumUp(
+    db,
+    Prisma.sql`SELECT currency, amount, created_at AS since, NULL AS processor FROM refund
+      WHERE ${ownerSql(owner)} AND status = 'pending' ORDER BY since LIMIT ${countCap + 1}`,
+  );
+  return asCount(sums, isOverCap(sums));
+}
+
+/** The refunds flagged longest ago: those that wait for a balance by their processor, and the others. */
+async function countFlagged(
+  db: Database,
+  owner: RefundOwner,
+): Promise<Pick<NeedsAttention, 'flagged' | 'lowBalances'>> {
+  const sums = await sumUp(
+    db,
+    Prisma.sql`SELECT currency, amount, flagged_at AS since, CASE flag_reason WHEN 'insufficient_balance' THEN processor END AS processor
+      FROM (
+        SELECT refund_id, flagged_at, flag_reason, processor FROM refund_work
+        WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL ORDER BY flagged_at LIMIT ${countCap + 1}) AS work
+      -- One by one: the planner would otherwise read the whole table.
+      CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id OFFSET 0) AS refund`,
+  );
+  const isMore = isOverCap(sums);
+  const flagged = asCount(
+    sums.filter(({ processor }) => processor === null),
+    isMore,
+  );
+  const processors = new Set(sums.flatMap(({ processor }) => processor ?? []));
+  const lowBalances = [...processors].map((name) => ({
+    ...asCount(
+      sums.filter(({ processor }) => processor === name),
+      isMore,
+    ),
+    processor: name,
+  }));
+  return { flagged, lowBalances };
+}
+
+/** The sum of some refunds in one currency; of one processor, where they are kept apart. */
+interface Sum {
+  processor: string | null;
+  currency: string;
+  amount: string;
+  count: number;
+  since: Date;
+}
+
+/** @param refunds a query with the columns `currency`, `amount`, `since` and `processor`. */
+async function sumUp(db: Database, refunds: Prisma.Sql): Promise<Sum[]> {
+  return await db.$queryRaw<Sum[]>`
+    SELECT processor, currency, sum(amount)::text AS amount, count(*)::int AS count, min(since) AS since
+    FROM (${refunds}) AS each GROUP BY processor, currency ORDER BY count DESC, currency`;
+}
+
+function isOverCap(sums: readonly Sum[]): boolean {
+  return sums.reduce((sum, { count }) => sum + count, 0) > countCap;
+}
+
+/** @param isMore true when there are refunds that were not counted. */
+function asCount(rows: readonly Sum[], isMore: boolean): AttentionCount {
   const count = rows.reduce((sum, row) => sum + row.count, 0);
   const times = rows.map(({ since }) => since.getTime());
   return {
     count: Math.min(count, countCap),
-    atLeast: count > countCap,
+    atLeast: count > 0 && isMore,
     oldest: times.length === 0 ? null : new Date(Math.min(...times)),
     amounts: rows.map(({ currency, amount }) => ({ currency, amount: BigInt(amount) })),
   };

@@ -22,11 +22,17 @@ type Content =
   /** `waitingFor`: what the longest retried of its refunds waits for. */
   | { about: 'processor'; processor: string; waitingFor: string | null }
   | { about: 'dispute'; transactionId: string }
+  | { about: 'failing endpoint'; url: string }
+  | { about: 'failing channel'; host: string }
+  | { about: 'batch'; rejected: number }
   | { about: 'endpoint'; url: string; reason: string }
   | { about: 'key'; name: string; lastFour: string };
 
 /** For how long a processor does not answer before a notification. */
 export const unansweredMinutes = 5;
+
+/** For how long an endpoint or a channel accepts nothing before it needs attention. */
+export const failingMinutes = 60;
 
 /**
  * All current states, of all organizations. `requester` gets no notification, because they may not act. A processor's account causes
@@ -66,12 +72,25 @@ const occasions = Prisma.sql`
   WHERE NOT t.accepts_others
     AND t.since < least(service_time(), t.next_attempt_at) - ${unansweredMinutes} * interval '1 minute'
   UNION ALL
-  SELECT 'webhooks', w.id, disabled.at, w.organization_id, w.environment, NULL,
-    jsonb_build_object('about', 'endpoint', 'url', w.url, 'reason', w.disabled_reason)
+  SELECT 'webhooks', w.id, trouble.at, w.organization_id, w.environment, NULL,
+    trouble.content || jsonb_build_object('url', w.url)
   FROM webhook_endpoint AS w CROSS JOIN LATERAL (
-    SELECT max(created_at) AS at FROM audit_log
-    WHERE organization_id = w.organization_id AND target = w.id AND action = 'webhook_endpoint.disabled') AS disabled
-  WHERE w.disabled_reason IN ('gone', 'failing') AND w.deleted_at IS NULL AND disabled.at IS NOT NULL
+    SELECT max(created_at) AS at, jsonb_build_object('about', 'endpoint', 'reason', w.disabled_reason) AS content FROM audit_log
+    WHERE organization_id = w.organization_id AND target = w.id AND action = 'webhook_endpoint.disabled'
+      AND w.disabled_reason IN ('gone', 'failing')
+    UNION ALL
+    SELECT w.failing_since, jsonb_build_object('about', 'failing endpoint') WHERE w.status = 'enabled') AS trouble
+  WHERE (w.disabled_reason IN ('gone', 'failing') OR w.failing_since <= service_time() - ${failingMinutes} * interval '1 minute')
+    AND w.deleted_at IS NULL AND trouble.at IS NOT NULL
+  UNION ALL
+  SELECT 'webhooks', id, failing_since, organization_id, environment, NULL,
+    jsonb_build_object('about', 'failing channel', 'host', host)
+  FROM notification_channel WHERE failing_since <= service_time() - ${failingMinutes} * interval '1 minute'
+  UNION ALL
+  SELECT 'attention', id, completed_at, organization_id, environment, NULL,
+    jsonb_build_object('about', 'batch', 'rejected', rejected_count)
+  FROM refund_batch
+  WHERE completed_at > service_time() - interval '7 days' AND seen_at IS NULL AND rejected_count > 0
   UNION ALL
   SELECT 'keys', id, created_at, organization_id, environment, NULL,
     jsonb_build_object('about', 'key', 'name', name, 'lastFour', last_four)

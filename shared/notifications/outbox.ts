@@ -86,17 +86,31 @@ export async function claimNotifications(
 
 /** Ends a message. @param wasSent false when it has nothing to say any more. */
 export async function endMessage(db: Database, messageId: string, wasSent: boolean): Promise<void> {
-  await db.$executeRaw`
+  const ended = Prisma.sql`
     UPDATE notification SET due_at = NULL, sent_at = ${wasSent ? Prisma.sql`service_time()` : Prisma.sql`NULL`}
     WHERE id = ANY (${rowsOf(messageId)})`;
+  if (!wasSent) await db.$executeRaw(ended);
+  else
+    await db.$executeRaw`WITH ended AS (${ended} RETURNING recipient) ${noteChannel('ended', Prisma.sql`NULL`)}`;
 }
 
-/** Schedules the next attempt of a message, or gives it up after the last. */
+/** Schedules the next attempt of a message, or gives it up after the last. A channel counts as failing from the first failure on. */
 export async function retryMessage(db: Database, messageId: string): Promise<void> {
   await db.$executeRaw`
-    UPDATE notification SET due_at = CASE WHEN attempts < ${mostAttempts}
-      THEN service_time() + ${firstPauseMs} * 2 ^ (attempts - 1) * interval '1 millisecond' END
-    WHERE id = ANY (${rowsOf(messageId)})`;
+    WITH retried AS (
+      UPDATE notification SET due_at = CASE WHEN attempts < ${mostAttempts}
+        THEN service_time() + ${firstPauseMs} * 2 ^ (attempts - 1) * interval '1 millisecond' END
+      WHERE id = ANY (${rowsOf(messageId)})
+      RETURNING recipient)
+    ${noteChannel('retried', Prisma.sql`service_time()`)}`;
+}
+
+/** Notes on the recipient, if it is a channel, since when it fails; most messages change nothing. */
+function noteChannel(message: 'ended' | 'retried', failingSince: Prisma.Sql): Prisma.Sql {
+  return Prisma.sql`
+    UPDATE notification_channel SET failing_since = ${failingSince}
+    WHERE id = ANY (ARRAY(SELECT recipient FROM ${Prisma.raw(message)}))
+      AND (failing_since IS NULL) <> (${failingSince}::timestamptz IS NULL)`;
 }
 
 /** The rows of a message that has not ended, which are few: the index of what is left to send finds them. */

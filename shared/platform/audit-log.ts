@@ -16,6 +16,7 @@ export const auditActions = {
   'refund_batch.created': 'Created refund batch',
   'refund_batch.paused': 'Paused refund batch',
   'refund_batch.resumed': 'Resumed refund batch',
+  'refund_batch.dismissed': 'Dismissed refund batch',
   'refunds.export_started': 'Started export of refunds',
   'refunds.exported': 'Exported refunds',
   'audit_log.export_started': 'Started export of activity',

@@ -38,7 +38,7 @@ const kinds: Readonly<Record<NotificationKind, { many: string; page: string }>> 
   approvals: { many: 'refunds await approval', page: '/approvals' },
   attention: { many: 'things need attention', page: '' },
   processors: { many: 'processors hold up refunds', page: '/health' },
-  webhooks: { many: 'webhook endpoints were disabled', page: '' },
+  webhooks: { many: 'webhook endpoints need attention', page: '' },
   keys: { many: 'API keys were created', page: '/settings/api-keys' },
 };
 
@@ -123,6 +123,20 @@ function describe(occasion: KnownOccasion): [text: string, page: string] {
       const why =
         occasion.reason === 'gone' ? 'it replied 410 Gone' : 'it has not accepted an event for five days';
       return [`Webhook endpoint at ${oneLine(new URL(occasion.url).host)} was disabled: ${why}`, ''];
+    }
+    case 'failing endpoint': {
+      const host = oneLine(new URL(occasion.url).host);
+      return [`Webhook endpoint at ${host} has accepted no event for an hour`, `/webhooks/${target}`];
+    }
+    case 'failing channel':
+      return [
+        `The channel at ${oneLine(occasion.host)} has accepted no notification for an hour`,
+        '/settings/notifications',
+      ];
+    case 'batch': {
+      const { rejected } = occasion;
+      const rows = rejected === 1 ? '1 row was' : `${rejected} rows were`;
+      return [`A refund batch has finished, and ${rows} rejected`, `/batches/${target}`];
     }
     case 'key': {
       const name = oneLine(occasion.name) || 'without a name';

@@ -5,6 +5,7 @@ import type { Database } from '#shared/platform/database.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import type { AccountSummary } from '#shared/processors/accounts/manage-accounts.ts';
+import { displayNameOf } from '#shared/processors/registry.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import { type Flag, flagOf } from '#shared/refunds/model/flags.ts';
 import { type RefundWithWork, toPublicRefund } from '#shared/refunds/model/refund.ts';
@@ -126,9 +127,14 @@ function placeOf({ organizationId, environment, processor }: Place): string {
   return `${organizationId}/${environment}/${processor}`;
 }
 
-/** The command to continue with; `...` is to be filled in. Fixing a refused account comes first, as it may be enough. */
-function nextCommand({ id, status }: RefundWithWork, flag: Flag | null, fix: string | undefined): string {
+/** The command or step to continue with; `...` is to be filled in. Fixing a refused account comes first, as it may be enough. */
+function nextCommand(
+  { id, status, processor }: RefundWithWork,
+  flag: Flag | null,
+  fix: string | undefined,
+): string {
   const isExtra = flag?.reason === 'extra_refund';
+  if (flag?.reason === 'insufficient_balance') return `add funds at ${displayNameOf(processor)}`;
   if (status === 'pending') return isExtra ? `refund reject ${id} --reason '...'` : `refund approve ${id}`;
   if (fix !== undefined && !isExtra) return fix;
   const decision = isExtra || isTerminal(status) ? '--dismiss' : '--as ...';

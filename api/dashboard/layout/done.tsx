@@ -20,6 +20,7 @@ const messages = {
   'batch-repeated': 'This file was uploaded before. This is its batch; nothing was created again.',
   'batch-paused': 'Batch paused. Refunds that were created go on.',
   'batch-resumed': 'Batch resumed.',
+  'batch-dismissed': 'Dismissed. The batch no longer needs attention.',
   'policies-saved': 'Policies saved.',
   'approvals-saved': 'Settings saved.',
   'sign-in-saved': 'Settings saved.',

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test, vi } from 'vitest';
+import { readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import type { DashboardVisitor } from '../../support/dashboard/dashboard-visitor.ts';
 import { advanceOneBatch } from '../../support/refunds/advance-one-batch.ts';
@@ -55,6 +56,37 @@ test('rows that are uploaded twice are one batch, and its refunds are requested 
   expect(refund).toMatchObject({ initiatedBy: 'dashboard', amount: 100n });
   expect(refund?.events[0]?.actor).toMatch(/^user:/);
   expect((await operator.get(`${path}/results`)).text).toContain(refund?.id);
+});
+
+test('a finished batch with rows that were rejected or failed needs attention until it is dismissed', async () => {
+  const { db } = service.deps;
+  await db.refundBatch.updateMany({ data: { seenAt: new Date() } });
+  const unseen = async () =>
+    (await readNeedsAttention(db, { organizationId: service.organization.id, environment: 'test' }))
+      .unseenBatches;
+  const transactionId = await newPayment(service);
+  const rows = ['x', '100', '200'].map((amount) => `\n${transactionId},${amount},other`);
+  const form = { mode: 'partial', file: `transactionId,amount,reason${rows.join('')}` };
+  const uploaded = await operator.post(base, form);
+  const [path = ''] = String(uploaded.headers.location).split('?');
+  expect(await unseen()).toEqual([]);
+  await workOff();
+  const [failing] = await db.refund.findMany({ where: { transactionId } });
+  const why = { failureCode: 'declined', failureMessage: 'Declined.' };
+  const fail = (id = '') =>
+    db.refund.update({ where: { id }, data: { status: 'failed', updatedAt: new Date(), ...why } });
+  await fail(failing?.id);
+  expect(await unseen()).toMatchObject([{ id: path.split('/').at(-1), rejectedCount: 1, failedCount: 1 }]);
+  const overview = (await operator.get(base.replace('/batches', ''))).text;
+  expect(overview).toContain('A refund batch finished with errors');
+  expect(overview).toContain('1 row rejected, 1 row failed');
+  expect((await operator.get(path)).text).toContain(`${path}/dismiss`);
+  expect((await operator.post(`${path}/dismiss`)).status).toBe(303);
+  expect(await unseen()).toEqual([]);
+  // What fails later is news.
+  const [later] = await db.refund.findMany({ where: { transactionId, status: 'processing' } });
+  await fail(later?.id);
+  expect(await unseen()).toMatchObject([{ rejectedCount: 0, failedCount: 1 }]);
 });
 
 test('an invalid file is refused with its rows, and nothing is stored', async () => {

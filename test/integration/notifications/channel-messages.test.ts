@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { removeChannel, requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
 import { type Notifier, openNotifier } from '#worker/notify/notify.ts';
@@ -44,6 +45,8 @@ async function newChannel(organizationId?: string) {
   return receiver;
 }
 
+const hourAgo = () => new Date(Date.now() - 61 * 60_000);
+
 /** Notes what is new, and sends it as if its minute and every pause were over. */
 async function send(by = notifier): Promise<void> {
   await runTasks(by);
@@ -86,6 +89,60 @@ test('a message that the channel answers with 500 is sent again until it is acce
   await send();
   await send();
   expect(receiver.received).toHaveLength(2);
+});
+
+test('a channel that has accepted nothing for an hour needs attention until it accepts a message', async () => {
+  const { db } = service.deps;
+  const receiver = await newChannel();
+  const failing = async () =>
+    (await readNeedsAttention(db, { organizationId: service.organization.id, environment: 'test' }))
+      .failingReceivers;
+  receiver.respond = responses.fail;
+  await pendingRefund(service);
+  await send();
+  expect(await failing()).toEqual([]);
+  const { failingSince: first } = await db.notificationChannel.findFirstOrThrow();
+  expect(first).not.toBeNull();
+  await db.notification.updateMany({ where: { dueAt: { not: null } }, data: { dueAt: new Date(0) } });
+  await runTasks(notifier);
+  // The next failure is not the first.
+  expect((await db.notificationChannel.findFirstOrThrow()).failingSince).toEqual(first);
+  await db.notificationChannel.updateMany({ data: { failingSince: hourAgo() } });
+  expect(await failing()).toMatchObject([{ kind: 'channel', address: expect.stringContaining('127.0.0.1') }]);
+  receiver.respond = responses.accept;
+  await send();
+  expect(await failing()).toEqual([]);
+});
+
+test('what a merchant must do is posted: a disputed payment, a failing endpoint, a batch with rejected rows', async () => {
+  const { db } = service.deps;
+  const { received } = await newChannel();
+  const id = await pendingRefund(service);
+  const { transactionId } = await db.refund.findUniqueOrThrow({ where: { id } });
+  await db.payment.updateMany({
+    where: { names: { some: { name: transactionId } } },
+    data: { disputedAt: new Date() },
+  });
+  const { body: endpoint } = await service.call('POST', '/v1/webhook-endpoints', {
+    body: { url: 'https://shop.test/hooks' },
+  });
+  await db.webhookEndpoint.updateMany({ data: { failingSince: hourAgo() } });
+  const rows = [
+    { transactionId, amount: 0, reason: 'other' },
+    { transactionId, amount: 1, reason: 'other' },
+  ];
+  const { body: batch } = await service.call('POST', '/v1/refund-batches?mode=partial', { body: { rows } });
+  await db.refundBatch.updateMany({ data: { status: 'completed', completedAt: new Date(), dueAt: null } });
+  await send();
+  const text = received.map(({ event }) => event.text).join('\n');
+  const base = `https://refunds.test/dashboard/${service.organization.id}/test`;
+  for (const line of [
+    `<${base}/payments/${transactionId}|Payment ${transactionId} is disputed, and a refund of it is open>`,
+    `<${base}/webhooks/${endpoint.data.id}|Webhook endpoint at shop.test has accepted no event for an hour>`,
+    `<${base}/batches/${batch.data.id}|A refund batch has finished, and 1 row was rejected>`,
+  ])
+    expect(text).toContain(line);
+  await db.webhookEndpoint.deleteMany();
 });
 
 test('in production a channel at a private address is refused, as it is set and as it is posted to', async () => {

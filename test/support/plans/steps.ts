@@ -167,6 +167,10 @@ export function stepsOf(
       webhook = webhookAbout('stripe', { ...reportOf(row), processorStatus: status });
       const where = { ...owner, processor: 'stripe' };
       ({ id: accountId } = await db.processorAccount.findFirstOrThrow({ where }));
+      // The first webhook that is verified is noted on the account.
+      const { headers, body: payload } = webhook;
+      const url = `/webhooks/stripe/${accountId}`;
+      await service.app.inject({ method: 'POST', url, headers, payload });
     },
     'a settlement check': within(2, ['getRefund'], () => advanceRefund(deps, id)),
     'a webhook that agrees': within(1, [], async () => {
@@ -256,6 +260,7 @@ export function stepsOf(
       for (const subject of [
         { refundId: id, externalRefundId: `re_${randomUUID()}` },
         { externalRefundId: 're_none', transactionIds: [transactionId] },
+        { transactionIds: [transactionId], isChargedBack: true as const },
       ]) {
         await deps.statements.receive({ ...about, ...subject, externalEventId: randomUUID() });
       }

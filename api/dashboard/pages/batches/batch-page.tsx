@@ -62,7 +62,9 @@ const pauseWords: Record<PauseReason, string> = {
 
 function Progress({ batch, refunds, requestedBy }: BatchProps) {
   const { role } = useMember();
-  const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt } = batch;
+  const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt, seenAt } =
+    batch;
+  const canBeDismissed = completedAt !== null && rejectedCount + refunds.failed > 0;
   const byStatus = Object.entries(refunds).filter(([, count]) => count > 0) as [RefundStatus, number][];
   const list = `/refunds?q=${id}`;
   const verb = pauseReason === null ? { processing: 'pause' }[status] : 'resume';
@@ -90,10 +92,12 @@ function Progress({ batch, refunds, requestedBy }: BatchProps) {
           ['Requested by', requestedBy],
           ['Created', <Moment at={createdAt} />],
           ['Done', completedAt === null ? null : <Moment at={completedAt} />],
+          ['Dismissed', seenAt === null ? null : <Moment at={seenAt} />],
           ['Batch ID', <Copyable text={id} label="batch ID" />],
         ]}
       />
       {verb && mayAct(role, 'operator') && <Post to={`/batches/${id}/${verb}`}>{capitalized(verb)}</Post>}
+      {canBeDismissed && mayAct(role, 'operator') && <Post to={`/batches/${id}/dismiss`}>Dismiss</Post>}
     </Card>
   );
 }

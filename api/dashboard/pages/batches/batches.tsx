@@ -8,7 +8,7 @@ import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { batchModes, countRefundsOf, findBatch, listBatches, readResults } from '#shared/batches/batch.ts';
 import { createBatch } from '#shared/batches/create-batch.ts';
 import { readCsvRows, resultsInCsv } from '#shared/batches/csv.ts';
-import { pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
+import { dismissBatch, pauseBatch, resumeBatch } from '#shared/batches/pause.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import type { FormState } from '../../components/form.tsx';
@@ -79,6 +79,9 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
     return { owner, actor, batchId: (request.params as { id: string }).id };
   };
   change('/batches/:id/pause', operator, 'batch-paused', (request) => pauseBatch(deps, batchIn(request)));
+  change('/batches/:id/dismiss', operator, 'batch-dismissed', (request) =>
+    dismissBatch(deps, batchIn(request)),
+  );
   change('/batches/:id/resume', confirmed, 'batch-resumed', (request) => resumeBatch(deps, batchIn(request)));
 }
 

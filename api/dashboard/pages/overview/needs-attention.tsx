@@ -1,6 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import type { DisputedPayment } from '#shared/insights/disputed-payments.ts';
+import type { FailingReceiver } from '#shared/insights/failing-receivers.ts';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
+import type { UnseenBatch } from '#shared/insights/unseen-batches.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { abilitiesOf } from '#shared/processors/accounts/abilities.ts';
 import { refusalsOf, refusalTitle } from '#shared/processors/accounts/ability-wording.ts';
@@ -70,8 +72,11 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
     })),
     ...refundsItem('await approval', 'checklist', approvals, ['/approvals', 'Review']),
     ...refundsItem('are flagged', 'alert', flagged, ['/refunds?needsAttention=true', 'Resolve']),
+    ...needs.lowBalances.flatMap(balanceItem),
     ...needs.disputedPayments.map(disputeItem),
+    ...needs.unseenBatches.map(batchItem),
     ...accountItems(needs),
+    ...needs.failingReceivers.map((receiver) => failingItem(isOperator, receiver)),
     ...needs.disabledEndpoints.map(({ id, url, disabledReason, updatedAt }) => ({
       ...{ ...bad, icon: 'webhook' as const, since: updatedAt },
       action: isOperator ? ([`/webhooks/${id}`, 'View endpoint'] as const) : null,
@@ -79,6 +84,44 @@ function itemsOf({ role }: Context, needs: NeedsAttention): Item[] {
       detail: `${url} ${disabledReason === 'gone' ? 'replied 410 Gone' : 'has not accepted an event for five days'}. Repair it, then enable it.`,
     })),
   ];
+}
+
+/** Refunds that wait for the balance of an account. */
+function balanceItem({ processor, ...count }: NeedsAttention['lowBalances'][number]): Item[] {
+  const name = displayNameOf(processor);
+  const [item] = refundsItem(`await funds at ${name}`, 'alert', count, [
+    '/refunds?needsAttention=true',
+    'View refunds',
+  ]);
+  return item === undefined
+    ? []
+    : [{ ...item, detail: `${item.detail}. Add funds in ${name}; the refunds then continue.` }];
+}
+
+/** A finished batch, until someone dismisses it. */
+function batchItem({ id, completedAt, rejectedCount, failedCount }: UnseenBatch): Item {
+  const rows = (count: number, what: string) =>
+    count === 0 ? [] : [`${count} ${count === 1 ? 'row' : 'rows'} ${what}`];
+  return {
+    ...{ icon: 'rows', tone: 'warn', since: completedAt },
+    title: 'A refund batch finished with errors',
+    detail: [...rows(rejectedCount, 'rejected'), ...rows(failedCount, 'failed')].join(', '),
+    action: [`/batches/${id}`, 'View batch'],
+  };
+}
+
+/** What accepts no events, or no notifications. */
+function failingItem(isOperator: boolean, { kind, id, address, since }: FailingReceiver): Item {
+  const isEndpoint = kind === 'endpoint';
+  return {
+    ...{ icon: 'webhook', tone: 'bad', since, detail: address },
+    title: isEndpoint ? 'Webhook endpoint accepts no events' : 'Channel accepts no notifications',
+    action: !isOperator
+      ? null
+      : isEndpoint
+        ? [`/webhooks/${id}`, 'View endpoint']
+        : ['/settings/notifications', 'View channel'],
+  };
 }
 
 /** A payment that was charged back while refunds of it are open. */

@@ -65,7 +65,11 @@ export function Alerts({
       {status === 'failed' ? (
         <Notice tone="bad">
           <strong>Failed: {failureMessage ?? 'the processor gave no reason.'}</strong>
-          {isUncertain ? uncertain : (adviceByCode[failureCode ?? ''] ?? otherAdvice)}
+          {flag?.reason === 'returned'
+            ? null
+            : isUncertain
+              ? uncertain
+              : (adviceByCode[failureCode ?? ''] ?? otherAdvice)}
           {failureCode === null ? null : <span class="small"> Code: {failureCode}</span>}
         </Notice>
       ) : null}

@@ -10,6 +10,7 @@ import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';
 import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { openAttempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
+import type { Flag } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { holdsReservation, isTerminal } from '#shared/refunds/model/states.ts';
 import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
@@ -115,13 +116,20 @@ async function hasUncertainEnd(
   db: Pick<ApiDependencies['db'], 'refundEvent'>,
   { id: refundId, work }: RefundWithWork,
 ): Promise<boolean> {
-  if (work?.flaggedAt != null) return true;
-  const last = await db.refundEvent.findFirst({
+  if (work?.flaggedAt != null) return work.flagReason !== 'returned';
+  const newest = await db.refundEvent.findMany({
     where: { refundId, type: { in: [...uncertainEvents, agreement] } },
     orderBy: { seq: 'desc' },
-    select: { type: true },
+    take: eventsShown,
+    select: { type: true, detail: true },
   });
-  return last !== null && last.type !== agreement;
+  const last = newest.find((event) => !wasReturned(event));
+  return last !== undefined && last.type !== agreement;
+}
+
+/** True when a person has seen to money that came back, which is certain. */
+function wasReturned({ detail }: Pick<RefundEvent, 'detail'>): boolean {
+  return (detail as { settled?: Pick<Flag, 'reason'> } | null)?.settled?.reason === 'returned';
 }
 
 interface DetailProps {

@@ -70,6 +70,25 @@ test('stops counting at a hundred', async () => {
   expect(flagged).toMatchObject({ count: 100, atLeast: true });
 });
 
+test('sums up by account what waits for its balance, apart from the other flagged refunds', async () => {
+  const { flagged } = await read();
+  const low = await db.refundWork.findMany({
+    where: { ...owner, flaggedAt: { not: null }, processor: 'stripe' },
+    include: { refund: true },
+  });
+  const refundId = { in: low.map(({ refund }) => refund.id) };
+  await db.refundWork.updateMany({ where: { refundId }, data: { flagReason: 'insufficient_balance' } });
+  const after = await read();
+  expect(low.length).toBeGreaterThan(0);
+  expect(after.lowBalances).toMatchObject([
+    {
+      processor: 'stripe',
+      ...countOf(low.map(({ refund, flaggedAt }) => ({ ...refund, since: flaggedAt }))),
+    },
+  ]);
+  expect(after.flagged.count).toBe(flagged.count - low.length);
+});
+
 test('lists accounts whose credentials are refused, without their credentials', async () => {
   expect((await read()).refusedAccounts).toEqual([]);
   const where = { processor: 'stripe', organizationId: { in: ['org_ours', 'org_theirs'] } };

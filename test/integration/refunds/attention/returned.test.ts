@@ -1,6 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
 import { PROCESSORS } from '#test/sandbox/processors.ts';
+import { signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { endAtProcessor } from '#test/support/processors/end-at-processor.ts';
 import { completedRefund, reviewed, useServiceThatFlags } from '#test/support/refunds/flagged-refunds.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
@@ -18,8 +19,16 @@ test.each(PROCESSORS)(
     expect(await reviewed(service, refund.id)).toMatchObject({ status: 'failed', flagReason: 'returned' });
     // That the processor still says so does not mean that the customer has been paid.
     expect(await reviewed(service, refund.id)).toMatchObject({ status: 'failed', flagReason: 'returned' });
+    const { visitor } = await signInMember(service, 'operator');
+    const page = async () =>
+      (await visitor.get(`/dashboard/${service.organization.id}/test/refunds/${refund.id}`)).text;
+    const uncertain = 'The customer may have received the money';
+    const flaggedPage = await page();
+    expect(flaggedPage.match(/pay the customer/gi)).toHaveLength(1);
+    expect(flaggedPage).not.toContain(uncertain);
     const flagged = await rowOf(service, refund.id);
     await dismissFlag(service.deps, flagged, 'cli:ada', 'Paid by bank transfer.');
     expect(await rowOf(service, refund.id)).toMatchObject({ status: 'failed', work: null });
+    expect(await page()).not.toContain(uncertain);
   },
 );
