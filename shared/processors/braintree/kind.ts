@@ -69,7 +69,8 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   webhooks: {
     mediaType: 'application/x-www-form-urlencoded',
     challengeParameter: 'bt_challenge',
-    setUp: 'Choose Refund Failed, Transaction Settled and Transaction Settlement Declined.',
+    setUp:
+      'Choose Refund Failed, Transaction Settled, Transaction Settlement Declined, and all kinds that begin with Dispute.',
   },
   secretsOf: ({ publicKey, privateKey }) => [
     Buffer.from(`${publicKey}:${privateKey}`).toString('base64'),

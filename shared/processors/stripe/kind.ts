@@ -80,7 +80,7 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     mediaType: 'application/json',
     challengeParameter: null,
     setUp:
-      'Choose refund.created, refund.updated, refund.failed and charge.refunded, and store the signing secret with the credentials.',
+      'Choose refund.created, refund.updated, refund.failed, charge.refunded, charge.dispute.created, charge.dispute.updated and charge.dispute.closed, and store the signing secret with the credentials.',
   },
   secretsOf: ({ secretKey, webhookSecret }) => [
     secretKey,
