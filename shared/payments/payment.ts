@@ -1,6 +1,7 @@
 import type { Dependencies } from '../dependencies.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../platform/database.ts';
 import { type AccountName, isUnusableCredentials } from '../processors/accounts/connections.ts';
+import { readPaymentForRequest } from '../processors/accounts/read-payment.ts';
 import { processorFailure } from '../processors/contract/outcome.ts';
 import type {
   Misconfigured,
@@ -120,8 +121,7 @@ async function askProcessor(
 ): Promise<ReadResult<ProcessorPayment>> {
   const processor = await connected(deps, account);
   if ('kind' in processor) return processor;
-  const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
-  return await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
+  return await readPaymentForRequest(deps, { account, processor }, transactionId);
 }
 
 /** The processor of an account; how it answers when the stored credentials cannot be used, which the account's page explains. */

@@ -30,6 +30,7 @@ export const auditActions = {
   'key.revoked': 'Revoked API key',
   'account.set': 'Set credentials of processor account',
   'account.sent_metadata_set': 'Set metadata that is sent to processor',
+  'account.rate_set': 'Set call rate of processor account',
   'account.tested': 'Tested connection of processor account',
   'webhook_endpoint.created': 'Created webhook endpoint',
   'webhook_endpoint.changed': 'Changed webhook endpoint',

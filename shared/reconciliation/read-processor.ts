@@ -31,8 +31,8 @@ export class RunStoppedError extends Error {
 const maxAttempts = 5;
 
 /**
- * Reads from the processor, and retries with growing pauses while it does not answer. It waits while the account is
- * throttled: refunds and reconciliation share the processor's rate limit.
+ * Reads from the processor, and retries with growing pauses while it does not answer. A call of a paused operation
+ * is answered with the rest of the pause.
  * @throws RunStoppedError when the processor cannot be read, RunLostError when the lease was lost.
  */
 export async function readWithRetries<T>(
@@ -43,7 +43,6 @@ export async function readWithRetries<T>(
   const { PROCESSOR_TIMEOUT_MS: timeoutMs, RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
   const backoff = { baseMs, capMs: Math.min(RETRY_CAP_MS, longestPauseMs / 2) };
   for (let attempt = 1; ; attempt += 1) {
-    await waitForThrottle(context);
     await keepRun(deps.db, deps.settings, run);
     const answer = await read({ timeoutMs });
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
@@ -52,17 +51,6 @@ export async function readWithRetries<T>(
     const pauseMs = retryDelayMs(attempt, backoff, deps.random, answer.retryAfterMs);
     await pause(context, pauseMs, answer.failure);
   }
-}
-
-async function waitForThrottle(context: RunContext): Promise<void> {
-  const { deps, account } = context;
-  const { throttledUntil } = await deps.db.processorAccount.findUniqueOrThrow({
-    where: { id: account.id },
-    select: { throttledUntil: true },
-  });
-  const waitMs = (throttledUntil?.getTime() ?? 0) - deps.clock.now().getTime();
-  if (waitMs <= 0) return;
-  await pause(context, waitMs, { code: 'throttled', message: 'Too many requests.' });
 }
 
 /**

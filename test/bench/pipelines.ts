@@ -70,7 +70,7 @@ export async function startService(place: Place): Promise<ServicePipeline> {
     // The sandbox does not know what was loaded.
     ...(preload > 0 ? { RECONCILIATION_INTERVAL_MS: '0' } : {}),
     // Counted, and never reached.
-    PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND: '100000',
+    PROCESSOR_ACCOUNT_CALLS_PER_SECOND: '100000',
   };
   const program = (role: Role) => [compiled.entry(`${role}/main.js`)];
   const processes = await startProcesses(base, place, program, env, keys.test);

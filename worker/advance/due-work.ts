@@ -29,11 +29,14 @@ export interface DueWork {
   close(): Promise<void>;
 }
 
-/** How soon what is waiting is looked for after a claim, as the calls per second of an account allow more by then. */
-const waitingMs = 100;
+/**
+ * How soon what is waiting is looked for, as the calls per second of an account allow more by then: after a claim, and after a look that
+ * found nothing to claim, because the rate is low or all places of the account are taken.
+ */
+const waitingMs = { claimed: 100, none: 250 };
 
 /**
- * Looks again by itself whenever a place becomes free, as long as more may be due or is waiting, and soon after a claim that left
+ * Looks again by itself whenever a place becomes free, as long as more may be due or is waiting, and soon after a look that left
  * something waiting.
  */
 export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSource<Claim>): DueWork {
@@ -49,8 +52,8 @@ export function openDueWork<Claim>({ places, claimDue, work, warn }: DueWorkSour
       const found = await claimDue(places - underWay.size);
       for (const claim of found.claims) start(claim);
       ({ isMore, isWaiting } = found);
-      // Without a claim, only the end of something under way makes room, maybe at another worker.
-      if (isWaiting && found.claims.length > 0) nextLook ??= setTimeout(lookAgain, waitingMs);
+      const soonMs = found.claims.length > 0 ? waitingMs.claimed : waitingMs.none;
+      if (isWaiting) nextLook ??= setTimeout(lookAgain, soonMs);
       if (!isMore) return endWaiting();
     }
     isMore = true;

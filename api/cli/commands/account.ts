@@ -1,14 +1,25 @@
+import { InvalidArgumentError } from 'commander';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import { type AccountKey, type AccountName, loadAccount } from '#shared/processors/accounts/connections.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { limitedOperations, setCallsPerSecond } from '#shared/processors/accounts/rate-limits.ts';
 import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/accounts/set-credentials.ts';
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
 import { abilities, type ProcessorKind } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKinds } from '#shared/processors/registry.ts';
 import { command, commands, listing } from '../console/command.ts';
-import { environment, flag, json, organization, processor, text } from '../console/options.ts';
+import {
+  environment,
+  flag,
+  json,
+  organization,
+  processor,
+  reading,
+  required,
+  text,
+} from '../console/options.ts';
 import { explain, printData, printJson } from '../console/output.ts';
 import { CommandError, readJson, type Session } from '../console/session.ts';
 import { printAbilities, printPayment, readPaymentAt, refundSmallest } from '../reports/account-check.ts';
@@ -47,8 +58,21 @@ function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): st
   return `  ${name.padEnd(9)}  {${shown.map((field) => `"${field.name}": "${field.example}"`).join(', ')}}`;
 }
 
+const rateHelp = `
+The limit holds for each kind of call of the account apart, such as sending refunds and reading payments, over all workers. Stripe allows
+25 per second of each, unless it has granted more. Braintree documents no number.
+`;
+
+const callRate = required(
+  reading('<number>', 'calls per second; 0 for no limit, default for the setting', (text) => {
+    if (text === 'default') return null;
+    if (/^\d{1,6}$/.test(text)) return Number(text);
+    throw new InvalidArgumentError('Give a number from 0 to 999999, or default.');
+  }),
+);
+
 /** The processor accounts of organizations. */
-export const accountCommands = commands('set up and list processor accounts', {
+export const accountCommands = commands('set up, limit and list processor accounts', {
   set: command({
     description: 'set up an account at a processor, or replace its credentials, and print its id',
     options: {
@@ -109,11 +133,26 @@ export const accountCommands = commands('set up and list processor accounts', {
       await refundSmallest(session, account, read);
     },
   }),
+  rate: command({
+    description:
+      'set how many calls per second an account gets, in place of PROCESSOR_ACCOUNT_CALLS_PER_SECOND',
+    options: { ...{ organization, environment, processor }, callsPerSecond: callRate },
+    explanation: rateHelp,
+    examples: ['--organization org_... --environment live --processor stripe --calls-per-second 80'],
+    async run(session, { organization: organizationId, environment, processor, callsPerSecond }) {
+      const request = { organizationId, environment, processor, callsPerSecond, actor: session.actor };
+      await setCallsPerSecond(session, request);
+      explain('Stored the rate. Workers use it for the next call.');
+    },
+  }),
   list: listing({
     description: 'list the processor accounts of an organization, without their credentials',
     options: { organization },
     examples: ['--organization org_...'],
-    read: ({ db }, { organization }) => listProcessorAccounts(db, organization),
+    read: async ({ db, clock }, { organization }) => {
+      const accounts = await listProcessorAccounts(db, organization);
+      return accounts.map((account) => ({ ...account, limited: limitedOperations(account, clock.now()) }));
+    },
     empty: 'The organization has no processor accounts.',
     columns: {
       ID: ({ id }) => id,
@@ -124,7 +163,11 @@ export const accountCommands = commands('set up and list processor accounts', {
       WORKS: (account) => abilitiesIn(account, 'works'),
       REFUSED: (account) => refusalsOf(account).join(', ') || null,
       'REFUSED SINCE': ({ misconfiguredAt }) => misconfiguredAt,
-      'RATE LIMITED UNTIL': ({ throttledUntil }) => throttledUntil,
+      'CALLS PER SECOND': ({ callsPerSecond }) => callsPerSecond,
+      'RATE LIMITED': ({ limited }) =>
+        limited
+          .map(({ operation, limitedUntil }) => `${operation} until ${limitedUntil.toISOString()}`)
+          .join(', '),
     },
   }),
 });

@@ -11,6 +11,7 @@ import type { ServiceHealth } from '#shared/health/read-health.ts';
 import { type AccountInTrouble, findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
 import { refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import { limitedOperations } from '#shared/processors/accounts/rate-limits.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { Badge } from '../components/badge.tsx';
 import { ButtonLink, Link } from '../components/button.tsx';
@@ -163,9 +164,7 @@ function AccountState({ account, trouble, now }: AccountStateProps) {
   if (account.misconfiguredAt !== null) {
     return <Badge tone="bad">{refusalInShort(refusalsOf(account))}</Badge>;
   }
-  if (account.throttledUntil !== null && account.throttledUntil > now) {
-    return <Badge tone="warn">Rate limited</Badge>;
-  }
+  if (limitedOperations(account, now).length > 0) return <Badge tone="warn">Rate limited</Badge>;
   if (trouble === undefined || !isUnanswered(trouble, now)) return <Badge tone="good">Operational</Badge>;
   return (
     <>

@@ -1,11 +1,12 @@
 -- Claims due refunds of a processor, up to `most`, for one call each, as lease_refunds.sql says. Concurrent workers share the work.
 --
--- An account has at most `account_most` refunds under lease, over all workers, and gets the calls that allowed_calls.sql allows. Its
--- longest due refunds are taken first. Accounts take turns: none gets a second place in a claim before each other one has got its
+-- An account has at most `account_most` refunds under lease, over all workers, and each of its operations gets the calls that grant_calls.sql
+-- grants. Its longest due refunds are taken first; where the limit of an operation leaves out some of these, so are its latest due ones,
+-- for which other operations may be called. Accounts take turns: none gets a second place in a claim before each other one has got its
 -- first. They begin after `after_account`, {organization, environment}: the `last_account` of the caller's claim before, or {}.
 --
 -- Returns one row, or none if nothing may be sent (may_advance.sql says what `reached` is):
---   claims        a JSON array with an element for each refund that was looked at, null where its account is throttled
+--   claims        a JSON array with an element for each refund that was claimed, and null for each one that was postponed
 --   last_account  the account to go on after
 --   is_waiting    more is due than was looked at: of an account that has all its places or calls, or of accounts after the last one
 CREATE OR REPLACE FUNCTION claim_due_refunds(
@@ -27,8 +28,13 @@ DECLARE
   candidates text[] := '{}';
   places int[] := '{}';
   found_accounts int := 0;
-  allowed int;
+  free_places int;
+  called text[];
+  latest text[];
+  early text[] := '{}';
+  early_at timestamptz[] := '{}';
   held text[];
+  calls record;
 BEGIN
   IF NOT may_advance(reached, moment) THEN
     RETURN;
@@ -78,23 +84,36 @@ BEGIN
     -- A lease is among the first: what is due is claimed in this order, and keeps its place from one step to the next. Only what was
     -- created at that very moment may come before it; a statement creates a hundred.
     SELECT count(*) FILTER (WHERE due.is_leased) AS leases,
-      coalesce(array_agg(due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free
+      coalesce(array_agg(due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free, min(due.due_at) AS first_due_at
     INTO line FROM (
-      SELECT w.refund_id, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
+      SELECT w.refund_id, w.due_at, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
       -- The whole key of the index, so that no other one has this order.
       WHERE w.processor = named_processor
         AND (w.organization_id, w.environment, w.due_at) >= (account.organization_id, account.environment, '-infinity')
         AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
       ORDER BY w.organization_id, w.environment, w.due_at, w.refund_id LIMIT account_most + 100
     ) AS due;
-    CONTINUE WHEN line.free = '{}';
-    allowed := least(
-      account_most - line.leases, allowed_calls(account.organization_id, account.environment, named_processor, per_second, moment));
-    is_waiting := is_waiting OR cardinality(line.free) > allowed;
-    line.free := line.free[:greatest(0, allowed)];
-    CONTINUE WHEN line.free = '{}';
-    candidates := candidates || line.free;
-    places := places || ARRAY(SELECT generate_series(1, cardinality(line.free)));
+    free_places := least(account_most - line.leases, most);
+    is_waiting := is_waiting OR cardinality(line.free) > account_most - line.leases;
+    CONTINUE WHEN line.free = '{}' OR free_places <= 0;
+    line.free := line.free[:free_places];
+    called := callable_refunds(line.free, per_second, moment);
+    IF cardinality(called) < cardinality(line.free) THEN
+      is_waiting := true;
+      latest := ARRAY (
+        SELECT w.refund_id FROM refund_work AS w
+        WHERE w.processor = named_processor
+          AND (w.organization_id, w.environment, w.due_at) >= (account.organization_id, account.environment, '-infinity')
+          AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
+          AND (w.leased_until IS NULL OR w.leased_until <= moment) AND w.refund_id <> ALL (line.free)
+        ORDER BY w.organization_id DESC, w.environment DESC, w.due_at DESC, w.refund_id DESC LIMIT 20);
+      called := (callable_refunds(line.free || latest, per_second, moment))[:free_places];
+      early := early || latest;
+      early_at := early_at || array_fill(line.first_due_at, ARRAY[cardinality(latest)]);
+    END IF;
+    CONTINUE WHEN called = '{}';
+    candidates := candidates || called;
+    places := places || ARRAY(SELECT generate_series(1, cardinality(called)));
     found_accounts := found_accounts + 1;
     IF found_accounts = most THEN
       is_waiting := true;
@@ -111,18 +130,19 @@ BEGIN
     ) AS locked
     WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment)
     LIMIT most);
-  PERFORM count_calls(used.organization_id, used.environment, named_processor, per_second, moment, used.calls)
-  FROM (
-    SELECT w.organization_id, w.environment, count(*)::int AS calls FROM unnest(held) AS h(refund_id)
-    CROSS JOIN LATERAL (SELECT * FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS w
-    GROUP BY w.organization_id, w.environment
-    -- So that two claims cannot wait for each other.
-    ORDER BY w.organization_id, w.environment
-  ) AS used;
   -- Not earlier than what was recorded while the candidates were found.
   moment := service_time();
-  -- A separate statement, because it must see what was committed before the rows were locked.
-  claims := (SELECT coalesce(json_agg(l.claim), '[]') FROM lease_refunds(held, moment, lease_ms) AS l);
+  -- Separate statements, because they must see what was committed before the rows were locked.
+  SELECT * INTO calls FROM grant_calls(held, per_second, moment);
+  is_waiting := is_waiting OR cardinality(calls.granted) + cardinality(calls.postponed) < cardinality(held);
+  claims := (SELECT coalesce(json_agg(claim), '[]') FROM (
+    SELECT l.claim FROM lease_refunds(calls.granted, moment, lease_ms) AS l
+    UNION ALL SELECT NULL FROM unnest(calls.postponed)
+  ) AS looked_at);
+  -- So that their leases are counted, too.
+  UPDATE refund_work AS w SET due_at = e.first_due_at
+  FROM unnest(early, early_at) AS e(refund_id, first_due_at)
+  WHERE e.refund_id = ANY (calls.granted) AND w.refund_id = ANY (ARRAY[e.refund_id]);
   RETURN NEXT;
 END
 $$;

@@ -1,7 +1,9 @@
 -- Claims the named refunds for one call to their processor each, as lease_refunds.sql says. Leaves out a refund that is not due,
--- that another worker holds, or whose account is throttled, and all while nothing may be sent (may_advance.sql says what `reached` is).
+-- that another worker holds, or that grant_calls.sql does not grant a call, and all while nothing may be sent (may_advance.sql says what
+-- `reached` is).
 --
--- items: a JSON array of {refund_id}. lease_ms: longer than any call to a processor can last.
+-- items: a JSON array of {refund_id, per_second}, the latter as refund_calls.sql says, and the same in all of them. lease_ms: longer than
+-- any call to a processor can last.
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int, reached jsonb)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
@@ -26,6 +28,7 @@ BEGIN
   WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment);
 
   -- A separate statement, because it must see what was committed before the rows were locked.
-  RETURN QUERY SELECT * FROM lease_refunds(held, moment, lease_ms) AS l WHERE l.claim IS NOT NULL;
+  held := (SELECT g.granted FROM grant_calls(held, items->0->'per_second', moment) AS g);
+  RETURN QUERY SELECT * FROM lease_refunds(held, moment, lease_ms);
 END
 $$;

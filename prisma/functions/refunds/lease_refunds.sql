@@ -1,6 +1,5 @@
 -- Takes the leases of due refunds, for one call to their processor each, and returns everything that their next steps need. The
--- caller has locked their refund_work rows in an earlier statement. The claim is null for a refund whose account is throttled. All
--- that is due for that account is postponed with it, so that it is not looked at again and again.
+-- caller has locked their refund_work rows in an earlier statement, and grant_calls.sql has granted their calls.
 --
 -- A claim to send counts the attempt and marks its outcome as unknown before the caller makes the call, so that a worker may
 -- die at any point. The record of its outcome adds it to the timeline. A claim also takes over a requested resync: the next step
@@ -28,42 +27,21 @@ SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 
 AS $$
 #variable_conflict use_column
 BEGIN
-  RETURN QUERY WITH known AS MATERIALIZED (
-    SELECT h.refund_id, r, a.account, a.throttled_until, a.sent_metadata_keys,
+  RETURN QUERY WITH taken AS MATERIALIZED (
+    SELECT h.refund_id, r, a.account, a.sent_metadata_keys,
       next_refund_step(r, work.w, p.currency = r.currency) AS step
     FROM unnest(held) AS h(refund_id)
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = h.refund_id
     JOIN payment AS p ON p.id = r.payment_id
     JOIN LATERAL (
-      SELECT to_json(named) AS account, named.throttled_until, named.sent_metadata_keys FROM (
+      SELECT to_json(named) AS account, named.sent_metadata_keys FROM (
         SELECT a.id, a.organization_id, a.environment, a.processor, a.updated_at, a.abilities, a.worked_at, a.misconfigured_at,
-          a.throttled_until, a.sent_metadata_keys
+          a.calls_per_second, a.rate_limits, a.sent_metadata_keys
         FROM processor_account AS a
         WHERE a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
       ) AS named
     ) AS a ON true
-  ), taken AS MATERIALIZED (
-    SELECT * FROM known WHERE known.step = 'cancel' OR known.throttled_until IS NULL OR known.throttled_until <= moment
-  ), waiting AS MATERIALIZED (
-    SELECT w.*, t.throttled_until FROM (
-      SELECT DISTINCT (r).organization_id AS owner_id, (r).environment AS owner_environment, (r).processor AS name, throttled_until
-      FROM known WHERE refund_id <> ALL (ARRAY(SELECT taken.refund_id FROM taken))
-    ) AS t
-    CROSS JOIN LATERAL (
-      SELECT w.refund_id, w.organization_id, w.environment FROM refund_work AS w
-      WHERE w.processor = t.name AND w.due_at <= moment AND w.organization_id = t.owner_id AND w.environment = t.owner_environment
-        AND (w.leased_until IS NULL OR w.leased_until <= moment)
-        AND w.refund_id <> ALL (ARRAY(SELECT taken.refund_id FROM taken))
-      ORDER BY w.due_at LIMIT 10000 FOR UPDATE SKIP LOCKED
-    ) AS w
-  ), postponed AS (
-    -- A hundred a second, because all of them wait for the same moment, and a burst would be throttled again.
-    UPDATE refund_work AS w
-    SET due_at = delayed.throttled_until + random() * delayed.backlog * interval '10 milliseconds'
-    FROM (
-      SELECT refund_id, throttled_until, count(*) OVER (PARTITION BY organization_id, environment) AS backlog FROM waiting
-    ) AS delayed WHERE w.refund_id = ANY (ARRAY[delayed.refund_id])
   ), leased AS (
     UPDATE refund_work AS w SET
       leased_until = moment + lease_ms * interval '1 millisecond',
@@ -87,9 +65,8 @@ BEGIN
     FROM taken WHERE w.refund_id = ANY (ARRAY[taken.refund_id])
     RETURNING w
   )
-  SELECT known.refund_id, CASE WHEN (leased.w).refund_id IS NOT NULL THEN json_build_object('step', step, 'now', moment, 'refund', r,
-    'work', leased.w, 'account', account) END
-  FROM known
-  LEFT JOIN leased ON (leased.w).refund_id = known.refund_id;
+  SELECT taken.refund_id,
+    json_build_object('step', step, 'now', moment, 'refund', r, 'work', leased.w, 'account', account)
+  FROM taken JOIN leased ON (leased.w).refund_id = taken.refund_id;
 END
 $$;

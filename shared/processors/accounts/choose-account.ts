@@ -3,6 +3,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { processorKind, processorNames } from '../registry.ts';
 import type { AccountName } from './connections.ts';
+import { readPaymentForRequest } from './read-payment.ts';
 
 /** A payment to find the account of. */
 interface AccountQuestion {
@@ -50,12 +51,10 @@ async function askEach(
   transactionId: string,
 ): Promise<AccountName | null> {
   const plausible = accounts.filter(({ processor }) => processorKind(processor).couldBe(transactionId));
-  const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
   const answers = await Promise.all(
     plausible.map(async (account) => {
       const processor = await deps.connections.connect(account);
-      const read = () => processor.getPayment(transactionId, { timeoutMs });
-      return { account, answer: await deps.whileWaiting(read) };
+      return { account, answer: await readPaymentForRequest(deps, { account, processor }, transactionId) };
     }),
   );
   const owners = answers.filter(({ answer }) => answer.kind === 'found');

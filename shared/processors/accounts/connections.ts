@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
@@ -8,6 +9,7 @@ import {
   type CallAnswer,
   InvalidCredentialsError,
   type Processor,
+  type Unavailable,
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { processorKind } from '../registry.ts';
@@ -18,8 +20,11 @@ import {
   evidenceOf,
   isNews,
   noteAbility,
+  type Operation,
 } from './abilities.ts';
+import { CallPace } from './call-pace.ts';
 import { withEventEvidence } from './event-evidence.ts';
+import { noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
 
 /** Names an organization's account at a processor; there is one per environment. */
 export interface AccountKey {
@@ -29,10 +34,17 @@ export interface AccountKey {
 }
 
 /** An account without its credentials. */
-export type AccountName = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId' | 'createdAt'>;
+export type AccountName = Omit<
+  ProcessorAccount,
+  'encryptedCredentials' | 'encryptionKeyId' | 'createdAt' | 'throttledUntil'
+>;
 
 /** For Prisma's `omit`. */
-export const withoutCredentials = { encryptedCredentials: true, encryptionKeyId: true } as const;
+export const withoutCredentials = {
+  encryptedCredentials: true,
+  encryptionKeyId: true,
+  throttledUntil: true,
+} as const;
 
 /** The context that stored credentials are sealed with; see `SecretBox`. */
 export function credentialContext(key: AccountKey): string {
@@ -55,12 +67,13 @@ const refusedInRow = 5;
 /**
  * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients hold sockets.
  * This is the one place that notes on an account what its calls show, for all processes: what the credentials may do, and rate limits.
- * No call is made for a throttled account.
+ * No call of a paused operation is made.
  */
 export class ProcessorConnections {
   readonly #deps: ConnectionDependencies;
   readonly #connected = new Map<string, Connection>();
   readonly #opening = new Map<string, Promise<Connection>>();
+  readonly #pace = new CallPace();
 
   constructor(deps: ConnectionDependencies) {
     this.#deps = deps;
@@ -128,17 +141,37 @@ export class ProcessorConnections {
     }
   }
 
-  /** Makes a call unless the account is throttled, and notes on the account what the answer says about it. */
+  /**
+   * Waits until this process may make one more call that no claim has counted. Other processes do not know of it: together they may exceed
+   * the rate, and slow down after a 429.
+   * @param limits.perSecond for an account without a rate of its own; 0 for no limit.
+   * @returns null when it may be made; what to answer in its place when the operation is paused, or the wait would be longer than `mostMs`.
+   */
+  async waitForCall(
+    account: AccountName,
+    operation: Operation,
+    { perSecond, mostMs }: { perSecond: number; mostMs: number },
+  ): Promise<Unavailable | null> {
+    const now = this.#deps.clock.now();
+    const pauseMs = pauseLeftMs(account, operation, now);
+    if (pauseMs > 0) return tooManyCalls(pauseMs);
+    const rate = (account.callsPerSecond ?? perSecond) * partOfRate(account, operation, now);
+    const waitMs = this.#pace.take(`${account.id}/${operation}`, rate, performance.now(), mostMs);
+    if (waitMs === null) return tooManyCalls(mostMs);
+    if (waitMs > 0) await sleep(waitMs);
+    return null;
+  }
+
+  /** Makes a call unless its operation is paused, and notes on the account what the answer says about it. */
   async #watch<Answer extends CallAnswer>(
     connection: Connection,
     operation: Call,
     call: () => Promise<Answer>,
   ): Promise<Answer> {
-    const restMs = (connection.account.throttledUntil?.getTime() ?? 0) - this.#deps.clock.now().getTime();
-    if (restMs > 0) {
-      const failure = processorFailure('throttled', 'The processor asked for fewer requests.');
-      return unavailable('rate_limited', failure, Math.ceil(restMs)) as Answer;
-    }
+    // A person asks for a probe, which is not limited.
+    const restMs =
+      operation === 'probe' ? 0 : pauseLeftMs(connection.account, operation, this.#deps.clock.now());
+    if (restMs > 0) return tooManyCalls(restMs) as Answer;
     const answer = await call();
     try {
       await this.#note(connection, operation, answer);
@@ -151,9 +184,10 @@ export class ProcessorConnections {
   }
 
   async #note(connection: Connection, operation: Call, answer: CallAnswer): Promise<void> {
-    if (answer.kind === 'unavailable' && answer.cause === 'rate_limited') {
-      const throttledUntil = await throttleAccount(this.#deps, connection.account, answer.retryAfterMs);
-      connection.account = { ...connection.account, throttledUntil };
+    if (operation !== 'probe' && answer.kind === 'unavailable' && answer.cause === 'rate_limited') {
+      const { id } = connection.account;
+      const rateLimits = await noteRateLimit(this.#deps, id, operation, answer.retryAfterMs);
+      connection.account = { ...connection.account, rateLimits };
     }
     for (const evidence of evidenceOf(operation, answer)) await this.#noteAbility(connection, evidence);
   }
@@ -190,6 +224,12 @@ export class ProcessorConnections {
   }
 }
 
+/** The answer in place of a call that the limits do not allow now. */
+function tooManyCalls(retryAfterMs: number): Unavailable {
+  const failure = processorFailure('throttled', 'The account makes too many calls to the processor.');
+  return unavailable('rate_limited', failure, Math.ceil(retryAfterMs));
+}
+
 /** True for what `connect` throws when the stored credentials cannot be used. The message holds no secret. */
 export function isUnusableCredentials(
   error: unknown,
@@ -204,25 +244,4 @@ export async function loadAccount(db: Database, key: AccountKey): Promise<Accoun
     where: { organizationId_environment_processor: { organizationId, environment, processor } },
     omit: withoutCredentials,
   });
-}
-
-/** For a rate limit without Retry-After. */
-const defaultThrottleMs = 1_000;
-
-/**
- * Throttles an account after a 429; other accounts are not affected.
- * @returns until when no call is made for the account.
- */
-async function throttleAccount(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  account: Pick<ProcessorAccount, 'id'>,
-  retryAfterMs: number | null,
-): Promise<Date> {
-  const restMs = Math.min(retryAfterMs ?? defaultThrottleMs, 60 * 60 * 1000);
-  const until = new Date(clock.now().getTime() + restMs);
-  await db.processorAccount.updateMany({
-    where: { id: account.id, OR: [{ throttledUntil: null }, { throttledUntil: { lt: until } }] },
-    data: { throttledUntil: until },
-  });
-  return until;
 }

@@ -9,7 +9,10 @@ import { processorKind, processorNames } from '../registry.ts';
 import { type AccountKey, credentialContext, withoutCredentials } from './connections.ts';
 
 /** An account without its credentials. */
-export type AccountSummary = Omit<ProcessorAccount, 'encryptedCredentials' | 'encryptionKeyId'>;
+export type AccountSummary = Omit<
+  ProcessorAccount,
+  'encryptedCredentials' | 'encryptionKeyId' | 'throttledUntil'
+>;
 
 /** An organization's accounts, live first; of all environments unless one is given. */
 export async function listProcessorAccounts(
@@ -77,7 +80,7 @@ async function storeCredentials(
   const updatedAt = new Date(Math.max(now.getTime(), existing.updatedAt.getTime() + 1));
   await tx.processorAccount.update({
     where,
-    data: { ...columns, updatedAt, abilities: {}, misconfiguredAt: null, throttledUntil: null },
+    data: { ...columns, updatedAt, abilities: {}, misconfiguredAt: null, rateLimits: {} },
   });
   return { id: existing.id, replaced: true };
 }

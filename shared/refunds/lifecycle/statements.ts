@@ -53,7 +53,7 @@ export interface DueClaims {
   claims: Claim[];
   /** True when there may be more of them: as many were looked at as were asked for. */
   isMore: boolean;
-  /** True when more is due that could not be taken now, such as that of an account that has all its places or calls. */
+  /** True when more is due that could not be taken now, such as that of an account that has all its places, or of an operation that has all its calls. */
   isWaiting: boolean;
 }
 
@@ -65,13 +65,13 @@ export interface RefundStatements {
   create: SharedStatement<CreationItem, CreationResult>;
   /**
    * Claims a refund, by its id, for one call to its processor. A claim to send has counted the attempt before it returns. Null when
-   * the refund is not due, another worker holds it, or its account is throttled.
+   * the refund is not due, another worker holds it, or the limit of its operation allows no call now.
    */
   claim: SharedStatement<string, Claim | null>;
   /**
    * Claims due refunds of a processor, up to a number: the longest due ones of each account, whose accounts take turns. Over all
-   * workers, an account has no more of them under lease than PROCESSOR_ACCOUNT_CONCURRENCY, and gets no more calls per second than
-   * PROCESSOR_ACCOUNT_CALLS_PER_SECOND.
+   * workers, an account has no more of them under lease than PROCESSOR_ACCOUNT_CONCURRENCY, and each of its operations gets no more calls
+   * per second than PROCESSOR_ACCOUNT_CALLS_PER_SECOND, or the account's own number.
    */
   claimDue: (processor: string, most: number) => Promise<DueClaims>;
   record: SharedStatement<RecordItem, { outcome: RecordResult }>;
@@ -89,10 +89,8 @@ export function openRefundStatements(
   }: Pick<Dependencies, 'settings' | 'positionMarks'> & { metrics: Pick<Metrics, 'statementItems'> },
 ): RefundStatements {
   const claimLeaseMs = leaseMs(settings);
-  const callsPerSecond = {
-    live: settings.PROCESSOR_ACCOUNT_CALLS_PER_SECOND,
-    test: settings.PROCESSOR_ACCOUNT_TEST_CALLS_PER_SECOND,
-  };
+  const { PROCESSOR_ACCOUNT_CALLS_PER_SECOND: each } = settings;
+  const perSecond = { live: each, test: each };
   /** By processor: the account that was looked at last. */
   const lastAccounts = new Map<string, string[]>();
   const reached = () => toItems(positionMarks.reached);
@@ -120,7 +118,7 @@ export function openRefundStatements(
       count('claim_refunds', refundIds.length);
       const since = performance.now();
       const rows = await db.$queryRaw<{ refund_id: string; claim: ClaimRow }[]>`
-        SELECT * FROM claim_refunds(${toItems(refundIds.map((refundId) => ({ refundId })))}::jsonb, ${claimLeaseMs}::int,
+        SELECT * FROM claim_refunds(${toItems(refundIds.map((refundId) => ({ refundId, perSecond })))}::jsonb, ${claimLeaseMs}::int,
           ${reached()}::jsonb)`;
       return claimsOf(refundIds, new Map(rows.map((row) => [row.refund_id, claimFrom(row.claim, since)])));
     }),
@@ -129,7 +127,7 @@ export function openRefundStatements(
       const [found] = await db.$queryRaw<DueRow[]>`
         SELECT claims AS rows, last_account AS "lastAccount", is_waiting AS "isWaiting"
         FROM claim_due_refunds(${processor}, ${most}::int, ${claimLeaseMs}::int, ${reached()}::jsonb,
-          ${settings.PROCESSOR_ACCOUNT_CONCURRENCY}::int, ${toItems(callsPerSecond)}::jsonb, ${lastAccounts.get(processor) ?? []}::text[])`;
+          ${settings.PROCESSOR_ACCOUNT_CONCURRENCY}::int, ${toItems(perSecond)}::jsonb, ${lastAccounts.get(processor) ?? []}::text[])`;
       if (found === undefined) return { claims: [], isMore: false, isWaiting: false };
       const { rows, lastAccount, isWaiting } = found;
       lastAccounts.set(processor, lastAccount);
@@ -159,7 +157,7 @@ function countsDay(limits: CreationItem['limits']): boolean {
 type ClaimRow = Pick<Claim, 'step'> & { now: string } & Record<'refund' | 'work' | 'account', RowJson>;
 
 interface DueRow {
-  /** Null where the account is throttled. */
+  /** Null for each one that was postponed, because its operation is paused. */
   rows: (ClaimRow | null)[];
   lastAccount: string[];
   isWaiting: boolean;

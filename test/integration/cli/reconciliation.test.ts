@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { paused } from '#test/support/processors/paused.ts';
 import { adminCliOf } from '../../support/processes/admin-cli.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { workWhatIsDue } from '../../support/processors/reconciliation.ts';
@@ -68,11 +69,11 @@ describe('reconciliation run', () => {
   });
 
   test('exits with 1 and says why when the processor cannot be read', async () => {
-    const throttle = (throttledUntil: Date | null) =>
-      service.deps.db.processorAccount.updateMany({ data: { throttledUntil } });
-    await throttle(new Date(Date.now() + 3_600_000));
+    const limit = (rateLimits: object) =>
+      service.deps.db.processorAccount.updateMany({ data: { rateLimits } });
+    await limit(paused(new Date(Date.now() + 3_600_000), 'listRefunds'));
     const { code, stdout, stderr } = await run(...stripeTest);
-    await throttle(null);
+    await limit({});
     expect(code).toBe(1);
     expect(stdout).toMatch(/^result +not finished: The processor asks for a pause of \d+ seconds/m);
     expect(stderr).toMatch(/^Reconciliation is incomplete\. Run it again\.$/m);

@@ -114,7 +114,7 @@ test('a rejection after attempts that were certainly not applied is final', asyn
     currency: 'usd',
   });
   const updatedAt = await serviceTime(service.deps.db);
-  await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null, updatedAt } });
+  await service.deps.db.processorAccount.updateMany({ data: { rateLimits: {}, updatedAt } });
   expect(await work(id)).toMatchObject({
     status: 'failed',
     failureCode: 'amount_too_large',

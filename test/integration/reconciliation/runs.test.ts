@@ -3,6 +3,7 @@ import { newId } from '#shared/platform/ids.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { nextWindow, scheduleActor } from '#shared/reconciliation/runs.ts';
+import { paused } from '#test/support/processors/paused.ts';
 import { PROCESSORS, type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import {
@@ -28,7 +29,7 @@ describe('a run', () => {
   beforeAll(() => service.sandbox.settings({ autoSettleMs: null }));
   afterEach(async () => {
     await service.sandbox.clearFaults();
-    await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+    await service.deps.db.processorAccount.updateMany({ data: { rateLimits: {} } });
   });
 
   /** Holds runs that have begun, before they ask their processor. */
@@ -204,10 +205,10 @@ describe('a run', () => {
       expect(run.comparedCount).toBeGreaterThan(110);
     });
 
-    test('does not wait for an account that is throttled for long', async () => {
+    test('does not wait for a processor that allows no lists for long', async () => {
       const account = await accountOf(service, processor);
-      const throttledUntil = new Date(Date.now() + 3_600_000);
-      await service.deps.db.processorAccount.update({ where: { id: account.id }, data: { throttledUntil } });
+      const rateLimits = paused(new Date(Date.now() + 3_600_000), 'listRefunds');
+      await service.deps.db.processorAccount.update({ where: { id: account.id }, data: { rateLimits } });
       const { run } = await reconcile(service, processor);
       expect(run.failure).toMatch(/asks for a pause of 3\d\d\d seconds/);
     });
@@ -234,17 +235,17 @@ describe('a worker that is shut down', () => {
 
   test('stops its run soon, and another worker repeats it', async () => {
     const { reconciliationRun, processorAccount } = service.deps.db;
-    // The run waits while the account is throttled.
-    const throttledUntil = new Date(Date.now() + 55_000);
-    await processorAccount.updateMany({ data: { throttledUntil } });
+    // The run waits while the lists are paused.
+    const pausedUntil = new Date(Date.now() + 55_000);
+    await processorAccount.updateMany({ data: { rateLimits: paused(pausedUntil, 'listRefunds') } });
     const worker = service.startWorker();
     await waitFor('a run to begin', () => reconciliationRun.findFirst({ where: { finishedAt: null } }));
     await worker.close();
     const left = await reconciliationRun.findFirstOrThrow({ orderBy: { startedAt: 'desc' } });
     expect(left).toMatchObject({ failure: 'The process was shut down.', claimedUntil: null });
-    expect(Number(left.finishedAt)).toBeLessThan(Number(throttledUntil));
+    expect(Number(left.finishedAt)).toBeLessThan(Number(pausedUntil));
 
-    await processorAccount.updateMany({ data: { throttledUntil: null } });
+    await processorAccount.updateMany({ data: { rateLimits: {} } });
     service.startWorker();
     const { accountId } = left;
     await waitFor('the run to be made again', () =>

@@ -30,7 +30,7 @@ const choose = (keys: readonly string[], organizationId = service.organization.i
   });
 
 async function advance(id: string): Promise<void> {
-  await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+  await service.deps.db.processorAccount.updateMany({ data: { rateLimits: {} } });
   await makeDue(service, id);
   await advanceRefund(service.deps, id);
 }

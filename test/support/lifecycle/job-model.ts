@@ -27,23 +27,30 @@ export function needsWork({ status, resyncRequested }: ModelRefund): boolean {
 
 /** The first call that a job for the refund would make now; null when it makes none. */
 export function firstCall(model: LifecycleModel, refund: ModelRefund): JobCall | null {
-  const { processor } = payment(model, refund);
-  if (refund.resting || refund.leased || model.throttled.has(processor) || !needsWork(refund)) return null;
+  if (refund.resting || refund.leased || !needsWork(refund)) return null;
+  const call = dueCall(refund);
+  return model.paused.has(limited(model, refund, call)) ? null : call;
+}
+
+function dueCall(refund: ModelRefund): JobCall {
   if (refund.status !== 'processing') return 'review';
   if (refund.known) return refund.cancelWanted ? 'ask-cancellation' : 'check';
   return isSurelyUnsent(refund) ? 'send' : 'find';
 }
 
+/** The calls that a 429 to this one pauses: a review reads or looks up the refund. */
+function limited(model: LifecycleModel, refund: ModelRefund, call: JobCall) {
+  const read = refund.known ? 'check' : 'find';
+  return `${payment(model, refund).processor} ${call === 'review' ? read : call}` as const;
+}
+
 /** A job whose first call to the processor has this fault. */
 export function work(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   const call = firstCall(model, refund);
-  if (call === null) {
-    // A job for a throttled account is delayed.
-    if (needsWork(refund) && model.throttled.has(payment(model, refund).processor)) refund.resting = true;
-    return;
-  }
+  if (call === null) return;
+  const calls = limited(model, refund, call);
   beginCall(refund, call);
-  if (trouble === 'rate-limit') model.throttled.add(payment(model, refund).processor);
+  if (trouble === 'rate-limit') model.paused.add(calls);
   answers[call](model, refund, trouble);
 }
 
@@ -114,12 +121,13 @@ function check(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): vo
   else suffer(model, refund);
 }
 
-/** After any answer the refund is read again, unless the account is throttled. An open refund stays as it is. */
+/** After any answer but the confirmation the refund is read again, unless reads are paused. An open refund stays as it is. */
 function askCancellation(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
+  const before = refund.there;
   if (isApplied(trouble)) apply(model, refund, 'ask-cancellation');
-  if (trouble === 'rate-limit') {
-    suffer(model, refund);
-  } else if (refund.there !== 'open') {
+  const isConfirmed = trouble === 'none' && refund.there !== before;
+  const isRead = !model.paused.has(limited(model, refund, 'check'));
+  if (isConfirmed || (isRead && refund.there !== 'open')) {
     settle(model, refund);
   } else if (trouble === 'none') {
     refund.cancelWanted = false;
@@ -146,7 +154,7 @@ function missing(model: LifecycleModel, refund: ModelRefund): void {
     end(model, refund, 'failed');
   } else if (refund.cancelWanted) {
     end(model, refund, 'cancelled');
-  } else {
+  } else if (!model.paused.has(limited(model, refund, 'send'))) {
     beginCall(refund, 'send');
     send(model, refund, 'none');
   }

@@ -49,8 +49,8 @@ export interface LifecycleModel {
   refunds: ModelRefund[];
   /** Hours since the beginning. */
   hours: number;
-  /** Processors whose account is paused after a 429. */
-  throttled: Set<ProcessorName>;
+  /** What is paused after a 429: a processor and the calls of its account. */
+  paused: Set<`${ProcessorName} ${string}`>;
 }
 
 /** The observable state of refunds and payments. Amounts are in minor units. */
@@ -74,7 +74,7 @@ export function newModel(): LifecycleModel {
     ],
     refunds: [],
     hours: 0,
-    throttled: new Set(),
+    paused: new Set(),
   };
 }
 
@@ -92,13 +92,11 @@ export function remaining(model: LifecycleModel, payment: number): number {
 /**
  * A creation.
  * @param answers false while the processor does not answer. An enforced policy then needs a payment that was read before.
- * A throttled processor is not called.
  * @returns the answer: status, and the refund's status or the error's code.
  */
 export function create(model: LifecycleModel, index: number, amount: number, answers: boolean): string {
   const payment = paymentAt(model, index);
-  const reachable = answers && !model.throttled.has(payment.processor);
-  if (!(payment.read || reachable)) return '503 service_unavailable';
+  if (!(payment.read || answers)) return '503 service_unavailable';
   const left = remaining(model, index);
   if (left <= 0) return '409 refund_already_processed';
   if (amount > left) return '400 validation_error';
@@ -183,7 +181,7 @@ export function requestResync(refund: ModelRefund): boolean {
 /** Ends all pauses and leases; every attempt has ended. */
 export function passHours(model: LifecycleModel, hours: number): void {
   model.hours += hours;
-  model.throttled.clear();
+  model.paused.clear();
   for (const refund of model.refunds) {
     refund.resting = false;
     refund.leased = false;

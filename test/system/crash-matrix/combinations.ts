@@ -50,7 +50,7 @@ export const flowNames = [
   'cancellation of a refund not sent',
   'cancellation of a refund perhaps sent',
   'cancellation of an accepted refund',
-  'throttled account',
+  'paused sends',
   'verification',
   'lookup',
   'settlement',

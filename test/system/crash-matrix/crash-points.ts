@@ -33,7 +33,7 @@ const statements = [
 /** Other writes with their own commit. */
 const writes = [
   'renewal of the lease',
-  'rest of the account',
+  'pause of the account',
   'mark of the account',
   'place for the payment',
 ];

@@ -156,13 +156,13 @@ export const flows: Record<FlowName, Flow> = {
     begin: cancel,
     ends: ({ answer }) => (answer === 'rejected' ? ['completed'] : ['cancelled', 'completed']),
   },
-  'throttled account': {
+  'paused sends': {
     answers: ['ok'],
     processors: both,
     call: 'createRefund',
     async arrange(stage, healthy) {
       await request(stage, healthy);
-      await stage.throttleAccount();
+      await stage.pauseSends();
     },
     ends: endsOf,
   },

@@ -10,7 +10,7 @@ const requestOfResync = 'request of a resync';
 
 /** SQL functions that change data. */
 const functions =
-  /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refunds|continue_refund_works|join_payments|note_ability)\(/;
+  /\b(create_refunds|claim_refunds|record_refunds|cancel_refund|request_resync|move_refunds|continue_refund_works|join_payments|note_ability|note_rate_limit)\(/;
 
 /** False for what only reads or locks. */
 export function isWriteStatement({ text }: Prisma.Sql): boolean {
@@ -41,6 +41,7 @@ const statements: readonly [pattern: RegExp, name: (sql: Prisma.Sql) => string][
   [/join_payments\(/, () => 'place for the payment'],
   [/continue_refund_works\(/, () => 'end of the work'],
   [/note_ability\(/, () => 'mark of the account'],
+  [/note_rate_limit\(/, () => 'pause of the account'],
 ];
 
 function nameOfFinding({ values }: Prisma.Sql): string {
@@ -57,6 +58,5 @@ function eventTypeIn({ values }: Prisma.Sql): string {
 function nameOfModelWrite({ model, method, data }: Extract<Write, { kind: 'model' }>): string {
   const columns = Object.keys(data);
   if (model === 'Payment' && method === 'update') return "the payment's facts";
-  if (model === 'ProcessorAccount' && columns.includes('throttledUntil')) return 'rest of the account';
   throw new Error(`This write has no name for its crash points: ${model}.${method} of ${columns.join(', ')}`);
 }

@@ -6,6 +6,7 @@ import type { Processor } from '#shared/processors/contract/processor.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import type { MovedRefund } from '../../sandbox/clients.ts';
 import { aroundCalls, type ProcessorCall } from '../../support/processors/around-calls.ts';
+import { paused } from '../../support/processors/paused.ts';
 import type { TestOrganization, TestService } from '../../support/service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 import { answers, type Run } from './combinations.ts';
@@ -156,12 +157,12 @@ export class Stage {
     return Number(sequence?.next);
   }
 
-  /** Throttles the account for a time that passes with the refund's time. */
-  async throttleAccount(): Promise<void> {
+  /** Pauses the sends of the account for a time that passes with the refund's time. */
+  async pauseSends(): Promise<void> {
     const { id: organizationId } = this.organization;
     await this.service.deps.db.processorAccount.updateMany({
       where: { organizationId, environment: 'test', processor: this.run.processor },
-      data: { throttledUntil: new Date(Date.now() + 30_000) },
+      data: { rateLimits: paused(new Date(Date.now() + 30_000), 'createRefund') },
     });
   }
 
@@ -242,9 +243,13 @@ async function letTimePass(db: Database, refundId: string, passedMs: number): Pr
       SELECT id, organization_id, processor, ${passedMs} * interval '1 millisecond' AS time
       FROM refund WHERE id = ${refundId}
     ), rested AS (
-      UPDATE processor_account SET throttled_until = throttled_until - time FROM passed
+      UPDATE processor_account SET rate_limits = (
+        SELECT jsonb_object_agg(operation, noted || jsonb_build_object(
+          'pausedUntil', (noted->>'pausedUntil')::timestamptz - time, 'slowedAt', (noted->>'slowedAt')::timestamptz - time))
+        FROM jsonb_each(rate_limits) AS each(operation, noted))
+      FROM passed
       WHERE processor_account.organization_id = passed.organization_id
-        AND processor_account.processor = passed.processor AND throttled_until IS NOT NULL
+        AND processor_account.processor = passed.processor AND rate_limits <> '{}'
     )
     UPDATE refund_work SET
       leased_until = leased_until - time, due_at = due_at - time,

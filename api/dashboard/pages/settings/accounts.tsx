@@ -7,6 +7,11 @@ import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { abilityLabels, refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
+import {
+  type LimitedOperation,
+  limitedOperations,
+  operationLabels,
+} from '#shared/processors/accounts/rate-limits.ts';
 import { type ConnectionTest, testConnection } from '#shared/processors/accounts/test-connection.ts';
 import { type Ability, abilities } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
@@ -148,17 +153,18 @@ interface AccountBadgeProps extends Pick<AccountCardProps, 'test' | 'now'> {
 /** What is known of the account: whether it works only after a test. */
 function AccountBadge({ account, now, test }: AccountBadgeProps) {
   if (account === undefined) return <Badge tone="quiet">Not set up</Badge>;
-  const { misconfiguredAt, throttledUntil } = account;
+  const { misconfiguredAt } = account;
   if (misconfiguredAt !== null) return <Badge tone="bad">{refusalInShort(refusalsOf(account))}</Badge>;
-  if (throttledUntil !== null && throttledUntil > now) return <Badge tone="warn">Rate limited</Badge>;
+  if (limitedOperations(account, now).length > 0) return <Badge tone="warn">Rate limited</Badge>;
   if (test?.verdict === 'works') return <Badge tone="good">Connected</Badge>;
   return null;
 }
 
 function AccountDetails({ account, now }: { account: AccountSummary; now: Date }) {
-  const { misconfiguredAt, throttledUntil, updatedAt, id, processor, sentMetadataKeys } = account;
+  const { misconfiguredAt, updatedAt, id, processor, sentMetadataKeys } = account;
   const { displayName, webhooks, capabilities } = processorKind(processor);
   const refusals = refusalsOf(account);
+  const limited = limitedOperations(account, now);
   const webhookUrl = `${originOf(useRequest())}/webhooks/${processor}/${id}`;
   return (
     <Facts
@@ -171,14 +177,8 @@ function AccountDetails({ account, now }: { account: AccountSummary; now: Date }
             </>
           ),
         ],
-        [
-          'Rate limited until',
-          throttledUntil !== null && throttledUntil > now ? (
-            <>
-              <Moment at={throttledUntil} />. Refunds resume automatically.
-            </>
-          ) : null,
-        ],
+        ['Rate limited', limited.length > 0 ? <RateLimits limited={limited} /> : null],
+        ['Calls per second', account.callsPerSecond === null ? null : account.callsPerSecond || 'No limit'],
         ['Credentials updated', <Moment key="updated" at={updatedAt} />],
         ['Metadata sent', capabilities.keepsMetadata ? sentMetadataKeys.join(', ') || 'None' : null],
         [
@@ -195,6 +195,20 @@ function AccountDetails({ account, now }: { account: AccountSummary; now: Date }
         ],
       ]}
     />
+  );
+}
+
+function RateLimits({ limited }: { limited: readonly LimitedOperation[] }) {
+  return (
+    <>
+      {limited.map(({ operation, pausedUntil, limitedUntil }) => (
+        <p key={operation}>
+          {operationLabels[operation]}: {pausedUntil === null ? 'slowed' : 'paused'} until{' '}
+          <Moment at={pausedUntil ?? limitedUntil} />.
+        </p>
+      ))}
+      <p class="small muted">Refunds resume automatically.</p>
+    </>
   );
 }
 

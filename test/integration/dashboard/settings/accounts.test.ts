@@ -6,6 +6,7 @@ import { sandboxCredentials } from '#test/sandbox/processors.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
+import { paused } from '#test/support/processors/paused.ts';
 import { restrictedStripe } from '#test/support/processors/restricted-stripe.ts';
 import { useScriptedServers } from '#test/support/processors/scripted-server.ts';
 import { everyCell } from '#test/support/stores/database-content.ts';
@@ -59,14 +60,16 @@ describe('processor accounts', () => {
   test('show rejected credentials and rate limits with their times', async () => {
     const { id } = await accountOf('braintree');
     const misconfiguredAt = new Date('2026-01-02T03:04:05Z');
-    const throttledUntil = new Date('2099-01-02T03:04:05Z');
-    await update(id, { misconfiguredAt, throttledUntil });
+    const pausedUntil = new Date('2099-01-02T03:04:05Z');
+    await update(id, { misconfiguredAt, rateLimits: paused(pausedUntil, 'createRefund') });
     const { text } = await viewer.visitor.get(accounts);
-    for (const each of ['Credentials rejected', 'Credentials rejected since', 'Rate limited until']) {
+    for (const each of [
+      ...['Credentials rejected', 'Credentials rejected since', 'Sending refunds: paused until'],
+    ]) {
       expect(text).toContain(each);
     }
-    for (const time of [misconfiguredAt, throttledUntil]) expect(text).toContain(time.toISOString());
-    await update(id, { misconfiguredAt: null, throttledUntil: null });
+    for (const time of [misconfiguredAt, pausedUntil]) expect(text).toContain(time.toISOString());
+    await update(id, { misconfiguredAt: null, rateLimits: {} });
   });
 
   test.each(processors)(

@@ -147,7 +147,7 @@ describe('a decision', () => {
     await service.sandbox.fault({ processor: 'stripe', operation: '*', kind: 'error-503', times: null });
     const outcome = await resolve(service, await flag(id), 'failed');
     expect(outcome).toMatchObject({ kind: 'done', refund: { failureCode: 'resolved_by_person' } });
-    await service.deps.db.processorAccount.updateMany({ data: { throttledUntil: null } });
+    await service.deps.db.processorAccount.updateMany({ data: { rateLimits: {} } });
   });
 
   test('of several people at once is made once, and the others are refused', async () => {

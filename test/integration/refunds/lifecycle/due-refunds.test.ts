@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { paused } from '#test/support/processors/paused.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';
 
@@ -41,21 +42,31 @@ test('concurrent workers claim every refund that is due once', async () => {
   });
 });
 
-test('all that is due of a throttled account is postponed at once, and delays no other account', async () => {
+test('what waits for an operation that is paused for long is postponed, and delays no other operation or account', async () => {
+  const { db, clock } = service.deps;
   const other = await service.addOrganization('Other');
-  const throttled = await dueRefunds('stripe', 5);
+  const sends = await dueRefunds('stripe', 5);
+  const pausedUntil = new Date(clock.now().getTime() + 3_000_000);
   const where = { organizationId: service.organization.id };
-  await service.deps.db.processorAccount.updateMany({
-    where,
-    data: { throttledUntil: new Date('2100-01-01') },
-  });
-  const { id } = await newRefund(service, { processor: 'stripe' }, { key: other.keys.test.plaintext });
-  const { claims, isMore } = await service.deps.statements.claimDue('stripe', 3);
-  expect([idsOf(claims), isMore]).toEqual([[id], true]);
-  expect(await service.deps.statements.claimDue('stripe', 3)).toMatchObject({ claims: [], isMore: false });
-  await service.deps.db.processorAccount.updateMany({ where, data: { throttledUntil: null } });
-  const postponed = await service.deps.db.refundWork.findMany({ where: { refundId: { in: throttled } } });
-  for (const { dueAt } of postponed) expect(dueAt?.getTime()).toBeGreaterThan(Date.parse('2099-12-31'));
+  await db.processorAccount.updateMany({ where, data: { rateLimits: paused(pausedUntil, 'createRefund') } });
+  const { id: ofOther } = await newRefund(
+    service,
+    { processor: 'stripe' },
+    { key: other.keys.test.plaintext },
+  );
+  const [reviewed = ''] = await dueRefunds('stripe', 1);
+  await db.refund.update({ where: { id: reviewed }, data: { status: 'cancelled' } });
+  const found = [
+    await service.deps.statements.claimDue('stripe', 4),
+    await service.deps.statements.claimDue('stripe', 4),
+  ];
+  expect(found.map(({ isMore }) => isMore)).toEqual([true, false]);
+  expect(idsOf(found.flatMap(({ claims }) => claims)).toSorted()).toEqual([ofOther, reviewed].toSorted());
+  await db.processorAccount.updateMany({ where, data: { rateLimits: {} } });
+  const postponed = await db.refundWork.findMany({ where: { refundId: { in: sends } } });
+  expect(postponed.map(({ dueAt, waitingFor }) => ({ dueAt, waitingFor }))).toEqual(
+    Array(5).fill({ dueAt: pausedUntil, waitingFor: 'rate_limited' }),
+  );
 });
 
 test('a backlog does not delay a resync that is due earlier', async () => {
@@ -64,7 +75,7 @@ test('a backlog does not delay a resync that is due earlier', async () => {
   await db.refund.update({ where: { id }, data: { status: 'cancelled' } });
   await requestResync(db, { id });
   await db.refundWork.update({ where: { refundId: id }, data: { dueAt: new Date(Date.now() - 120_000) } });
-  expect(idsOf(await claimDue(2))).toEqual([id, backlog[0]]);
+  expect(idsOf(await claimDue(2)).toSorted()).toEqual([id, backlog[0]].toSorted());
 });
 
 test('a backlog is claimed in batches and recorded by key, although it was planned when next to nothing was due', async () => {

@@ -1,0 +1,41 @@
+-- Takes the calls for the next steps of refunds, whose refund_work rows the caller has locked in an earlier statement. per_second: see
+-- refund_calls.sql.
+--
+-- granted    those that may be called for now; their calls are counted
+-- postponed  those of an operation that is paused for long, to the end of the pause, so that they are not looked at again and again
+--
+-- The others keep their places among what is due, until the rate of their operation allows more.
+CREATE OR REPLACE FUNCTION grant_calls(
+  held text[], per_second jsonb, moment timestamptz, OUT granted text[], OUT postponed text[])
+LANGUAGE plpgsql
+-- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
+SET plan_cache_mode = force_generic_plan
+SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
+SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
+AS $$
+DECLARE
+  called record;
+BEGIN
+  granted := '{}';
+  postponed := '{}';
+  FOR called IN
+    SELECT c.account_id, c.operation, c.rate, c.paused_until, array_agg(c.refund_id ORDER BY c.turn) AS refunds
+    FROM refund_calls(held, per_second, moment) AS c
+    GROUP BY c.account_id, c.operation, c.rate, c.paused_until
+    -- So that two claims cannot wait for each other.
+    ORDER BY c.account_id, c.operation
+  LOOP
+    IF is_long_pause(called.paused_until, moment) THEN
+      postponed := postponed || called.refunds;
+      UPDATE refund_work AS w SET due_at = called.paused_until, waiting_for = 'rate_limited',
+        waiting_since = CASE WHEN w.waiting_for = 'rate_limited' THEN w.waiting_since ELSE moment END
+      WHERE w.refund_id = ANY (called.refunds);
+    ELSIF called.operation IS NULL OR (called.rate IS NULL AND called.paused_until IS NULL) THEN
+      granted := granted || called.refunds;
+    ELSIF called.paused_until IS NULL THEN
+      granted := granted
+        || called.refunds[:take_calls(called.account_id, called.operation, called.rate, cardinality(called.refunds), moment)];
+    END IF;
+  END LOOP;
+END
+$$;

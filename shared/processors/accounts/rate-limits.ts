@@ -1,0 +1,123 @@
+import type { Dependencies } from '../../dependencies.ts';
+import { writeAudit } from '../../platform/audit-log.ts';
+import type { ProcessorAccount } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import { changeOrganization } from '../../platform/organization.ts';
+import type { Operation } from './abilities.ts';
+import type { AccountKey } from './connections.ts';
+
+/** What the processor's 429 answers to an operation have led to; prisma/functions/accounts/note_rate_limit.sql notes it. */
+interface RateLimit {
+  /** No call is made before then. ISO 8601. */
+  pausedUntil: string;
+  /** When the rate was last reduced, and to which part of the whole. It grows back within a minute. */
+  slowedAt: string;
+  slowedTo: number;
+}
+
+/** The column `rate_limits` of an account. */
+type RateLimits = Partial<Record<Operation, RateLimit>>;
+
+type LimitedAccount = Pick<ProcessorAccount, 'rateLimits'>;
+
+/** As long as operation_rate.sql says. */
+const slowedMs = 60_000;
+
+const longestPauseMs = 60 * 60 * 1000;
+
+/** An operation that the processor has limited. */
+export interface LimitedOperation {
+  operation: Operation;
+  /** When calls are made again; null for one that is only slowed. */
+  pausedUntil: Date | null;
+  /** When it has its whole rate again, unless the processor limits it once more. */
+  limitedUntil: Date;
+}
+
+/** The operations of an account that are paused or slowed now. */
+export function limitedOperations({ rateLimits }: LimitedAccount, now: Date): LimitedOperation[] {
+  return Object.entries(rateLimits as RateLimits)
+    .map(([operation, { pausedUntil, slowedAt }]) => {
+      const until = new Date(pausedUntil);
+      const wholeAgainMs = Math.max(until.getTime(), Date.parse(slowedAt) + slowedMs);
+      return {
+        operation: operation as Operation,
+        pausedUntil: until > now ? until : null,
+        limitedUntil: new Date(wholeAgainMs),
+      };
+    })
+    .filter(({ limitedUntil }) => limitedUntil > now);
+}
+
+/** What an operation does, for people. */
+export const operationLabels: Record<Operation, string> = {
+  getPayment: 'Reading payments',
+  createRefund: 'Sending refunds',
+  findRefund: 'Looking up refunds',
+  getRefund: 'Reading refunds',
+  listRefunds: 'Listing refunds',
+  cancelRefund: 'Cancelling refunds',
+};
+
+/** How long no call of an operation is made yet, in milliseconds; 0 when it is not paused. */
+export function pauseLeftMs({ rateLimits }: LimitedAccount, operation: Operation, now: Date): number {
+  const { pausedUntil } = (rateLimits as RateLimits)[operation] ?? {};
+  return pausedUntil === undefined ? 0 : Math.max(0, Date.parse(pausedUntil) - now.getTime());
+}
+
+/** The part of its rate that an operation has now, as operation_rate.sql says. */
+export function partOfRate({ rateLimits }: LimitedAccount, operation: Operation, now: Date): number {
+  const { slowedAt, slowedTo = 1 } = (rateLimits as RateLimits)[operation] ?? {};
+  const sinceMs = slowedAt === undefined ? slowedMs : now.getTime() - Date.parse(slowedAt);
+  return sinceMs < 0 || sinceMs >= slowedMs ? 1 : slowedTo + ((1 - slowedTo) * sinceMs) / slowedMs;
+}
+
+/**
+ * How long an operation pauses after a 429, in milliseconds: as long as the processor asks for, up to an hour. Most name no time; the
+ * pause is short then, because the rate is reduced, too.
+ * @param random uniform in [0, 1).
+ */
+export function pauseMs(retryAfterMs: number | null, random: number): number {
+  return retryAfterMs === null ? 250 + 250 * random : Math.min(retryAfterMs, longestPauseMs);
+}
+
+/**
+ * Pauses and slows an operation of an account after a 429, for all processes. Its other operations and other accounts are not affected.
+ * @returns the account's `rateLimits` then.
+ */
+export async function noteRateLimit(
+  { db }: Pick<Dependencies, 'db'>,
+  accountId: string,
+  operation: Operation,
+  retryAfterMs: number | null,
+): Promise<ProcessorAccount['rateLimits']> {
+  const ms = pauseMs(retryAfterMs, Math.random());
+  const [row] = await db.$queryRaw<{ known: ProcessorAccount['rateLimits'] }[]>`
+    SELECT note_rate_limit(${accountId}, ${operation}, ${ms}) AS known`;
+  return row?.known ?? {};
+}
+
+/**
+ * Sets how many calls per second each operation of an account gets, in place of PROCESSOR_ACCOUNT_CALLS_PER_SECOND.
+ * @param request.callsPerSecond 0 for no limit; null for the setting.
+ * @throws ServiceError not_found for an account that is not set up.
+ */
+export async function setCallsPerSecond(
+  deps: Pick<Dependencies, 'db' | 'clock'>,
+  request: AccountKey & { callsPerSecond: number | null; actor: string },
+): Promise<void> {
+  const { organizationId, environment, processor, callsPerSecond: to, actor } = request;
+  await changeOrganization(deps.db, organizationId, async (tx) => {
+    const where = { organizationId, environment, processor };
+    const account = await tx.processorAccount.findFirst({
+      where,
+      select: { id: true, callsPerSecond: true },
+    });
+    if (account === null) throw new ServiceError('not_found', 'This account is not set up.');
+    const { id, callsPerSecond: from } = account;
+    await tx.processorAccount.update({ where: { id }, data: { callsPerSecond: to } });
+    const detail = { environment, processor, from, to };
+    const entry = { organizationId, actor, action: 'account.rate_set', target: id, detail } as const;
+    await writeAudit(tx, entry, deps.clock.now());
+  });
+}

@@ -1,0 +1,21 @@
+import type { Dependencies } from '../../dependencies.ts';
+import type { ProcessorPayment, ReadResult } from '../contract/processor.ts';
+import type { Connection } from './connections.ts';
+
+/**
+ * Reads a payment for a request, with a short time limit. A call that would have to wait for longer than half of it, because the account
+ * makes too many, is not made.
+ */
+export async function readPaymentForRequest(
+  { connections, settings, whileWaiting }: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  { account, processor }: Pick<Connection, 'account' | 'processor'>,
+  transactionId: string,
+): Promise<ReadResult<ProcessorPayment>> {
+  const timeoutMs = settings.TRANSACTION_READ_TIMEOUT_MS;
+  const limits = { perSecond: settings.PROCESSOR_ACCOUNT_CALLS_PER_SECOND, mostMs: timeoutMs / 2 };
+  return await whileWaiting(
+    async () =>
+      (await connections.waitForCall(account, 'getPayment', limits)) ??
+      (await processor.getPayment(transactionId, { timeoutMs })),
+  );
+}
