@@ -65,7 +65,7 @@ The limit holds for each kind of call of the account apart, such as sending refu
 
 const callRate = required(
   reading('<number>', 'calls per second; 0 for no limit, default for the setting', (text) => {
-    if (text === 'default') return null;
+    if (text === 'default') return text;
     if (/^\d{1,6}$/.test(text)) return Number(text);
     throw new InvalidArgumentError('Give a number from 0 to 999999, or default.');
   }),
@@ -139,7 +139,8 @@ export const accountCommands = commands('set up, limit and list processor accoun
     options: { ...{ organization, environment, processor }, callsPerSecond: callRate },
     explanation: rateHelp,
     examples: ['--organization org_... --environment live --processor stripe --calls-per-second 80'],
-    async run(session, { organization: organizationId, environment, processor, callsPerSecond }) {
+    async run(session, { organization: organizationId, environment, processor, callsPerSecond: chosen }) {
+      const callsPerSecond = chosen === 'default' ? null : chosen;
       const request = { organizationId, environment, processor, callsPerSecond, actor: session.actor };
       await setCallsPerSecond(session, request);
       explain('Stored the rate. Workers use it for the next call.');

@@ -84,7 +84,8 @@ BEGIN
     -- A lease is among the first: what is due is claimed in this order, and keeps its place from one step to the next. Only what was
     -- created at that very moment may come before it; a statement creates a hundred.
     SELECT count(*) FILTER (WHERE due.is_leased) AS leases,
-      coalesce(array_agg(due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free, min(due.due_at) AS first_due_at
+      coalesce(array_agg(due.refund_id) FILTER (WHERE NOT due.is_leased), '{}') AS free,
+      min(due.due_at) FILTER (WHERE NOT due.is_leased) AS first_due_at
     INTO line FROM (
       SELECT w.refund_id, w.due_at, coalesce(w.leased_until > moment, false) AS is_leased FROM refund_work AS w
       -- The whole key of the index, so that no other one has this order.
@@ -97,7 +98,7 @@ BEGIN
     is_waiting := is_waiting OR cardinality(line.free) > account_most - line.leases;
     CONTINUE WHEN line.free = '{}' OR free_places <= 0;
     line.free := line.free[:free_places];
-    called := callable_refunds(line.free, per_second, moment);
+    called := callable_due_refunds(line.free, per_second, moment);
     IF cardinality(called) < cardinality(line.free) THEN
       is_waiting := true;
       latest := ARRAY (
@@ -107,7 +108,7 @@ BEGIN
           AND (w.organization_id, w.environment, w.due_at) <= (account.organization_id, account.environment, moment)
           AND (w.leased_until IS NULL OR w.leased_until <= moment) AND w.refund_id <> ALL (line.free)
         ORDER BY w.organization_id DESC, w.environment DESC, w.due_at DESC, w.refund_id DESC LIMIT 20);
-      called := (callable_refunds(line.free || latest, per_second, moment))[:free_places];
+      called := (callable_due_refunds(line.free || latest, per_second, moment))[:free_places];
       early := early || latest;
       early_at := early_at || array_fill(line.first_due_at, ARRAY[cardinality(latest)]);
     END IF;
@@ -139,8 +140,8 @@ BEGIN
     SELECT l.claim FROM lease_refunds(calls.granted, moment, lease_ms) AS l
     UNION ALL SELECT NULL FROM unnest(calls.postponed)
   ) AS looked_at);
-  -- So that their leases are counted, too.
-  UPDATE refund_work AS w SET due_at = e.first_due_at
+  -- To the head of what is due, so that their leases are counted there.
+  UPDATE refund_work AS w SET due_at = e.first_due_at - interval '1 millisecond'
   FROM unnest(early, early_at) AS e(refund_id, first_due_at)
   WHERE e.refund_id = ANY (calls.granted) AND w.refund_id = ANY (ARRAY[e.refund_id]);
   RETURN NEXT;

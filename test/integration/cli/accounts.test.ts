@@ -4,6 +4,7 @@ import { SecretUnreadableError } from '#shared/platform/secrets.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { processorNames } from '#shared/processors/registry.ts';
+import { paused } from '#test/support/processors/paused.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
@@ -82,6 +83,23 @@ describe('processor accounts', () => {
     expect(stdout).toMatch(/stripe .* readPayments, disputes, list, cancel +refund +20\d\d-/);
     const attention = await admin(['refund', 'attention']);
     expect(attention.stdout).toMatch(/^acc_\S+ .* refund +20\S+ +account check --organization/m);
+  });
+
+  test('sets how many calls per second an account gets, and lists that with what is limited', async () => {
+    const { id } = await stripeAccount('test');
+    const rate = (callsPerSecond: string) =>
+      admin(['account', 'rate', ...accountOf('test', 'stripe'), '--calls-per-second', callsPerSecond]);
+    expect((await rate('80')).code).toBe(0);
+    const rateLimits = paused(new Date(Date.now() + 60_000), 'createRefund');
+    await service.deps.db.processorAccount.update({ where: { id }, data: { rateLimits } });
+    const { stdout } = await admin(['account', 'list', '--organization', service.organization.id]);
+    expect(stdout).toMatch(new RegExp(`^${id} .* 80 .*createRefund until 20`, 'm'));
+    expect((await rate('default')).code).toBe(0);
+    expect((await stripeAccount('test')).callsPerSecond).toBeNull();
+    expect((await rate('many')).stderr).toContain('Give a number from 0 to 999999, or default.');
+    expect((await auditOf(service, id)).at(-1)).toMatchObject({
+      ...{ action: 'account.rate_set', detail: { from: 80, to: null } },
+    });
   });
 
   test('rejects credentials that are not JSON without repeating them', async () => {

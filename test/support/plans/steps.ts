@@ -14,6 +14,7 @@ import { newId } from '#shared/platform/ids.ts';
 import { replayPolicies } from '#shared/policies/replay.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
+import { noteRateLimit } from '#shared/processors/accounts/rate-limits.ts';
 import { findCandidates, sentWithin } from '#shared/reconciliation/our-refunds.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { findByKey } from '#shared/refunds/lifecycle/create.ts';
@@ -172,6 +173,7 @@ export function stepsOf(
       const url = `/webhooks/stripe/${accountId}`;
       await service.app.inject({ method: 'POST', url, headers, payload });
     },
+    'an answer that limits an operation': () => noteRateLimit(deps, accountId, 'listRefunds', null),
     'a settlement check': within(2, ['getRefund'], () => advanceRefund(deps, id)),
     'a webhook that agrees': within(1, [], async () => {
       const { headers, body: payload } = webhook;

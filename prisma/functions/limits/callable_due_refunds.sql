@@ -1,6 +1,6 @@
 -- Which refunds of an account, of these in their order, may be called for at this moment, as far as the limits of their operations say. Those
 -- that grant_calls.sql postpones are among them. per_second: see refund_calls.sql.
-CREATE OR REPLACE FUNCTION callable_refunds(ids text[], per_second jsonb, moment timestamptz) RETURNS text[]
+CREATE OR REPLACE FUNCTION callable_due_refunds(ids text[], per_second jsonb, moment timestamptz) RETURNS text[]
 LANGUAGE plpgsql STABLE
 -- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
 SET plan_cache_mode = force_generic_plan
