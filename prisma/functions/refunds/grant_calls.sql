@@ -27,9 +27,11 @@ BEGIN
   LOOP
     IF is_long_pause(called.paused_until, moment) THEN
       postponed := postponed || called.refunds;
-      UPDATE refund_work AS w SET due_at = called.paused_until, waiting_for = 'rate_limited',
-        waiting_since = CASE WHEN w.waiting_for = 'rate_limited' THEN w.waiting_since ELSE moment END
-      WHERE w.refund_id = ANY (called.refunds);
+      UPDATE refund_work AS w SET due_at = called.paused_until WHERE w.refund_id = ANY (called.refunds);
+      -- What else keeps a refund from moving does so in a pause as well.
+      UPDATE refund_work AS w SET waiting_for = 'rate_limited', waiting_since = moment
+      WHERE w.refund_id = ANY (called.refunds)
+        AND coalesce(w.waiting_for, 'settlement') IN ('settlement', 'processor_unreachable');
     ELSIF called.operation IS NULL OR (called.rate IS NULL AND called.paused_until IS NULL) THEN
       granted := granted || called.refunds;
     ELSIF called.paused_until IS NULL THEN
