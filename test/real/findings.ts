@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessorRefund } from '#shared/processors/contract/processor.ts';
 import { stripeClient } from '#shared/processors/stripe/client.ts';
-import { noProxies } from '../support/http/proxy-server.ts';
 import { refundedAt } from '../support/processors/describe/anywhere.ts';
 import { listAll } from '../support/processors/describe/listing.ts';
 import { connect, options } from '../support/processors/processor-variants.ts';
@@ -108,6 +107,6 @@ async function until(isSo: () => Promise<boolean>): Promise<number | null> {
   return null;
 }
 
-function clientOf({ credentials, base }: RealTarget) {
-  return stripeClient({ secretKey: String(credentials.secretKey), apiBase: base }, noProxies);
+function clientOf({ credentials, base, proxies }: RealTarget) {
+  return stripeClient({ secretKey: String(credentials.secretKey), apiBase: base }, proxies);
 }

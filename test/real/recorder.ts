@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, request as requestHttp } from 'node
 import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
+import { openAgent, type ProxySettings } from '#shared/platform/proxy.ts';
 
 /** One request to a processor, and its answer. */
 export interface Exchange {
@@ -21,11 +22,11 @@ export interface Recorder {
 }
 
 /** A server that passes every request on, unchanged, and keeps the answers. Credentials are in headers, which are not kept. */
-export async function startRecorder(base: string): Promise<Recorder> {
+export async function startRecorder(base: string, proxies: ProxySettings): Promise<Recorder> {
   let exchanges: Exchange[] = [];
   const server = createServer(async (incoming, response) => {
     try {
-      const answer = await passOn(base, incoming);
+      const answer = await passOn(base, incoming, proxies);
       const body = await buffer(answer);
       const { statusCode: status = 502, headers } = answer;
       const contentType = headers['content-type'] ?? '';
@@ -56,12 +57,17 @@ export async function startRecorder(base: string): Promise<Recorder> {
   };
 }
 
-async function passOn(base: string, incoming: IncomingMessage): Promise<IncomingMessage> {
+async function passOn(
+  base: string,
+  incoming: IncomingMessage,
+  proxies: ProxySettings,
+): Promise<IncomingMessage> {
   const url = new URL(incoming.url ?? '/', base);
   const send = url.protocol === 'https:' ? requestHttps : requestHttp;
   // Uncompressed, so that the answer can be read.
   const { host: _, 'accept-encoding': _encoding, ...headers } = incoming.headers;
-  const outgoing = send(url, { method: incoming.method, headers });
+  const agent = openAgent(url, {}, proxies);
+  const outgoing = send(url, { method: incoming.method, headers, agent });
   incoming.pipe(outgoing);
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   return answer;

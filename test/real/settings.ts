@@ -1,9 +1,13 @@
+import type { ProxySettings } from '#shared/platform/proxy.ts';
+
 /** What the tests against real test environments use. */
 export interface TestSettings {
   stripe: { key: string } | null;
   braintree: { merchantId: string; publicKey: string; privateKey: string } | null;
   /** The address of a sandbox in place of the processors' own hosts; null for those. */
   sandbox: string | null;
+  /** The proxy to the processors' hosts. */
+  proxies: ProxySettings;
   /** The folder for recordings; null to keep none. */
   recordings: string | null;
 }
@@ -25,6 +29,11 @@ export function readTestSettings(env: Environment): TestSettings {
   return {
     stripe: key === null ? null : { key },
     braintree: braintreeOf(env),
+    proxies: {
+      HTTPS_PROXY: env.HTTPS_PROXY || null,
+      HTTP_PROXY: env.HTTP_PROXY || null,
+      NO_PROXY: env.NO_PROXY ?? '',
+    },
     sandbox,
     // What the sandbox answers is no proof of what the processors answer.
     recordings: env.TEST_REAL_RECORDINGS || (sandbox === null ? 'test/recordings' : null),

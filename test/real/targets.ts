@@ -1,8 +1,8 @@
+import { openAgent, type ProxySettings } from '#shared/platform/proxy.ts';
 import { openGateway } from '#shared/processors/braintree/client.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { stripeClient } from '#shared/processors/stripe/client.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
-import { noProxies } from '../support/http/proxy-server.ts';
 import type { ProcessorInUse } from '../support/processors/describe/anywhere.ts';
 import { connect } from '../support/processors/processor-variants.ts';
 import { type Recorder, startRecorder } from './recorder.ts';
@@ -20,6 +20,7 @@ export interface RealTarget extends ProcessorInUse {
   name: string;
   /** The address that is tested. */
   base: string;
+  proxies: ProxySettings;
   credentials: Record<string, unknown>;
   recorder: Recorder;
   /** Makes a payment of which a part can be refunded. @returns its id. */
@@ -28,26 +29,29 @@ export interface RealTarget extends ProcessorInUse {
   close(): Promise<void>;
 }
 
-type Own = Pick<RealTarget, 'name' | 'base' | 'credentials' | 'ids' | 'makePayment' | 'moved'> & {
+type Own = Pick<RealTarget, 'name' | 'base' | 'proxies' | 'credentials' | 'ids' | 'makePayment' | 'moved'> & {
   wrongCredentials: Record<string, unknown>;
   knowsKeys: boolean;
 };
 
 /** The targets for which there are credentials. */
-export function targetsOf({ stripe, braintree, sandbox }: TestSettings): RealTarget[] {
+export function targetsOf(settings: TestSettings): RealTarget[] {
+  const { stripe, braintree, sandbox, proxies } = settings;
   const control = sandbox === null ? null : sandboxControl(sandbox);
+  const at = (base: string) => ({ base: sandbox ?? base, control, proxies });
   return [
-    ...(stripe === null
-      ? []
-      : [targetOf(stripeTarget(stripe.key, sandbox ?? 'https://api.stripe.com', control))]),
+    ...(stripe === null ? [] : [stripeTarget(stripe.key, at('https://api.stripe.com'))]),
     ...(braintree === null
       ? []
-      : [
-          targetOf(
-            braintreeTarget(braintree, sandbox ?? 'https://api.sandbox.braintreegateway.com', control),
-          ),
-        ]),
-  ];
+      : [braintreeTarget(braintree, at('https://api.sandbox.braintreegateway.com'))]),
+  ].map(targetOf);
+}
+
+/** Where a target is, and the control API of the sandbox that is there; null for a processor. */
+interface Place {
+  base: string;
+  control: SandboxControl | null;
+  proxies: ProxySettings;
 }
 
 function targetOf({ wrongCredentials, ...own }: Own): RealTarget {
@@ -69,7 +73,7 @@ function targetOf({ wrongCredentials, ...own }: Own): RealTarget {
     wrong: () => connect(own.name, wrongCredentials, started(recorder).url),
     payment: () => own.makePayment({ amount: 5_000n }),
     async start() {
-      recorder = await startRecorder(own.base);
+      recorder = await startRecorder(own.base, own.proxies);
       processor = connect(own.name, own.credentials, recorder.url);
     },
     close: async () => await recorder?.close(),
@@ -93,8 +97,8 @@ const stripeMethods = {
   failing: 'pm_card_refundFail',
 } as const;
 
-function stripeTarget(secretKey: string, base: string, control: SandboxControl | null): Own {
-  const stripe = stripeClient({ secretKey, apiBase: base }, noProxies);
+function stripeTarget(secretKey: string, { base, control, proxies }: Place): Own {
+  const stripe = stripeClient({ secretKey, apiBase: base }, proxies);
   const make = async ({ amount, refunds = 'usual' }: PaymentWish) => {
     const { latest_charge: charge } = await stripe.paymentIntents.create({
       amount: Number(amount),
@@ -109,6 +113,7 @@ function stripeTarget(secretKey: string, base: string, control: SandboxControl |
   return {
     name: 'stripe',
     base,
+    proxies,
     credentials: { secretKey },
     wrongCredentials: { secretKey: 'sk_test_invalid' },
     knowsKeys: true,
@@ -129,11 +134,12 @@ interface Gateway {
 
 function braintreeTarget(
   credentials: NonNullable<TestSettings['braintree']>,
-  base: string,
-  control: SandboxControl | null,
+  { base, control, proxies }: Place,
 ): Own {
   const complete = { ...credentials, apiBase: base, useApiRequestKey: false };
-  const gateway = openGateway(complete) as unknown as Gateway;
+  const gateway = openGateway(complete, {
+    customHttpAgent: openAgent(new URL(base), {}, proxies),
+  }) as unknown as Gateway;
   const make = async ({ amount }: PaymentWish) => {
     const { transaction, message } = await gateway.transaction.sale({
       amount: (Number(amount) / 100).toFixed(2),
@@ -149,6 +155,7 @@ function braintreeTarget(
   return {
     name: 'braintree',
     base,
+    proxies,
     credentials: { ...credentials },
     wrongCredentials: { ...credentials, publicKey: 'invalid' },
     knowsKeys: false,

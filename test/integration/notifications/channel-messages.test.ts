@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { readNeedsAttention } from '#shared/insights/needs-attention.ts';
 import { removeChannel, requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
+import { noteAbility } from '#shared/processors/accounts/abilities.ts';
 import { type Notifier, openNotifier } from '#worker/notify/notify.ts';
 import { auditOf } from '../../support/audit-log.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
@@ -67,6 +68,29 @@ test('several approvals are one message to the channel, also without a mail serv
   expect(lines.toSorted()).toEqual(
     ids.map((id) => `• <${base}/${id}|Refund of 10.00 USD awaits approval>`).toSorted(),
   );
+});
+
+test('each ability that a processor refuses is a message of its own, and the credentials stand for all of them', async () => {
+  const { received } = await newChannel();
+  const where = {
+    organizationId: service.organization.id,
+    environment: 'test',
+    processor: 'stripe',
+  } as const;
+  const refuse = async (ability: 'refund' | 'cancel' | 'credentials') => {
+    const account = await service.deps.db.processorAccount.findFirstOrThrow({ where });
+    await noteAbility(service.deps, account, { ability, failure: { code: 'no', message: 'No.' } });
+    await send();
+    return received.at(-1)?.event.text;
+  };
+  expect(await refuse('refund')).toContain('Stripe: refunds refused');
+  expect(await refuse('cancel')).toContain('Stripe: cancellations refused');
+  expect(await refuse('credentials')).toContain('Stripe rejected the credentials');
+  expect(received).toHaveLength(3);
+  await service.deps.db.processorAccount.updateMany({
+    where,
+    data: { abilities: {}, misconfiguredAt: null },
+  });
 });
 
 test('channels of another organization and of the other environment get nothing', async () => {

@@ -7,14 +7,10 @@ import { auditOf } from '#test/support/audit-log.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
 import { ownAddressAt } from '#test/support/processors/at-sandbox.ts';
 import { paused } from '#test/support/processors/paused.ts';
-import { restrictedStripe } from '#test/support/processors/restricted-stripe.ts';
-import { useScriptedServers } from '#test/support/processors/scripted-server.ts';
 import { everyCell } from '#test/support/stores/database-content.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { DASHBOARD_SETS_ADDRESSES: true } });
-
-const serve = useScriptedServers();
 
 let admin: DashboardMember;
 let viewer: DashboardMember;
@@ -193,29 +189,28 @@ describe('what the credentials may do', () => {
       ([, ability = '', cells = '']) =>
         `${ability}:${cells.replaceAll(/<[^>]+>/g, ' ').replaceAll(/\s+/g, ' ')}`,
     );
-  const restrictTo = async (apiBase: string) =>
+  const restrictTo = async (secretKey: string) =>
     await setProcessorAccount(service.deps, {
       ...{ organizationId: service.organization.id, environment: 'test', processor: 'stripe', actor: 'test' },
-      credentials: { secretKey: 'rk_test_restricted', apiBase },
+      credentials: { secretKey, apiBase: service.sandboxUrl },
     });
 
   test('is shown for each ability, with the permission that Stripe names, also after the test', async () => {
-    const { url } = await restrictedStripe(serve, (permission) => permission === 'rak_refund_write');
-    await restrictTo(url);
+    await restrictTo('rk_test_without_dispute_read');
     const tested = (await testNow('stripe')).text;
     expect(tested).toContain('Stripe refuses some of what the service needs.');
     const shown = rows(tested);
     expect(shown).toHaveLength(6);
     for (const each of ['Reading payments: Works', 'Cancellations: Works', 'Webhooks: Refused'])
       expect(shown).toContainEqual(expect.stringContaining(each));
-    const refused = /^Refunds: Refused .*Missing permission: rak_refund_write/;
+    const refused = /^Reading disputes: Refused .*Missing permission: rak_dispute_read/;
     expect(shown).toContainEqual(expect.stringMatching(refused));
     const later = (await viewer.visitor.get(accounts)).text;
     expect(rows(later)).toContainEqual(expect.stringMatching(refused));
-    expect(later).toContain('Refunds refused since');
+    expect(later).toContain('Reading disputes refused since');
     expect(later).not.toContain('Credentials rejected');
     const overview = await viewer.visitor.get(`/dashboard/${service.organization.id}/test`);
-    expect(overview.text).toContain('Stripe: refunds refused');
+    expect(overview.text).toContain('Stripe: reading disputes refused');
   });
 
   test('is tested before credentials are stored: refused ones are stored only on demand, and untested ones with a warning', async () => {
@@ -234,8 +229,7 @@ describe('what the credentials may do', () => {
     const unreachable = { secretKey: 'sk_test_unreachable', apiBase: 'http://127.0.0.1:1' };
     expect(done(await store('stripe', unreachable))).toBe('credentials-untested');
     expect(await accountOf('stripe')).toMatchObject({ misconfiguredAt: null, abilities: {} });
-    const limited = await restrictedStripe(serve, (permission) => permission === 'rak_dispute_read');
-    const restricted = { secretKey: 'rk_test_restricted', apiBase: limited.url };
+    const restricted = { secretKey: 'rk_test_without_dispute_read', apiBase: service.sandboxUrl };
     expect(done(await store('stripe', restricted))).toBe('credentials-limited');
     expect((await accountOf('stripe')).abilities).toMatchObject({
       disputes: { state: 'refused', permission: 'rak_dispute_read' },
