@@ -18,8 +18,6 @@ const service = useService({ workers: 0 });
 const webhooks = useWebhooks(service);
 let operator: DashboardMember;
 
-const settled = { stripe: 'succeeded', braintree: 'settled' };
-
 beforeAll(async () => {
   operator = await signInMember(service, 'operator');
   await storePolicies(service, { approvalAbove: { api: 0, dashboard: 0 } });
@@ -65,7 +63,7 @@ describe.each(['stripe', 'braintree'] as const)('a chargeback at %s', (processor
     expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('The payment is disputed')]);
     expect(await rowOf(service, refund.id)).toMatchObject({ status: 'pending' });
 
-    await service.sandbox.changeTransaction(transactionId, { status: settled[processor] });
+    await service.sandbox.changeTransaction(transactionId, { dispute: 'won' });
     await report(processor, transactionId, 'won');
     expect(await approve(refund)).toBe('done');
     expect(await disputed()).toEqual([]);
