@@ -58,6 +58,8 @@ export interface IdempotencyKey {
   /** The same for every repetition of the request. */
   fingerprint: string;
   refuse(problem: 'in use' | 'of another request'): Answer;
+  /** What `repeat` makes an answer from again; undefined for a processor that keeps only results. */
+  keep(answer: Answer): string | undefined;
   repeat(kept: string): Answer;
 }
 
@@ -107,12 +109,12 @@ export function exchange(
   const transactionIds = ledger.idsOfPayment({ processor, environment }, request.paymentId);
   const target = { processor, operation: request.operation, transactionIds };
   const { work, reply, delayMs } = ledger.faults.strike(target) ?? USUAL;
-  const perform = () => performOnce(ledger, account, request, typeof reply === 'object');
-  const done = work === 'at once' ? perform() : null;
-  if (work === 'once approved') {
-    const { operation, paymentId: transactionId } = request;
-    ledger.approvals.hold({ processor, operation, transactionId }, () => request.perform(false));
-  }
+  const asked =
+    work === 'once approved' && typeof reply === 'object'
+      ? heldForReview(ledger, processor, request, protocol.failure(reply))
+      : request;
+  const perform = () => performOnce(ledger, account, asked, typeof reply === 'object');
+  const done = work === 'at once' || work === 'once approved' ? perform() : null;
   const workLate = () => {
     if (work === 'late') perform().finish();
   };
@@ -131,6 +133,18 @@ export function exchange(
     done?.finish();
     connection.send(answer);
   });
+}
+
+/** The request of which the work is to be held for a reviewer. The answer that says so is the one that its key stands for. */
+function heldForReview(ledger: Ledger, processor: string, request: Request, answer: Answer): Request {
+  const { operation, paymentId: transactionId, key } = request;
+  return {
+    ...request,
+    perform() {
+      ledger.approvals.hold({ processor, operation, transactionId }, () => request.perform(false));
+      return { answer, kept: key?.keep(answer) };
+    },
+  };
 }
 
 function shown(protocol: Protocol, reply: Course['reply'], done: Execution | null): Answer {

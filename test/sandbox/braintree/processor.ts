@@ -106,6 +106,7 @@ function keyOf(request: BraintreeRequest, action: Action): Request['key'] {
     name,
     fingerprint: JSON.stringify([action, request.id, asked]),
     refuse: (problem) => invalid(request.id, problem === 'in use' ? '915233' : '915232').answer,
+    keep: () => undefined,
     repeat: (kept) =>
       kept === '' ? invalid(request.id, '915234').answer : shown({ ...request, id: kept }, action),
   };

@@ -95,6 +95,7 @@ function keyOf({ method, path, headers }: Call, form: URLSearchParams): Request[
         ? errorAnswer(409, { ...error, code: 'idempotency_key_in_use' })
         : errorAnswer(400, error);
     },
+    keep: ({ status, body }) => JSON.stringify({ status, body }),
     repeat(kept) {
       const { status, body } = JSON.parse(kept) as Pick<Answer, 'status' | 'body'>;
       const { headers: usual } = jsonAnswer(status, {});

@@ -59,9 +59,14 @@ async function allOf(works: Promise<void>[]): Promise<void> {
   if (reason !== undefined) throw reason;
 }
 
+/** From then on a reviewer has approved what the processor holds. */
+const roundOfApproval = 3;
+
 /** Lets the processor settle the refund, unless its cancellation is requested; in the flow `settlement`, after one check. */
 async function settleWhenDue(stage: Stage, { externalRefundId, work }: OpenRefund): Promise<void> {
   stage.rounds += 1;
+  if (stage.run.answer === 'held for a reviewer' && stage.rounds > roundOfApproval)
+    await stage.approveAtProcessor();
   if (externalRefundId === null) return;
   const wasSeen = (work?.consecutiveFailures ?? 0) > 0 || stage.run.flow !== 'settlement';
   const isToBeCancelled = (work?.cancelRequestedAt ?? null) !== null;

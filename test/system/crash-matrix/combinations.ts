@@ -4,7 +4,15 @@ import { Random } from '../../support/random.ts';
 export const answers = {
   ok: null,
   rejected: null,
-  'credentials refused': 'error-403',
+  'this object refused': { status: 403, message: 'This charge belongs to another application.' },
+  'credentials refused': { status: 401 },
+  'ability refused': {
+    status: 403,
+    message:
+      "The provided key does not have the required permissions. Having the 'rak_refund_write' permission would help.",
+  },
+  'balance too low': { status: 400, message_code: 'insufficient_balance_for_refund' },
+  'held for a reviewer': 'approval',
   '429': 'rate-limit',
   '500 not applied': 'error-500',
   '500 applied and replayed': 'error-500-after-apply',
@@ -14,14 +22,16 @@ export const answers = {
   'reset before applying': 'reset',
   'reset after applying': 'reset-after-apply',
   'malformed success': 'malformed',
-} as const;
+} as const satisfies Record<string, string | object | null>;
 
 export type Answer = keyof typeof answers;
 
 /** Without those that apply a change. */
 export const answersToReads: readonly Answer[] = [
   'ok',
+  'this object refused',
   'credentials refused',
+  'ability refused',
   '429',
   '500 not applied',
   'timeout before applying',
@@ -30,6 +40,9 @@ export const answersToReads: readonly Answer[] = [
 ];
 
 export const allAnswers = Object.keys(answers) as Answer[];
+
+/** Those that only Stripe gives, and only to a submission. */
+export const answersOfStripe: readonly Answer[] = ['balance too low', 'held for a reviewer'];
 
 /**
  * What happens to wake-ups and to the process.

@@ -7,7 +7,14 @@ import type { ProcessorCall } from '../../support/processors/around-calls.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';
 import { carryOn, settleAtProcessor } from './carry-on.ts';
-import { type Answer, allAnswers, answersToReads, type FlowName, type Run } from './combinations.ts';
+import {
+  type Answer,
+  allAnswers,
+  answersOfStripe,
+  answersToReads,
+  type FlowName,
+  type Run,
+} from './combinations.ts';
 import type { Actor, Stage } from './stage.ts';
 
 /** A way through the service, from the moment at which a process may be killed. */
@@ -139,7 +146,7 @@ export const flows: Record<FlowName, Flow> = {
     ends: () => ['cancelled', 'completed'],
   },
   'cancellation of an accepted refund': {
-    answers: allAnswers,
+    answers: allAnswers.filter((answer) => !answersOfStripe.includes(answer)),
     processors: both,
     // Stripe cancels only refunds that require action.
     payment: ({ answer, processor }) =>

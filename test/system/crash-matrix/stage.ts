@@ -118,11 +118,11 @@ export class Stage {
 
   /** Makes the processor give the run's answer to the next such call. */
   async arm(call: ProcessorCall): Promise<void> {
-    const kind = answers[this.run.answer];
-    if (kind === null) return;
-    this.#isLate = kind === 'timeout-late-apply';
-    this.#hurriedCall = kind.startsWith('timeout') ? call : null;
-    await this.fault(operationOf(call, this.run.processor), kind);
+    const answer = answers[this.run.answer];
+    if (answer === null) return;
+    this.#isLate = answer === 'timeout-late-apply';
+    this.#hurriedCall = typeof answer === 'string' && answer.startsWith('timeout') ? call : null;
+    await this.fault(operationOf(call, this.run.processor), answer);
   }
 
   /** Shortens the timeout of the call that will time out. */
@@ -135,11 +135,22 @@ export class Stage {
     });
   }
 
-  async fault(operation: string, kind: string): Promise<void> {
+  /** @param answer a kind of fault, or the error that the processor answers. */
+  async fault(operation: string, answer: string | object): Promise<void> {
     const { processor } = this.run;
     const { transactionId } = this;
-    const delayMs = kind === 'timeout-late-apply' ? lateHoldMs : holdMs;
-    await this.service.sandbox.fault({ processor, operation, kind, transactionId, delayMs });
+    const what = typeof answer === 'string' ? { kind: answer } : { kind: 'error', error: answer };
+    const delayMs = answer === 'timeout-late-apply' ? lateHoldMs : holdMs;
+    await this.service.sandbox.fault({ processor, operation, ...what, transactionId, delayMs });
+  }
+
+  /** What a reviewer at the processor does: the processor carries out what it holds. */
+  async approveAtProcessor(): Promise<void> {
+    const { sandbox } = this.service;
+    const held = (await sandbox.approvals()).filter(
+      ({ transactionId }) => transactionId === this.transactionId,
+    );
+    for (const { id } of held) await sandbox.decide(id, 'approved');
   }
 
   /** The refund on record; null while there is none. */
