@@ -47,7 +47,7 @@ describe('an organization', () => {
 
   test('holds no place and no connection while its processor is slow', async () => {
     const processor = holdCalls(service, 'getPayment');
-    const unread = await Promise.all(times(3 * places, () => newPayment(service)));
+    const unread = await Promise.all(times(places, () => newPayment(service)));
     const waiting: Promise<ApiAnswer>[] = [];
     // One after the other: until the processor is asked, a request has a place.
     for (const transactionId of unread) {

@@ -80,7 +80,7 @@ test.each(['stripe', 'braintree'])(
 test("a company's sign-in is reached through it", async () => {
   const visitor = company.newVisitor();
   expect((await company.signIn(visitor)).status).toBe(303);
-  expect([...authorities()]).toEqual([hostOf(company.provider.issuer)]);
+  expect([...authorities()]).toContain(hostOf(company.provider.issuer));
 });
 
 test('a collector of traces is reached through it', async () => {
