@@ -123,7 +123,9 @@ function heldForApproval(
 export function absent(context: OutcomeContext): StepOutcome {
   const { claim, settings } = context;
   if (claim.work.approvalRequestedAt !== null) {
-    const { message = 'The processor holds the refund for a reviewer.' } = flagOf(claim.work)?.facts ?? {};
+    const flag = flagOf(claim.work);
+    const { message = 'The processor holds the refund for a reviewer.' } =
+      flag?.reason === 'approval_at_processor' ? flag.facts : {};
     return heldForApproval(context, 'lookup.inconclusive', { message });
   }
   const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work);
@@ -138,8 +140,9 @@ export function absent(context: OutcomeContext): StepOutcome {
   }
   // The attempt of the killed worker was not applied.
   const attempt = { outcome: 'unavailable' } as const;
-  // With other credentials since, it has not been tried for as long as the deadline says.
-  const hadNoAccount = flagOf(claim.work)?.reason === 'account_unusable';
+  // With other credentials or permissions since, it has not been tried for as long as the deadline says.
+  const reason = flagOf(claim.work)?.reason;
+  const hadNoAccount = reason === 'account_unusable' || reason === 'not_permitted';
   if (isPastDeadline(context) && !hadNoAccount)
     return { ...givenUp('unreachable', { message: 'refund not found' }), attempt };
   return {
@@ -218,7 +221,9 @@ export function cancelUnconfirmed(
   answer: Exclude<CancelResult, { kind: 'cancelled' }>,
   found: Pick<ProcessorRefund, 'waitsFor' | 'dueBy'>,
 ): StepOutcome {
-  if (answer.kind === 'refused' || answer.kind === 'misconfigured') {
+  // Asked again, a reviewer at the processor would be asked once more.
+  const isHeld = answer.kind === 'unknown' && answer.awaitsApproval === true;
+  if (answer.kind === 'refused' || answer.kind === 'misconfigured' || isHeld) {
     return {
       moves: [{ to: 'processing', type: 'cancel.refused', detail: { ...answer.failure } }],
       dueInMs: settlementPause(context, 1),
@@ -232,13 +237,20 @@ export function cancelUnconfirmed(
   return unanswered(context, 'cancel.unanswered', answer.failure, retryAfterMs);
 }
 
+const notAccepted = 'The processor did not accept the request';
+
+const whyGivenUp: Record<UnavailableCause, string> = {
+  unreachable: 'The processor could not be reached',
+  unreadable: "The processor's answers could not be read",
+  rate_limited: notAccepted,
+  payment_busy: notAccepted,
+  payment_unsettled: notAccepted,
+  insufficient_balance: notAccepted,
+};
+
 /** The refund could not be sent before the retry deadline. */
 function givenUp(cause: UnavailableCause, last: Pick<ProcessorFailure, 'message'>): StepOutcome {
-  const what =
-    cause === 'unreadable'
-      ? "The processor's answers could not be read"
-      : 'The processor could not be reached';
-  const message = `${what} before the retry deadline. Last error: ${last.message}`;
+  const message = `${whyGivenUp[cause]} before the retry deadline. Last error: ${last.message}`;
   return failed({ code: 'processor_unavailable', message });
 }
 

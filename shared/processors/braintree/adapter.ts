@@ -242,6 +242,7 @@ export class BraintreeProcessor implements Processor {
       return readTransaction(await client.find(transactionId, leaveMs));
     } catch (error) {
       const problem = asReadProblem(outcomeOf(error));
+      if (problem.kind === 'misconfigured') return { ...problem, ability: 'readPayments' };
       return problem.kind === 'not-found' ? { ...problem, kind: 'rejected', missing: true } : problem;
     }
   }

@@ -10,6 +10,7 @@ import {
   UnexpectedAnswerError,
 } from '../contract/outcome.ts';
 import {
+  type Ability,
   type CallOptions,
   type CancelResult,
   isLive,
@@ -61,19 +62,22 @@ export class StripeProcessor implements Processor {
   async getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>> {
     if (!isPaymentId(transactionId)) return { kind: 'not-found', failure: noSuchPayment(transactionId) };
     const deadline = new Deadline(options);
+    let ability: Ability = 'readPayments';
     try {
       const charge = await this.#readCharge(transactionId, deadline);
       if (charge === null) {
         const message = `The payment intent ${transactionId} has no charge: nothing has been paid.`;
         return { kind: 'not-found', failure: processorFailure('no_charge', message) };
       }
+      ability = 'list';
       // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
       const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
       const disputes = charge.disputed ? await this.#readDisputes(charge.id, deadline) : null;
       const payment = toPayment(transactionId, charge, refunds, disputes?.isChargedBack === true);
       return { kind: 'found', value: { ...payment, ...(disputes && { disputes: disputes.reading }) } };
     } catch (error) {
-      return asReadProblem(outcomeOf(error));
+      const problem = asReadProblem(outcomeOf(error));
+      return problem.kind === 'misconfigured' ? { ...problem, ability } : problem;
     }
   }
 

@@ -75,7 +75,7 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   mayCancel: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
   // Stripe lists a refund as soon as it exists, but may still be working on a request whose client has gone: its own clients wait
   // 80 s. The idempotency key would protect another attempt, but neither a cancellation nor a refund that is given up.
-  settleDelayMs: 60_000,
+  settleDelayMs: 90_000,
   webhooks: {
     mediaType: 'application/json',
     challengeParameter: null,

@@ -66,14 +66,21 @@ const maxDecisions = 5;
 
 /**
  * Creates a refund: checks it against the payment and the policies, replays its key or stores it in one statement, and
- * wakes a worker. Nothing has been sent to the processor yet. A key whose refund was overtaken is decided about again, once.
+ * wakes a worker. Nothing has been sent to the processor yet. A key whose refund was overtaken is decided about again, once and
+ * within an hour.
  * @returns the refund, `processing`, or `pending` when it awaits approval; a replayed one in its current state.
  * @throws ServiceError as in the public contract of a creation. A request that created no refund does not bind its key.
  */
 export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
   const created = await createOnce(deps, request);
-  return wasOvertaken(request, created.refund) ? await createOnce(deps, secondOf(request)) : created;
+  if (!wasOvertaken(request, created.refund)) return created;
+  const ageMs = deps.clock.now().getTime() - created.refund.createdAt.getTime();
+  if (ageMs < longestRetryMs) return await createOnce(deps, secondOf(request));
+  return (await findByKey(deps, secondOf(request))) ?? created;
 }
+
+/** How long after a refund of all that was left has failed a repetition of its request may move money: later ones ask for its answer. */
+const longestRetryMs = 60 * 60 * 1000;
 
 /**
  * True for a refund of all that was left that its processor has rejected because less was left: refunds made elsewhere were not

@@ -48,7 +48,9 @@ export async function recordPayment(
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
     const isStale = known.staleSince !== null && readAt <= known.staleSince;
     const isDisputed = facts.unrefundable?.code === 'charge_disputed';
-    const notDisputed = isStale ? known.disputedAt : null;
+    // A read that may not see disputes does not end one.
+    const isUnseen = facts.disputes?.kind === 'misconfigured';
+    const notDisputed = isStale || isUnseen ? known.disputedAt : null;
     return await tx.payment.update({
       where,
       data: {

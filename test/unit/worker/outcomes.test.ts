@@ -543,7 +543,7 @@ describe('without an answer', () => {
     ],
     [
       'not found, a moment before that is proof',
-      () => absent(unknownFor(minutes - 1)),
+      () => absent(unknownFor(1.5 * minutes - 1)),
       {
         moves: [move('lookup.inconclusive', { conclusiveAt: '2026-11-24T12:00:00.001Z' })],
         ...{ dueInMs: 1, waitingFor: 'unknown_outcome' },
@@ -551,7 +551,7 @@ describe('without an answer', () => {
     ],
     [
       'not found, once that is proof',
-      () => absent(unknownFor(minutes)),
+      () => absent(unknownFor(1.5 * minutes)),
       {
         moves: [{ to: 'processing', type: 'lookup.absent' }],
         ...{ ...notApplied, dueInMs: 0, waitingFor: null, isKnown: true, flag: null },
