@@ -10,7 +10,7 @@ import { processorKind } from '#shared/processors/registry.ts';
 import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { currencyProblem, recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import { renewLease } from '#shared/refunds/lifecycle/work.ts';
-import { factsOf } from '#shared/refunds/model/flags.ts';
+import { factsOf, flagOf } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import {
   accepted,
@@ -51,6 +51,8 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
       return paymentStored(context, await recordPayment(deps.db, refund, answer.value, claim.now));
     }
     case 'not-found':
+      // After refused credentials, these may be those of another account.
+      if (flagOf(claim.work)?.reason === 'account_unusable') return paymentMissing(context, answer.failure);
       return failed({ ...answer.failure, code: 'transaction_not_found' });
     case 'unavailable':
       return unavailable(context, answer, { isAttempt: false });
@@ -93,8 +95,8 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
 }
 
 /**
- * The payment was read before, and payments do not vanish: the account is another one, which may have kept its answer for the key. It
- * cannot tell what an earlier attempt did, so the refund is looked up before it is sent again.
+ * The payment was read before, and payments do not vanish, or the credentials were just replaced: the account may be another one, which
+ * may have kept its answer for the key. It cannot tell what an earlier attempt did, so the refund is looked up before it is sent again.
  */
 function paymentMissing(context: StepContext, { message }: ProcessorFailure): StepOutcome {
   const words = `The credentials may be those of another account, without this payment. ${message}`;
@@ -105,7 +107,7 @@ function paymentMissing(context: StepContext, { message }: ProcessorFailure): St
     { scope: 'credentials', failure },
     {
       attempt: { outcome: 'misconfigured', keySpent: true },
-      isKnown: context.claim.work.attemptNumber === 1,
+      isKnown: context.claim.work.attemptNumber <= 1,
       retrying: false,
     },
   );

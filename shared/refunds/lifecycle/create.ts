@@ -74,13 +74,19 @@ const maxDecisions = 5;
 export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
   const created = await createOnce(deps, request);
   if (!wasOvertaken(request, created.refund)) return created;
-  const ageMs = deps.clock.now().getTime() - created.refund.createdAt.getTime();
-  if (ageMs < longestRetryMs) return await createOnce(deps, secondOf(request));
-  return (await findByKey(deps, secondOf(request))) ?? created;
+  if (mayDecideAgain(deps, created.refund)) return await createOnce(deps, secondOf(request));
+  return (await boundTo(deps, secondOf(request))) ?? created;
 }
 
 /** How long after a refund of all that was left has failed a repetition of its request may move money: later ones ask for its answer. */
 const longestRetryMs = 60 * 60 * 1000;
+
+function mayDecideAgain(
+  { clock }: Pick<Dependencies, 'clock'>,
+  { updatedAt }: Pick<Refund, 'updatedAt'>,
+): boolean {
+  return clock.now().getTime() - updatedAt.getTime() < longestRetryMs;
+}
 
 /**
  * True for a refund of all that was left that its processor has rejected because less was left: refunds made elsewhere were not
@@ -229,12 +235,13 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
  * @throws ServiceError idempotency_key_reused when the key was used with another request.
  */
 export async function findByKey(
-  deps: Pick<Dependencies, 'db'>,
+  deps: Pick<Dependencies, 'db' | 'clock'>,
   request: RefundRequest,
 ): Promise<CreatedRefund | null> {
   const found = await boundTo(deps, request);
-  const isDecidedAgain = found !== null && wasOvertaken(request, found.refund);
-  return isDecidedAgain ? await boundTo(deps, secondOf(request)) : found;
+  if (found === null || !wasOvertaken(request, found.refund)) return found;
+  const second = await boundTo(deps, secondOf(request));
+  return second ?? (mayDecideAgain(deps, found.refund) ? null : found);
 }
 
 async function boundTo(

@@ -116,7 +116,7 @@ export async function createAndWait(
 ): Promise<RequestOutcome<PublicRefund>> {
   const first = await createRefund(deps, request);
   const latest = await withVerdict(deps, first.refund, waitMs());
-  if (first.isReplayed || !wasOvertaken(request, latest)) return outcomeOf(request, first, latest);
+  if (!wasOvertaken(request, latest)) return outcomeOf(request, first, latest);
   const second = await createRefund(deps, request);
   return outcomeOf(request, second, await withVerdict(deps, second.refund, waitMs()));
 }

@@ -46,6 +46,8 @@ interface Given {
   step?: Claim['step'];
   refund?: Partial<Claim['refund']>;
   work?: Partial<Claim['work']>;
+  /** Of the account. */
+  abilities?: object;
 }
 
 const asked = {
@@ -60,6 +62,7 @@ const asked = {
 };
 
 const untroubled = {
+  attemptNumber: 1,
   consecutiveFailures: 0,
   retryingSince: null,
   unknownSince: null,
@@ -70,8 +73,11 @@ const untroubled = {
   flaggedAt: null,
 };
 
-function given({ step = 'send', refund = {}, work = {} }: Given = {}): OutcomeContext {
-  const claim = { step, now, refund: { ...asked, ...refund }, work: { ...untroubled, ...work } } as Claim;
+function given({ step = 'send', refund = {}, work = {}, abilities = {} }: Given = {}): OutcomeContext {
+  const claim = {
+    ...{ step, now, account: { abilities } },
+    ...{ refund: { ...asked, ...refund }, work: { ...untroubled, ...work } },
+  } as Claim;
   return { claim, settings, random: () => 0.5 };
 }
 
@@ -448,6 +454,23 @@ describe('without an answer', () => {
       {
         ...flaggedAs('attempt.unknown', 'approval_at_processor', flagFor('approval_at_processor')),
         ...{ ...ofAttempt(true), awaitsApproval: true },
+      },
+    ],
+    [
+      'not found of an attempt whose answer was lost, in an account that has held refunds for reviewers',
+      () =>
+        absent(
+          given({
+            ...{ step: 'look_up', work: { unknownSince: ago(30 * days) } },
+            abilities: { approval: { state: 'works', since: '2026-11-01T00:00:00.000Z' } },
+          }),
+        ),
+      {
+        ...flaggedAs('lookup.inconclusive', 'approval_at_processor', {
+          reason: 'approval_at_processor',
+          facts: { message: 'The account holds refunds for reviewers, and this one may be among them.' },
+        }),
+        awaitsApproval: true,
       },
     ],
     [
