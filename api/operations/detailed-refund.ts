@@ -99,7 +99,10 @@ export async function withIncluded(
   return refunds.map((refund, index) => ({
     ...toPublicRefund(refund),
     ...(has('failure') && { failure: refund.status === 'failed' ? toFailure(refund) : null }),
-    ...(has('cancellable') && { cancellable: canBeCancelled(refund) }),
+    // Nothing cancels what the processor holds for a reviewer.
+    ...(has('cancellable') && {
+      cancellable: canBeCancelled(refund) && refund.approvalRequestedAt === null,
+    }),
     ...(has('arrival') && { arrival: arrivalOf(refund, refund.waitingFor) }),
     ...(has('policy') && { policy: policyDecisionOf(readDecision(decisions[index])) }),
     ...(has('heldUntil') && { heldUntil: heldUntilOf(refund, now)?.toISOString() ?? null }),

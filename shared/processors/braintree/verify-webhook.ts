@@ -54,7 +54,7 @@ export async function verifyWebhook(
     const isRefusal = error instanceof Error && 'type' in error && error.type === 'invalidSignatureError';
     // The message of any other error may quote the body.
     return isRefusal
-      ? notVerified(error.message, true)
+      ? notVerified(error.message, /^\w+\|[0-9a-f]{40}\b/.test(signature))
       : notVerified('the payload is not a notification', false);
   }
 }

@@ -48,9 +48,9 @@ const toleranceSeconds = 300;
  */
 export function verifyWebhook(secret: string | null, { body, headers }: WebhookRequest): WebhookVerdict {
   const header = headers['stripe-signature'];
-  const isSigned = typeof header === 'string';
+  if (typeof header !== 'string') return notVerified('there is no single Stripe-Signature header', false);
+  const isSigned = /\bt=\d+.*\bv1=[0-9a-f]{64}\b/.test(header);
   if (secret === null) return notVerified('the account has no webhookSecret', isSigned);
-  if (!isSigned) return notVerified('there is no single Stripe-Signature header', false);
   try {
     const signed: unknown = stripeSdk().webhooks.constructEvent(body, header, secret, toleranceSeconds);
     if (!(signedAt(header) <= Date.now() / 1000 + toleranceSeconds))
@@ -69,7 +69,7 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
       // The message may quote the body.
       return notVerified('the body is not an event', false);
     }
-    return notVerified(error.message.split('\n', 1).join(''), true);
+    return notVerified(error.message.split('\n', 1).join(''), isSigned);
   }
 }
 

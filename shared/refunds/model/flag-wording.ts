@@ -42,7 +42,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   not_permitted: (facts, processor) => ({
     title: 'Not permitted',
     summary: `${processor} refuses this refund to the account, which works otherwise. ${lastAnswer(facts)}`,
-    advice: `Check the payment and the permissions of the account in ${processor}. The refund is tried again by itself.`,
+    advice: `Check the payment and the permissions of the account in ${processor}. The refund is retried automatically.`,
   }),
   insufficient_balance: (_facts, processor) => ({
     title: 'Balance too low',
