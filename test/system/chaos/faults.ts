@@ -49,8 +49,8 @@ export function planFault(random: Random, targets: readonly string[]): Fault {
   return { action, target: random.pick(ofKind), forMs: random.between(leastMs, mostMs) };
 }
 
-/** Without refused credentials, which only an operator could fix. */
-const passingFaults = FAULT_KINDS.filter((kind) => kind !== 'error-403');
+/** Without refused credentials and held requests, which only people could end, and without errors of a test's own. */
+const passingFaults = FAULT_KINDS.filter((kind) => !['error-403', 'approval', 'error'].includes(kind));
 
 /** The share of an operation's requests that meet a fault, all kinds together. */
 const shares: Readonly<Record<Operation, number>> = {
