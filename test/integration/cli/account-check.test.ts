@@ -44,7 +44,11 @@ test.each(['stripe', 'braintree'])(
     const probed = ['readPayments', 'disputes', 'list', 'refund', 'cancel'];
     const shown = table(stdout);
     for (const ability of probed) expect(shown[ability]?.[0], ability).toBe('works');
-    expect(shown.webhooks).toEqual(['unknown', '-', 'No webhook has arrived in the last 30 days.']);
+    expect(shown.webhooks).toEqual([
+      'unknown',
+      '-',
+      'No webhook has been verified with these credentials yet.',
+    ]);
     const account = await service.deps.db.processorAccount.findFirstOrThrow({
       where: { organizationId: service.organization.id, environment: 'test', processor },
     });
