@@ -174,13 +174,15 @@ export function misconfigured(
 
 /**
  * Refused credentials of a send, or of the read of its payment: the attempt was the only one of unknown outcome, so none is unknown now.
- * The time to the retry deadline begins again with new credentials.
+ * The time to the retry deadline begins again with new credentials. Stripe may keep its refusal for the key
+ * (https://docs.stripe.com/api/idempotent_requests) and would repeat it after the cause is gone, so the next attempt takes another key.
  */
 export function credentialsRefused(
   context: OutcomeContext,
   refusal: Pick<Misconfigured, 'failure' | 'scope'>,
 ): StepOutcome {
-  const more = { attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false } as const;
+  const attempt = { outcome: 'misconfigured', keySpent: true } as const;
+  const more = { attempt, isKnown: true, retrying: false } as const;
   return misconfigured(context, 'attempt.misconfigured', refusal, more);
 }
 

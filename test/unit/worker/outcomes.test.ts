@@ -317,7 +317,7 @@ describe('an answer', () => {
       'refused credentials',
       () => credentialsRefused(given(), refusal),
       flaggedAs('attempt.misconfigured', 'credentials', unusable, {
-        ...{ attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false },
+        ...{ attempt: { outcome: 'misconfigured', keySpent: true }, isKnown: true, retrying: false },
       }),
     ],
     [
@@ -329,7 +329,7 @@ describe('an answer', () => {
       'a refusal of this payment alone',
       () => credentialsRefused(given(), { ...refusal, scope: 'object' }),
       flaggedAs('attempt.misconfigured', 'credentials', flagFor('not_permitted'), {
-        ...{ attempt: { outcome: 'misconfigured' }, isKnown: true, retrying: false },
+        ...{ attempt: { outcome: 'misconfigured', keySpent: true }, isKnown: true, retrying: false },
       }),
     ],
     [
