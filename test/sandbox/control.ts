@@ -186,7 +186,7 @@ function refuseWebPages({ headers }: Call): void {
 
 function addPayment(
   ledger: Ledger,
-  { processor: name, environment: scope, id, createdAt = Date.now(), ...fields }: NewPayment,
+  { processor: name, environment: scope, id, createdAt = ledger.now(), ...fields }: NewPayment,
 ) {
   const { payments } = ledger.processor(name);
   requirePossible(payments, fields);

@@ -95,6 +95,8 @@ export interface LedgerOptions {
   processors: readonly SandboxProcessor[];
   /** Where the state lives; without it, nothing survives a restart. */
   dataFile?: string | undefined;
+  /** Its time, in milliseconds since 1970; the machine's by default. */
+  now?: (() => number) | undefined;
   /** Takes a line when webhooks could not be delivered. */
   report?: ((line: string) => void) | undefined;
 }
@@ -109,6 +111,8 @@ const SHOWN = ['status', 'bankReference', 'destinationType', 'heldBy'] as const;
 /** Everything that the processors of a sandbox know. */
 export class Ledger {
   readonly processors: readonly SandboxProcessor[];
+  /** When payments and refunds are made. */
+  readonly now: () => number;
   readonly faults = new Faults();
   readonly approvals = new Approvals();
   readonly rates = new Rates();
@@ -129,8 +133,9 @@ export class Ledger {
   readonly #webhooks: Webhooks;
   readonly #sweep: NodeJS.Timeout;
 
-  constructor({ processors, dataFile, report = () => undefined }: LedgerOptions) {
+  constructor({ processors, dataFile, now = Date.now, report = () => undefined }: LedgerOptions) {
     this.processors = processors;
+    this.now = now;
     if (dataFile !== undefined) for (const entry of readJournal(dataFile)) this.#apply(entry as Entry);
     this.#journal = dataFile === undefined ? null : openJournal(dataFile, this.#snapshot());
     this.#webhooks = startWebhooks(this, report);
@@ -163,7 +168,7 @@ export class Ledger {
     const known = this.knownPayment(scope, id);
     if (known !== undefined || mayNotExist(id) || !payments.isPlausible(id)) return known;
     const [paymentMethod, status] = [payments.unseenMethod(id), payments.statuses[0]];
-    const createdAt = Date.now() - DAY_MS;
+    const createdAt = this.now() - DAY_MS;
     return this.putPayment(scope, id, { amount: 10_000, currency: 'usd', createdAt, status, paymentMethod });
   }
 
@@ -248,7 +253,7 @@ export class Ledger {
     for (const name of this.#unsettled) {
       const refund = this.#refunds.get(name);
       // The refunds come oldest first and share one delay.
-      if (refund === undefined || refund.createdAt > Date.now() - autoSettleMs) return;
+      if (refund === undefined || refund.createdAt > this.now() - autoSettleMs) return;
       if (refund.becomes !== null) this.moveRefund(refund, { status: refund.becomes });
     }
   }

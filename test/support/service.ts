@@ -124,7 +124,9 @@ export async function startService(options: ServiceOptions): Promise<TestService
     ...options.settings,
   };
   const processors = options.processors ?? Object.values(sandboxProcessors);
-  const sandboxServer = await startSandbox({ port: 0, processors });
+  const clock = options.overrides?.clock;
+  const now = clock && (() => clock.now().getTime());
+  const sandboxServer = await startSandbox({ port: 0, processors, now });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });

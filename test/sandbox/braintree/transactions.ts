@@ -53,7 +53,7 @@ export function refundSale(request: BraintreeRequest): Refund {
   if (reference.length > 255) throw invalid(sale.id, '91501');
   const id = randomId('credit_', 16);
   const { merchant_account_id: merchantAccountId } = asked;
-  const credit = { id, amount, reference, merchantAccountId, createdAt: Date.now() };
+  const credit = { id, amount, reference, merchantAccountId, createdAt: ledger.now() };
   const answer = BANK_ANSWERS[toDecimal(amount, sale.currency)];
   if (declinesRefunds(sale) || answer?.type === 'hard_declined') {
     return ledger.addRefund(refundOf(sale, { ...credit, status: 'processor_declined', kind: 'decline' }));
@@ -87,7 +87,7 @@ function voidSale({ ledger }: BraintreeRequest, sale: Payment, reference: string
   if (!VOIDABLE.includes(sale.status)) throw invalid(sale.id, '91504');
   const { id, amount } = sale;
   const status = 'voided';
-  ledger.addRefund(refundOf(sale, { id, amount, status, reference, kind: 'void', createdAt: Date.now() }));
+  ledger.addRefund(refundOf(sale, { id, amount, status, reference, kind: 'void', createdAt: ledger.now() }));
   return ledger.changePayment(sale, { status });
 }
 

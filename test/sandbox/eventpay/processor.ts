@@ -97,7 +97,7 @@ function refund(ledger: Ledger, payment: Payment, { amount, reference }: RefundB
   if (declinesRefunds(payment)) return failure(422, 'declined');
   const left = payment.amount - ledger.refundedAmount(payment);
   if (amount > left) return failure(422, left === 0 ? 'already_refunded' : 'amount_too_large');
-  const [id, status, createdAt] = [randomId('epr_', 16), 'pending', Date.now()];
+  const [id, status, createdAt] = [randomId('epr_', 16), 'pending', ledger.now()];
   const refund = refundOf(payment, { id, amount, status, reference, createdAt, becomes: 'paid_out' });
   return json(201, refundJson(ledger.addRefund(refund)));
 }

@@ -42,7 +42,7 @@ export function createRefund(request: StripeRequest) {
     ...courseOf(request, payment),
     instructionsEmail: form.get('instructions_email') ?? undefined,
     reference: metadata.refund_id ?? '',
-    createdAt: Date.now(),
+    createdAt: ledger.now(),
     reason: form.get('reason'),
     metadata,
   });

@@ -238,8 +238,8 @@ const lateEffect = choice.map((chosen) =>
   onRefund(
     chosen,
     'its processor applies it late and sends a webhook',
-    async ({ refund, world, index }) => {
-      refund.there = 'open';
+    async ({ model, refund, world, index }) => {
+      lifecycle.arrive(model, refund);
       await world.carryOutLate(index, refund.amount);
       lifecycle.requestResync(refund);
       expect(await world.sendWebhook(index), 'the answer to the webhook').toBe(200);

@@ -1,4 +1,5 @@
 import {
+  arrive,
   complete,
   end,
   isLive,
@@ -7,6 +8,7 @@ import {
   type ModelPayment,
   type ModelRefund,
   paymentAt,
+  readingCall,
 } from './model.ts';
 
 /** Faults of a call to the processor: none, a refusal without effect, or a lost answer with or without effect. */
@@ -40,8 +42,8 @@ function dueCall(refund: ModelRefund): JobCall {
 
 /** The calls that a 429 to this one pauses: a review reads or looks up the refund. */
 function limited(model: LifecycleModel, refund: ModelRefund, call: JobCall) {
-  const read = refund.known ? 'check' : 'find';
-  return `${payment(model, refund).processor} ${call === 'review' ? read : call}` as const;
+  if (call === 'review') return readingCall(model, refund);
+  return `${payment(model, refund).processor} ${call}` as const;
 }
 
 /** A job whose first call to the processor has this fault. */
@@ -82,8 +84,8 @@ function beginCall(refund: ModelRefund, call: JobCall): void {
 
 /** What a call does at the processor. */
 function apply(model: LifecycleModel, refund: ModelRefund, call: JobCall): void {
-  const { cancellable, declines } = payment(model, refund);
-  if (call === 'send' && !declines) refund.there = 'open';
+  const { cancellable } = payment(model, refund);
+  if (call === 'send') arrive(model, refund);
   if (call === 'ask-cancellation' && cancellable && refund.there === 'open') refund.there = 'canceled';
 }
 
@@ -103,7 +105,9 @@ function send(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): voi
     refund.unknown = true;
     suffer(model, refund);
   } else if (payment(model, refund).declines) {
-    payment(model, refund).read = false;
+    // After an earlier attempt a refusal may be due to that one, so the refund is looked up.
+    if (refund.attempts > 1 && refund.declinedThere) refund.known = true;
+    payment(model, refund).staleSince = model.hours;
     end(model, refund, 'failed');
   } else {
     accept(model, refund);
@@ -112,7 +116,7 @@ function send(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): voi
 
 function find(model: LifecycleModel, refund: ModelRefund, trouble: Trouble): void {
   if (trouble !== 'none') suffer(model, refund);
-  else if (refund.there !== 'none') accept(model, refund);
+  else if (refund.there !== 'none' || refund.declinedThere) accept(model, refund);
   else if (!refund.fresh) missing(model, refund);
 }
 
@@ -175,12 +179,12 @@ function accept(model: LifecycleModel, refund: ModelRefund): void {
   settle(model, refund);
 }
 
-/** Takes over the processor's final status. An open refund stays as it is. */
+/** Takes over the processor's final status. An open refund stays, and is flagged once it is overdue. */
 function settle(model: LifecycleModel, refund: ModelRefund): void {
   refund.troubledSince = null;
-  refund.flagged = false;
+  refund.flagged = isOverdue(model, refund);
   if (refund.there === 'succeeded') complete(refund);
-  else if (refund.there === 'failed') end(model, refund, 'failed');
+  else if (refund.there === 'failed' || refund.declinedThere) end(model, refund, 'failed');
   else if (refund.there === 'canceled') end(model, refund, 'cancelled');
 }
 
@@ -188,6 +192,12 @@ function settle(model: LifecycleModel, refund: ModelRefund): void {
 function suffer(model: LifecycleModel, refund: ModelRefund): void {
   refund.troubledSince ??= model.hours;
   if (isTroubledFor(model, refund, unknownHorizonHours)) refund.flagged = true;
+}
+
+/** Longer on its way than refunds of its processor take; the payments are those of cards. */
+function isOverdue(model: LifecycleModel, refund: ModelRefund): boolean {
+  const usualDays = payment(model, refund).processor === 'stripe' ? 10 : 30;
+  return refund.there === 'open' && model.hours - (refund.thereSince ?? model.hours) >= usualDays * 24;
 }
 
 function isApplied(trouble: Trouble): boolean {

@@ -14,8 +14,10 @@ export interface ModelPayment {
   cancellable: boolean;
   /** True when the issuer declines every refund. */
   declines: boolean;
-  /** True while the payment is as it was read from its processor. */
-  read: boolean;
+  /** When it was last read from its processor, in the model's hours, like `staleSince`; null while it is not stored. */
+  readAt: number | null;
+  /** When it last changed at its processor; a read at the same moment may have been too early. */
+  staleSince: number | null;
 }
 
 export interface ModelRefund {
@@ -24,6 +26,10 @@ export interface ModelRefund {
   status: RefundStatus;
   /** The refund's actual state at the processor. */
   there: 'none' | 'open' | 'succeeded' | 'failed' | 'canceled';
+  /** True once its processor keeps it as declined, which is no refund. */
+  declinedThere: boolean;
+  /** When it was made there, in the model's hours; null while it was not. */
+  thereSince: number | null;
   /** How often it was sent. */
   attempts: number;
   /** True once its processor's id is on record. */
@@ -63,7 +69,7 @@ export interface Sight {
 export const approvalAbove = 4_000;
 
 export function newModel(): LifecycleModel {
-  const usual = { reserved: 0, cancellable: true, declines: false, read: false };
+  const usual = { reserved: 0, cancellable: true, declines: false, readAt: null, staleSince: null };
   return {
     payments: [
       { ...usual, processor: 'stripe', amount: 10_000, cancellable: false },
@@ -96,18 +102,22 @@ export function remaining(model: LifecycleModel, payment: number): number {
  */
 export function create(model: LifecycleModel, index: number, amount: number, answers: boolean): string {
   const payment = paymentAt(model, index);
-  if (!(payment.read || answers)) return '503 service_unavailable';
+  if (!(isFresh(payment) || answers)) return '503 service_unavailable';
+  // A refused creation stores no payment, but what was read of one that is stored.
+  if (payment.readAt !== null && answers) payment.readAt = model.hours;
   const left = remaining(model, index);
   if (left <= 0) return '409 refund_already_processed';
   if (amount > left) return '400 validation_error';
   const status = payment.reserved + amount > approvalAbove ? 'pending' : 'processing';
   payment.reserved += amount;
-  payment.read = true;
+  if (answers) payment.readAt = model.hours;
   model.refunds.push({
     payment: index,
     amount,
     status,
     there: 'none',
+    thereSince: null,
+    declinedThere: false,
     attempts: 0,
     known: false,
     unknown: false,
@@ -120,6 +130,10 @@ export function create(model: LifecycleModel, index: number, amount: number, ans
     troubledSince: null,
   });
   return `200 ${status}`;
+}
+
+function isFresh({ readAt, staleSince }: ModelPayment): boolean {
+  return readAt !== null && (staleSince === null || readAt > staleSince);
 }
 
 /** A client's request to cancel; answers like `create`. */
@@ -149,11 +163,12 @@ export function resolve(
   refund: ModelRefund,
   status: 'completed' | 'failed' | 'cancelled',
 ): string {
-  if (status === 'completed' && refund.there === 'none') return 'validation_error';
+  if (status === 'completed' && refund.there === 'none' && !refund.known) return 'validation_error';
   if (!refund.flagged) return 'not-flagged';
+  if (refund.status !== 'processing') return 'not-allowed';
   if (refund.leased) return 'leased';
-  if (!allows(refund, status)) return 'contradicted';
-  paymentAt(model, refund.payment).read = false;
+  if (!allows(model, refund, status)) return 'contradicted';
+  paymentAt(model, refund.payment).staleSince = model.hours;
   if (status !== 'completed') {
     end(model, refund, status);
     return 'done';
@@ -163,11 +178,23 @@ export function resolve(
   return 'done';
 }
 
-/** True when the processor's state does not contradict the status. */
-function allows(refund: ModelRefund, status: 'completed' | 'failed' | 'cancelled'): boolean {
-  if (status === 'completed') return refund.there === 'succeeded';
-  if (refund.there === 'none') return isSurelyUnsent(refund) || !refund.fresh;
-  return !isLive(refund);
+/** True when the processor can be read, and its state does not contradict the status. */
+function allows(
+  model: LifecycleModel,
+  refund: ModelRefund,
+  status: 'completed' | 'failed' | 'cancelled',
+): boolean {
+  const isRead = !model.paused.has(readingCall(model, refund));
+  // One that is not known is read with its payment.
+  if (status === 'completed') return refund.there === 'succeeded' && (isRead || !refund.known);
+  if (isSurelyUnsent(refund)) return true;
+  if (refund.there === 'none' && !refund.declinedThere) return isRead && !refund.fresh;
+  return isRead && !isLive(refund);
+}
+
+/** The calls that a 429 to the reading of the refund pauses. */
+export function readingCall(model: LifecycleModel, { payment, known }: ModelRefund) {
+  return `${paymentAt(model, payment).processor} ${known ? 'check' : 'find'}` as const;
 }
 
 /** Requests a resync; false for a refund that was never sent. */
@@ -222,11 +249,20 @@ export function complete(refund: ModelRefund): void {
   refund.flagged = false;
 }
 
+/** What a processor does with a refund that was sent. Braintree keeps also what it declines. */
+export function arrive(model: LifecycleModel, refund: ModelRefund): void {
+  const { declines, processor } = paymentAt(model, refund.payment);
+  refund.declinedThere = declines && processor === 'braintree';
+  if (declines) return;
+  refund.there = 'open';
+  refund.thereSince = model.hours;
+}
+
 /** Ends a refund without moving money, and releases its reservation. */
 export function end(model: LifecycleModel, refund: ModelRefund, status: 'failed' | 'cancelled'): void {
   refund.status = status;
   refund.flagged = false;
   const payment = paymentAt(model, refund.payment);
   payment.reserved -= refund.amount;
-  if (refund.known) payment.read = false;
+  if (refund.known) payment.staleSince = model.hours;
 }

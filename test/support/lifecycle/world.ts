@@ -255,8 +255,7 @@ export class LifecycleWorld {
         const there = moved.filter(({ key }) => key === id).map(({ status }) => words.get(status) ?? status);
         return {
           status: row?.status ?? 'lost',
-          // The hours of all sequences add up to weeks, by which the sandbox's refunds seem overdue.
-          flagged: row?.flaggedAt !== null && row?.flagReason !== 'overdue',
+          flagged: row?.flaggedAt !== null,
           there: there.join(' and ') || 'none',
         };
       }),
