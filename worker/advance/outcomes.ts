@@ -174,16 +174,25 @@ export function misconfigured(
 
 /**
  * Refused credentials of a send, or of the read of its payment: the attempt was the only one of unknown outcome, so none is unknown now.
- * The time to the retry deadline begins again with new credentials. Stripe may keep its refusal for the key
- * (https://docs.stripe.com/api/idempotent_requests) and would repeat it after the cause is gone, so the next attempt takes another key.
+ * The time to the retry deadline begins again with new credentials.
  */
 export function credentialsRefused(
   context: OutcomeContext,
   refusal: Pick<Misconfigured, 'failure' | 'scope'>,
 ): StepOutcome {
-  const attempt = { outcome: 'misconfigured', keySpent: true } as const;
-  const more = { attempt, isKnown: true, retrying: false } as const;
+  const more = { attempt: refusedAttempt(context), isKnown: true, retrying: false } as const;
   return misconfigured(context, 'attempt.misconfigured', refusal, more);
+}
+
+/**
+ * Stripe may keep a refusal for the key (https://docs.stripe.com/api/idempotent_requests) and would repeat it after the cause is gone, so
+ * the next attempt takes another key. The key stays where an earlier attempt had the same: its outcome is unknown, and Stripe may have
+ * refused this one without a look at the key.
+ */
+export function refusedAttempt({
+  claim: { work },
+}: Pick<OutcomeContext, 'claim'>): NonNullable<StepOutcome['attempt']> {
+  return { outcome: 'misconfigured', keySpent: work.attemptNumber === work.idempotencyKeyVersion };
 }
 
 /** The stored credentials cannot be used: the processor was not called. */

@@ -20,6 +20,7 @@ import {
   misconfigured,
   type OutcomeContext,
   paymentStored,
+  refusedAttempt,
   settled,
   stateRead,
 } from './outcomes.ts';
@@ -95,8 +96,8 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
 }
 
 /**
- * The payment was read before, and payments do not vanish, or the credentials were just replaced: the account may be another one, which
- * may have kept its answer for the key. It cannot tell what an earlier attempt did, so the refund is looked up before it is sent again.
+ * The payment was read before, and payments do not vanish, or the credentials were just replaced: the account may be another one. It
+ * cannot tell what an earlier attempt did, so the refund is looked up before it is sent again.
  */
 function paymentMissing(context: StepContext, { message }: ProcessorFailure): StepOutcome {
   const words = `The credentials may be those of another account, without this payment. ${message}`;
@@ -106,7 +107,7 @@ function paymentMissing(context: StepContext, { message }: ProcessorFailure): St
     'attempt.misconfigured',
     { scope: 'credentials', failure },
     {
-      attempt: { outcome: 'misconfigured', keySpent: true },
+      attempt: refusedAttempt(context),
       isKnown: context.claim.work.attemptNumber <= 1,
       retrying: false,
     },

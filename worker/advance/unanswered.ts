@@ -1,4 +1,3 @@
-import { holdsForReviewers } from '#shared/processors/accounts/abilities.ts';
 import type {
   CancelResult,
   ProcessorFailure,
@@ -128,11 +127,6 @@ export function absent(context: OutcomeContext): StepOutcome {
     const { message = 'The processor holds the refund for a reviewer.' } =
       flag?.reason === 'approval_at_processor' ? flag.facts : {};
     return heldForApproval(context, 'lookup.inconclusive', { message });
-  }
-  // No list shows what a processor holds for a reviewer, so the attempt of a worker that died may be held for days.
-  if (claim.work.attemptNumber > 0 && holdsForReviewers(claim.account)) {
-    const message = 'The account holds refunds for reviewers, and this one may be among them.';
-    return heldForApproval(context, 'lookup.inconclusive', { message }, { awaitsApproval: true });
   }
   const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work);
   const missingMs = conclusiveAt.getTime() - claim.now.getTime();

@@ -24,14 +24,9 @@ export interface AbilityState {
 
 /**
  * The column `abilities` of an account. An ability without an entry is unknown. `credentials` is there while the processor refuses every
- * call, which says nothing about what they may do otherwise. `approval` is there since the processor has held a refund for a reviewer.
+ * call, which says nothing about what they may do otherwise.
  */
-export type Abilities = Partial<Record<Ability | 'credentials' | 'approval', AbilityState>>;
-
-/** True when the processor has held a refund of these credentials for a reviewer: no list of refunds shows what it holds. */
-export function holdsForReviewers(account: Pick<ProcessorAccount, 'abilities'>): boolean {
-  return abilitiesOf(account).approval !== undefined;
-}
+export type Abilities = Partial<Record<Ability | 'credentials', AbilityState>>;
 
 export function abilitiesOf({ abilities: stored }: Pick<ProcessorAccount, 'abilities'>): Abilities {
   return stored as Abilities;
@@ -68,14 +63,13 @@ export function evidenceOf(call: Call, answer: CallAnswer): Evidence[] {
   if (answer.kind === 'permitted') return [{ ability: answer.ability, failure: null }];
   const own = call === 'probe' ? undefined : abilityOfCall[call];
   if (answer.kind === 'misconfigured') return refused(answer, own);
-  if (answer.kind === 'unknown' && answer.awaitsApproval) return [{ ability: 'approval', failure: null }];
   if (own === undefined || !accepting.has(answer.kind)) return [];
   const disputes = answer.kind === 'found' ? disputesOf(answer.value) : undefined;
   return [{ ability: own, failure: null }, ...(disputes === undefined ? [] : evidenceOf('probe', disputes))];
 }
 
 export interface Evidence {
-  ability: Ability | 'credentials' | 'approval';
+  ability: Ability | 'credentials';
   /** Why it is refused; null when it works. */
   failure: ProcessorFailure | null;
   permission?: string | undefined;

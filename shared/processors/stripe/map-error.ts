@@ -36,8 +36,10 @@ const meanings: ReadonlyMap<unknown, Meaning> = new Map<unknown, Meaning>([
     'testmode_charges_only',
     'tls_version_unsupported',
   ].map((code) => [code, { kind: 'misconfigured', scope: 'credentials' }] as const),
-  // A rule of the account blocks what agents ask for, or Stripe stops its refunds.
-  ...['action_blocked', 'anomalous_money_movement_request', 'request_blocked'].map(
+  // A rule of the account blocks it, perhaps because of its amount.
+  ['action_blocked', { kind: 'misconfigured', scope: 'object' }],
+  // Stripe stops the refunds of the account.
+  ...['anomalous_money_movement_request', 'request_blocked'].map(
     (code) => [code, { kind: 'misconfigured', scope: 'ability' }] as const,
   ),
 ]);

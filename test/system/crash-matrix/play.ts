@@ -72,8 +72,6 @@ async function openStage(lane: Lane, run: Run): Promise<Stage> {
     });
   }
   const stage = new Stage(lane, run, id);
-  // What the account has shown in other runs would change what follows.
-  await stage.forgetAbilities();
   if (flow.isArmedFirst) await stage.arm(flow.call);
   await flow.arrange?.(stage, stage.start());
   if (!flow.isArmedFirst) await stage.arm(flow.call);

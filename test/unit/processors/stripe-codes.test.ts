@@ -22,7 +22,9 @@ const limited = { kind: 'unavailable', cause: 'rate_limited' };
 const balance = { kind: 'unavailable', cause: 'insufficient_balance' };
 /** docs.stripe.com/error-codes: the key or the account, whatever it asks for. */
 const credentials = { kind: 'misconfigured', scope: 'credentials' };
-/** docs.stripe.com/error-codes and account/approvals: refunds of this account are blocked. */
+/** docs.stripe.com/account/approvals: a rule of the account blocks this refund, perhaps because of its amount. */
+const object = { kind: 'misconfigured', scope: 'object' };
+/** docs.stripe.com/error-codes: refunds of this account are blocked. */
 const ability = { kind: 'misconfigured', scope: 'ability' };
 
 const meanings = {
@@ -34,7 +36,7 @@ const meanings = {
   account_number_invalid: request,
   account_token_required_for_v2_account: request,
   acss_debit_session_incomplete: request,
-  action_blocked: ability,
+  action_blocked: object,
   alipay_upgrade_required: request,
   amount_too_large: request,
   amount_too_small: request,

@@ -46,8 +46,6 @@ interface Given {
   step?: Claim['step'];
   refund?: Partial<Claim['refund']>;
   work?: Partial<Claim['work']>;
-  /** Of the account. */
-  abilities?: object;
 }
 
 const asked = {
@@ -63,6 +61,7 @@ const asked = {
 
 const untroubled = {
   attemptNumber: 1,
+  idempotencyKeyVersion: 1,
   consecutiveFailures: 0,
   retryingSince: null,
   unknownSince: null,
@@ -73,11 +72,8 @@ const untroubled = {
   flaggedAt: null,
 };
 
-function given({ step = 'send', refund = {}, work = {}, abilities = {} }: Given = {}): OutcomeContext {
-  const claim = {
-    ...{ step, now, account: { abilities } },
-    ...{ refund: { ...asked, ...refund }, work: { ...untroubled, ...work } },
-  } as Claim;
+function given({ step = 'send', refund = {}, work = {} }: Given = {}): OutcomeContext {
+  const claim = { step, now, refund: { ...asked, ...refund }, work: { ...untroubled, ...work } } as Claim;
   return { claim, settings, random: () => 0.5 };
 }
 
@@ -321,6 +317,13 @@ describe('an answer', () => {
       }),
     ],
     [
+      'refused credentials, after an attempt of unknown outcome with the same key',
+      () => credentialsRefused(given({ work: { attemptNumber: 2 } }), refusal),
+      flaggedAs('attempt.misconfigured', 'credentials', unusable, {
+        ...{ attempt: { outcome: 'misconfigured', keySpent: false }, isKnown: true, retrying: false },
+      }),
+    ],
+    [
       'none to a send, because the credentials cannot be used',
       () => accountUnusable(given(), 'No.'),
       credentialsRefused(given(), refusal),
@@ -454,23 +457,6 @@ describe('without an answer', () => {
       {
         ...flaggedAs('attempt.unknown', 'approval_at_processor', flagFor('approval_at_processor')),
         ...{ ...ofAttempt(true), awaitsApproval: true },
-      },
-    ],
-    [
-      'not found of an attempt whose answer was lost, in an account that has held refunds for reviewers',
-      () =>
-        absent(
-          given({
-            ...{ step: 'look_up', work: { unknownSince: ago(30 * days) } },
-            abilities: { approval: { state: 'works', since: '2026-11-01T00:00:00.000Z' } },
-          }),
-        ),
-      {
-        ...flaggedAs('lookup.inconclusive', 'approval_at_processor', {
-          reason: 'approval_at_processor',
-          facts: { message: 'The account holds refunds for reviewers, and this one may be among them.' },
-        }),
-        awaitsApproval: true,
       },
     ],
     [
