@@ -15,7 +15,7 @@ export interface WebhookRequest {
 }
 
 export interface Webhooks {
-  /** Sends the events of a scope, which are written only when somebody receives them. */
+  /** Sends the events of a scope, which are written only when an endpoint receives them. */
   announce: (scope: Scope, eventsOf: (webhooks: SandboxProcessor['webhooks']) => string[]) => void;
   stop: () => void;
 }

@@ -50,7 +50,7 @@ Tests what the credentials may do, without moving money, and notes it on the acc
 of it, or did not answer; webhooks are reported alone.
 
 --payment also reads a payment, and shows what of it could be refunded. --refund refunds the smallest amount of that payment, in the test
-environment alone: a refund as any other, which the service keeps on record.
+environment alone. The service keeps that refund on record.
 `;
 
 function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): string {

@@ -100,7 +100,7 @@ function operationOf(call: Call, action: Action | null, isCredit: boolean): Oper
  */
 function keyOf(request: BraintreeRequest, action: Action): Request['key'] {
   const { api_request_key: name, ...asked } = readOptions(request.body);
-  // Refused as it is read, so that it is nobody's key.
+  // Refused as it is read, so that it names no request.
   if (name === undefined || name.length > MAX_KEY_LENGTH) return null;
   return {
     name,

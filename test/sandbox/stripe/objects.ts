@@ -21,7 +21,7 @@ export function disputeStatus({ disputeStatus: stored, status }: Payment): strin
 
 export const inSeconds = (milliseconds: number) => Math.floor(milliseconds / 1000);
 
-const nobody = {
+const noBillingDetails = {
   address: { city: null, country: null, line1: null, line2: null, postal_code: null, state: null },
   ...{ email: null, name: null, phone: null, tax_id: null },
 } satisfies Stripe.Charge.BillingDetails;
@@ -44,7 +44,7 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
     application_fee: null,
     application_fee_amount: null,
     balance_transaction: isCaptured && status !== 'pending' ? `txn_${payment.id.slice(3)}` : null,
-    billing_details: nobody,
+    billing_details: noBillingDetails,
     calculated_statement_descriptor: 'SANDBOX',
     captured: isCaptured,
     created: inSeconds(payment.createdAt),
