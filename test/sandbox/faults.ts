@@ -43,6 +43,7 @@ const FAULTS = {
   'error-500': { work: 'never', reply: { status: 500 } },
   'error-503': { work: 'never', reply: { status: 503 } },
   'error-500-after-apply': { work: 'at once', reply: { status: 500 } },
+  'error-500-held': { work: 'once approved', reply: { status: 500 } },
   'rate-limit': { work: 'never', reply: { status: 429 } },
   approval: {
     work: 'once approved',

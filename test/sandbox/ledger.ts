@@ -75,6 +75,8 @@ export interface KeptAnswer {
   fingerprint: string;
   /** What a repetition is answered from. */
   kept: string;
+  /** The first answer; a day later the key stands for nothing. */
+  at: number;
 }
 
 export interface Settings {
@@ -267,11 +269,12 @@ export class Ledger {
   }
 
   keptAnswer(claim: string): KeptAnswer | undefined {
-    return this.#answers.get(claim);
+    const kept = this.#answers.get(claim);
+    return kept !== undefined && kept.at > this.now() - DAY_MS ? kept : undefined;
   }
 
-  keepAnswer(answer: KeptAnswer): void {
-    this.#write({ answer });
+  keepAnswer(answer: Omit<KeptAnswer, 'at'>): void {
+    this.#write({ answer: { ...answer, at: this.now() } });
   }
 
   /** Writes everything so far to the journal. */

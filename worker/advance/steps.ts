@@ -125,7 +125,7 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
     if (!(await renewLease(deps, claim))) return null;
     const answer = await processor.findRefund(referenceTo(claim.refund), options);
     if (answer.kind === 'found') return accepted(context, 'lookup.found', answer.value);
-    if (answer.kind !== 'not-found') return unknown(context, { failure: answer.failure, replied: false });
+    if (answer.kind !== 'not-found') return unknown(context, { failure: answer.failure });
   }
   // A rejection often means that the payment has changed.
   return { ...failed(failure, 'rejected'), isPaymentStale: true };

@@ -91,12 +91,15 @@ function unavailableFlag(
   }
 }
 
-/** An attempt of unknown outcome: the lookup comes first. */
+/**
+ * An attempt of unknown outcome: the lookup comes first. The next attempt has the same key, also after a 500: Stripe repeats that answer
+ * for as long as it keeps the key, and may carry the request out meanwhile (https://docs.stripe.com/error-low-level).
+ */
 export function unknown(
   context: OutcomeContext,
-  { failure, replied, awaitsApproval }: Pick<Unknown, 'failure' | 'replied' | 'awaitsApproval'>,
+  { failure, keyRefused, awaitsApproval }: Pick<Unknown, 'failure' | 'keyRefused' | 'awaitsApproval'>,
 ): StepOutcome {
-  const attempt = { outcome: 'unknown', keySpent: replied } as const;
+  const attempt = { outcome: 'unknown', keySpent: keyRefused === true } as const;
   if (awaitsApproval)
     return heldForApproval(context, 'attempt.unknown', failure, { attempt, awaitsApproval });
   return {
@@ -179,7 +182,7 @@ export function stepFailed(context: OutcomeContext): StepOutcome {
   };
   switch (context.claim.step) {
     case 'send':
-      return unknown(context, { failure, replied: false });
+      return unknown(context, { failure });
     case 'look_up':
       return unanswered(context, 'lookup.unanswered', failure, null);
     case 'cancel_at_processor':

@@ -5,6 +5,7 @@ import {
   unavailable,
   unreadableCode,
 } from '../contract/outcome.ts';
+import type { Unknown } from '../contract/processor.ts';
 import { type BraintreeRefusal, declineOf, mapStatus } from './replies.ts';
 
 const hourMs = 60 * 60 * 1000;
@@ -20,7 +21,7 @@ export function outcomeOf(error: unknown): Outcome {
   const { type, message } = sdkError(error);
   // An error without a type comes from parsing a reply.
   if (type === null) {
-    return { kind: 'unknown', failure: processorFailure(unreadableCode, message), replied: true };
+    return { kind: 'unknown', failure: processorFailure(unreadableCode, message) };
   }
   const failure = processorFailure(type, `Braintree: ${message}.`);
   switch (type) {
@@ -34,13 +35,11 @@ export function outcomeOf(error: unknown): Outcome {
       return { kind: 'refused', failure, missing: true };
     case 'tooManyRequestsError':
       return unavailable('rate_limited', failure);
-    case 'serverError':
-      return { kind: 'unknown', failure, replied: true };
     case 'unexpectedError':
       if (notSent.test(message)) return unavailable('unreachable', failure);
-      return { kind: 'unknown', failure, replied: false };
+      return { kind: 'unknown', failure };
     default:
-      return { kind: 'unknown', failure, replied: false };
+      return { kind: 'unknown', failure };
   }
 }
 
@@ -57,10 +56,11 @@ const meanings: ReadonlyMap<string, (message: string) => Outcome> = new Map([
     (code) => [code, (message: string) => misconfigured(code, message, 'object')] as const,
   ),
   // A request with this key is in progress and may still succeed.
-  ['915233', (message: string) => unknown('915233', message, false)],
+  ['915233', (message: string) => unknown('915233', message)],
   // The key was used before. This call did nothing; the outcome of the first call is unknown.
   ...['915232', '915234', '915235'].map(
-    (code) => [code, (message: string) => unknown(code, message, true)] as const,
+    (code) =>
+      [code, (message: string) => ({ ...unknown(code, message), keyRefused: true }) as const] as const,
   ),
 ]);
 
@@ -81,7 +81,7 @@ export function outcomeOfRefusal({ message, errors, transaction }: BraintreeRefu
   if (isDeclined) return { kind: 'refused', failure: declineOf(transaction, message), missing: false };
   if (error !== undefined) return outcomes.find(isKind('refused')) ?? refused(error.code, error.message);
   if (transaction === null) return refused('rejected', message);
-  if (mapStatus(transaction.status) !== 'failed') return unknown(transaction.status, message, true);
+  if (mapStatus(transaction.status) !== 'failed') return unknown(transaction.status, message);
   return { kind: 'refused', failure: declineOf(transaction, message), missing: false };
 }
 
@@ -100,8 +100,8 @@ function misconfigured(code: string, message: string, scope: 'ability' | 'object
   return { kind: 'misconfigured', scope, failure: processorFailure(code, message) };
 }
 
-function unknown(code: string, message: string, replied: boolean): Outcome {
-  return { kind: 'unknown', failure: processorFailure(code, message), replied };
+function unknown(code: string, message: string): Unknown {
+  return { kind: 'unknown', failure: processorFailure(code, message) };
 }
 
 function sdkError(error: unknown): { type: string | null; message: string } {

@@ -28,10 +28,10 @@ type ReadProblem = Exclude<ReadResult<never>, { kind: 'found' }>;
 /** The outcome of an error of our own; null for the errors of an SDK. */
 export function ownOutcome(error: unknown): Outcome | null {
   if (error instanceof UnexpectedAnswerError) {
-    return { kind: 'unknown', failure: processorFailure(unreadableCode, error.message), replied: true };
+    return { kind: 'unknown', failure: processorFailure(unreadableCode, error.message) };
   }
   if (error instanceof DeadlineExceededError) {
-    return { kind: 'unknown', failure: processorFailure('timeout', error.message), replied: false };
+    return { kind: 'unknown', failure: processorFailure('timeout', error.message) };
   }
   return null;
 }

@@ -153,8 +153,8 @@ export interface Unavailable {
 export interface Unknown {
   kind: 'unknown';
   failure: ProcessorFailure;
-  /** The processor has replied, so the request is not still running there. */
-  replied: boolean;
+  /** True when the processor refuses the idempotency key, which an earlier request has: another attempt takes another one. */
+  keyRefused?: true;
   /**
    * True when the processor keeps the request for a reviewer of the organization, and carries it out itself once that person approves it.
    * It is never sent again, however long nothing is found.

@@ -54,17 +54,14 @@ export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
   if (!(error instanceof stripeSdk().errors.StripeError)) {
-    return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)), replied: false };
+    return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)) };
   }
   const failure = failureOf(error);
   const meaning = meaningOf(error);
   switch (meaning?.kind) {
-    case 'unknown': {
-      const replied = meaning.awaitsApproval === true;
-      return { ...meaning, failure, replied };
-    }
     case 'unavailable':
       return unavailable(meaning.cause, failure, retryAfterMs(error));
+    case 'unknown':
     case 'misconfigured':
       return { ...meaning, failure };
     default:
@@ -99,6 +96,8 @@ function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
       return { kind: 'misconfigured', failure, ...deniedBy(error, 'credentials') };
     case 'StripePermissionError':
       return { kind: 'misconfigured', failure, ...deniedBy(error, 'object') };
+    case 'StripeIdempotencyError':
+      return { kind: 'unknown', failure, keyRefused: true };
     case 'StripeRateLimitError':
       return unavailable('rate_limited', failure, retryAfterMs(error));
     case 'StripeInvalidRequestError':
@@ -106,10 +105,10 @@ function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
     case 'StripeCardError':
       return { kind: 'refused', failure, missing: false };
     case 'StripeConnectionError':
-      if (wasSent(error)) return { kind: 'unknown', failure, replied: false };
+      if (wasSent(error)) return { kind: 'unknown', failure };
       return unavailable('unreachable', failure);
     default:
-      return { kind: 'unknown', failure, replied: hasReplied(error) };
+      return { kind: 'unknown', failure };
   }
 }
 
@@ -138,14 +137,6 @@ function networkError(error: StripeError): { code?: unknown; syscall?: unknown }
   const detail: unknown = error.detail;
   const cause = detail instanceof Error ? (detail.cause ?? detail) : detail;
   return typeof cause === 'object' && cause !== null ? cause : {};
-}
-
-/**
- * True when Stripe itself has ended the request. Only Stripe's own JSON has a status; 409 means that a request with the same
- * key is still running, and 502 and 504 come from a proxy that stopped waiting.
- */
-function hasReplied({ statusCode }: StripeError): boolean {
-  return statusCode !== undefined && ![409, 502, 504].includes(statusCode);
 }
 
 function retryAfterMs({ headers }: StripeError): number | null {

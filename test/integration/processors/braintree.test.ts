@@ -52,7 +52,7 @@ describe('Braintree on the wire', () => {
   ])('does not accept a submission with %s', async (_, reply, kind) => {
     const { braintree } = await answerWrites((response) => xml(response, 201, reply));
     const answer = await braintree.createRefund(submission, options);
-    expect(answer).toMatchObject(kind === 'unknown' ? { kind, replied: true } : { kind });
+    expect(answer).toMatchObject({ kind });
   });
 
   test('refunds in the next attempt when a void comes too late', async () => {

@@ -44,7 +44,7 @@ describe('Stripe on the wire', () => {
   });
 
   const another = { metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } };
-  const unreadable = { kind: 'unknown', replied: false };
+  const unreadable = { kind: 'unknown' };
 
   test.each<[string, unknown, status?: number, expected?: object]>([
     ['another amount', refundJson({ amount: 1_499 }), 200, { kind: 'mismatched' }],

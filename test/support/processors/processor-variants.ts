@@ -38,8 +38,6 @@ export interface ProcessorVariant {
   chargedBack?: string;
   /** The sandbox's names of the request that looks up a refund, and of the last one that reads a payment. */
   operations: { lookup: string; refundsOfPayment: string };
-  /** True when a 503 is the processor's own answer, so that the request has ended there. */
-  repliesWith503: boolean;
   webhooks: {
     /** A webhook about a refund, signed for the account of an environment. */
     about(reported: ReportedRefund, signer?: Signer): SignedWebhook;
@@ -91,7 +89,6 @@ const stripe: ProcessorVariant = {
   statuses: { completed: 'succeeded', failed: 'failed' },
   chargedBack: 'disputed',
   operations: { lookup: 'refund.find', refundsOfPayment: 'refund.find' },
-  repliesWith503: true,
 };
 
 const anyBraintree = {
@@ -120,7 +117,6 @@ const anyBraintree = {
   statuses: { completed: 'settled', failed: 'processor_declined' },
   chargedBack: 'disputed',
   operations: { lookup: 'transaction.get', refundsOfPayment: 'refund.get' },
-  repliesWith503: false,
 } as const;
 
 export const braintreeVariants: readonly ProcessorVariant[] = [

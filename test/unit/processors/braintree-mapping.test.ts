@@ -22,11 +22,11 @@ describe('the outcome of a Braintree exception', () => {
     ['upgradeRequired', { kind: 'misconfigured', scope: 'credentials' }],
     ['notFoundError', { kind: 'refused', missing: true }],
     ['tooManyRequestsError', { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: null }],
-    ['serverError', { kind: 'unknown', replied: true }],
-    ['serviceUnavailableError', { kind: 'unknown', replied: false }],
-    ['gatewayTimeoutError', { kind: 'unknown', replied: false }],
-    ['requestTimeoutError', { kind: 'unknown', replied: false }],
-    ['aTypeToCome', { kind: 'unknown', replied: false }],
+    ['serverError', { kind: 'unknown' }],
+    ['serviceUnavailableError', { kind: 'unknown' }],
+    ['gatewayTimeoutError', { kind: 'unknown' }],
+    ['requestTimeoutError', { kind: 'unknown' }],
+    ['aTypeToCome', { kind: 'unknown' }],
   ])('%s is %o', (type, outcome) => {
     expect(outcomeOf(sdkError(type))).toMatchObject(outcome);
   });
@@ -50,7 +50,7 @@ describe('the outcome of a Braintree exception', () => {
 
   test('is unknown, with a reply, for an error without a type', () => {
     for (const error of [new TypeError('x'), new Error('x'), 'text', new UnexpectedAnswerError('x')]) {
-      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: true });
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown' });
     }
   });
 });
@@ -71,7 +71,7 @@ describe('the outcome of a refused request', () => {
     [['81501', '91521'], { kind: 'refused', failure: { code: 'amount_too_large' } }],
     [['91505'], { kind: 'refused', failure: { code: '91505', message: 'Words of 91505.' } }],
     [['915200'], { kind: 'refused', failure: { code: '915200' } }],
-    [['91512', '915235'], { kind: 'unknown', replied: true }],
+    [['91512', '915235'], { kind: 'unknown', keyRefused: true }],
     [[], { kind: 'refused', failure: { code: 'rejected', message: 'In total.' } }],
   ])('%j is %o', (codes, outcome) => {
     expect(refusal(codes)).toMatchObject(outcome);
@@ -90,10 +90,10 @@ describe('the outcome of a refused request', () => {
     '91559': { kind: 'misconfigured', scope: 'object' },
     // The API request keys of the SDK's 3.37.
     '915231': { kind: 'misconfigured', scope: 'ability' },
-    '915232': { kind: 'unknown', replied: true },
-    '915233': { kind: 'unknown', replied: false },
-    '915234': { kind: 'unknown', replied: true },
-    '915235': { kind: 'unknown', replied: true },
+    '915232': { kind: 'unknown', keyRefused: true },
+    '915233': { kind: 'unknown' },
+    '915234': { kind: 'unknown', keyRefused: true },
+    '915235': { kind: 'unknown', keyRefused: true },
   };
   const { ValidationErrorCodes } = braintree as unknown as {
     ValidationErrorCodes: { Transaction: Record<string, unknown> };
@@ -139,10 +139,7 @@ describe('the outcome of a refused request', () => {
   });
 
   test('is unknown for a refusal with an open refund', () => {
-    expect(refusal([], { status: 'submitted_for_settlement' })).toMatchObject({
-      kind: 'unknown',
-      replied: true,
-    });
+    expect(refusal([], { status: 'submitted_for_settlement' })).toMatchObject({ kind: 'unknown' });
   });
 });
 

@@ -13,7 +13,7 @@ const request = { kind: 'refused' };
 /** docs.stripe.com/account/approvals: the action is paused, and completed by Stripe once a reviewer approves it. */
 const reviewer = { kind: 'unknown', awaitsApproval: true };
 /** docs.stripe.com/api/idempotent_requests: a request with this key is running. */
-const running = { kind: 'unknown', replied: false };
+const running = { kind: 'unknown' };
 /** docs.stripe.com/rate-limits: another request works on the object, or the object has a limit of its own. */
 const busy = { kind: 'unavailable', cause: 'payment_busy' };
 /** docs.stripe.com/rate-limits: the account makes too many calls. */

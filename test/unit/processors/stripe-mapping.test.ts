@@ -42,13 +42,13 @@ describe('the outcome of a Stripe error', () => {
       { kind: 'refused', failure: { code: 'parameter_invalid_integer' } },
     ],
     [429, {}, { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: null }],
-    [400, { type: 'idempotency_error' }, { kind: 'unknown', replied: true }],
-    [409, { type: 'idempotency_error', code: 'idempotency_key_in_use' }, { kind: 'unknown', replied: false }],
-    [424, { type: 'api_error' }, { kind: 'unknown', replied: true }],
-    [500, { type: 'api_error' }, { kind: 'unknown', replied: true }],
-    [502, { type: 'api_error' }, { kind: 'unknown', replied: false }],
-    [503, { type: 'api_error' }, { kind: 'unknown', replied: true }],
-    [504, { type: 'api_error' }, { kind: 'unknown', replied: false }],
+    [400, { type: 'idempotency_error' }, { kind: 'unknown', keyRefused: true }],
+    [409, { type: 'idempotency_error', code: 'idempotency_key_in_use' }, { kind: 'unknown' }],
+    [424, { type: 'api_error' }, { kind: 'unknown' }],
+    [500, { type: 'api_error' }, { kind: 'unknown' }],
+    [502, { type: 'api_error' }, { kind: 'unknown' }],
+    [503, { type: 'api_error' }, { kind: 'unknown' }],
+    [504, { type: 'api_error' }, { kind: 'unknown' }],
   ])('%i %o is %o', (statusCode, raw, outcome) => {
     expect(outcomeOf(httpError(statusCode, raw))).toMatchObject(outcome);
   });
@@ -57,20 +57,20 @@ describe('the outcome of a Stripe error', () => {
     ['ECONNREFUSED', { kind: 'unavailable', cause: 'unreachable' }],
     ['ENOTFOUND', { kind: 'unavailable' }],
     ['EAI_AGAIN', { kind: 'unavailable' }],
-    ['ETIMEDOUT', { kind: 'unknown', replied: false, failure: { code: 'timeout' } }],
+    ['ETIMEDOUT', { kind: 'unknown', failure: { code: 'timeout' } }],
     ['ETIMEDOUT', { kind: 'unavailable' }, 'connect'],
-    ['EPIPE', { kind: 'unknown', replied: false, failure: { code: 'connection_error' } }],
-    ['ECONNRESET', { kind: 'unknown', replied: false }],
-    ['CERT_HAS_EXPIRED', { kind: 'unknown', replied: false }],
+    ['EPIPE', { kind: 'unknown', failure: { code: 'connection_error' } }],
+    ['ECONNRESET', { kind: 'unknown' }],
+    ['CERT_HAS_EXPIRED', { kind: 'unknown' }],
   ])('of a connection that ends in %s is %o', (code, outcome, syscall?: string) => {
     expect(outcomeOf(networkError({ code, syscall }))).toMatchObject(outcome);
   });
 
   test('is unknown for an unexpected error', () => {
     for (const error of [new TypeError('x'), 'text', null, new errors.StripeAPIError({} as never)]) {
-      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown', replied: false });
+      expect(outcomeOf(error)).toMatchObject({ kind: 'unknown' });
     }
-    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown', replied: true });
+    expect(outcomeOf(new UnexpectedAnswerError('x'))).toMatchObject({ kind: 'unknown' });
   });
 
   test('reads Retry-After in seconds and as a date', () => {

@@ -443,20 +443,20 @@ describe('without an answer', () => {
     ],
     [
       'perhaps applied',
-      () => unknown(given(), { failure: outage, replied: false }),
+      () => unknown(given(), { failure: outage }),
       retried('attempt.unknown', outage, { ...isUnknown, ...ofAttempt(false) }),
     ],
     [
-      'perhaps applied, with an error as reply',
-      () => unknown(given(), { failure: outage, replied: true }),
+      'perhaps applied under a key that is refused now',
+      () => unknown(given(), { failure: outage, keyRefused: true }),
       retried('attempt.unknown', outage, { ...isUnknown, ...ofAttempt(true) }),
     ],
     [
       'held by the processor for a reviewer',
-      () => unknown(given(), { failure: outage, replied: true, awaitsApproval: true }),
+      () => unknown(given(), { failure: outage, awaitsApproval: true }),
       {
         ...flaggedAs('attempt.unknown', 'approval_at_processor', flagFor('approval_at_processor')),
-        ...{ ...ofAttempt(true), awaitsApproval: true },
+        ...{ ...ofAttempt(false), awaitsApproval: true },
       },
     ],
     [
@@ -527,7 +527,7 @@ describe('without an answer', () => {
     ],
     [
       'a cancellation that may have been applied',
-      () => cancelUnconfirmed(given(), { kind: 'unknown', failure: outage, replied: false }, {}),
+      () => cancelUnconfirmed(given(), { kind: 'unknown', failure: outage }, {}),
       retried('cancel.unanswered', outage, isUnknown),
     ],
     [
@@ -583,11 +583,7 @@ describe('without an answer', () => {
         ...{ ...notApplied, dueInMs: 0, waitingFor: null, retrying: false, isKnown: true, flag: null },
       },
     ],
-    [
-      'a send that failed here',
-      () => stepFailed(given()),
-      unknown(given(), { failure: stepFailure, replied: false }),
-    ],
+    ['a send that failed here', () => stepFailed(given()), unknown(given(), { failure: stepFailure })],
     [
       'a lookup that failed here',
       () => stepFailed(given({ step: 'look_up' })),

@@ -95,7 +95,7 @@ export function testAnywhere(inUse: ProcessorInUse): void {
     const { transactionId, submission } = await refundedAt(inUse);
     expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
     const other = await processor.createRefund({ ...submission, amount: 700n }, options);
-    expect(other).toMatchObject(knowsKeys ? { kind: 'unknown', replied: true } : { kind: 'accepted' });
+    expect(other).toMatchObject(knowsKeys ? { kind: 'unknown', keyRefused: true } : { kind: 'accepted' });
     expect(await moved(transactionId)).toHaveLength(knowsKeys ? 1 : 3);
   });
 

@@ -200,8 +200,7 @@ function outcomeOf(error: unknown): Outcome {
   if (notSent.has(cause?.code ?? '')) {
     return unavailable('unreachable', processorFailure('connection_error', String(error)));
   }
-  const isReply = error instanceof SyntaxError;
-  return { kind: 'unknown', failure: processorFailure('no_answer', String(error)), replied: isReply };
+  return { kind: 'unknown', failure: processorFailure('no_answer', String(error)) };
 }
 
 function outcomeOfRefusal({ status, body }: RefusedError): Outcome {
@@ -211,7 +210,7 @@ function outcomeOfRefusal({ status, body }: RefusedError): Outcome {
   if (status === 403) return { kind: 'misconfigured', scope: 'ability', failure };
   if (status === 404 || status === 422) return { kind: 'refused', failure, missing: status === 404 };
   if (status === 429) return unavailable('rate_limited', failure);
-  return { kind: 'unknown', failure, replied: true };
+  return { kind: 'unknown', failure };
 }
 
 function failureOf(body: string): z.infer<typeof failureReply> {

@@ -22,7 +22,6 @@ export const eventpayVariant: ProcessorVariant = {
   transactionIds: (id) => [id],
   statuses: { completed: 'paid_out', failed: 'bounced' },
   operations: { lookup: 'transaction.get', refundsOfPayment: 'transaction.get' },
-  repliesWith503: true,
   webhooks: {
     about: ({ externalRefundId, refundId, transactionId }, { environment = 'test' } = {}) => {
       const refund = {
