@@ -72,6 +72,8 @@ async function openStage(lane: Lane, run: Run): Promise<Stage> {
     });
   }
   const stage = new Stage(lane, run, id);
+  // Once the account is marked, other runs would not mark it again.
+  await stage.forgetAbilities();
   if (flow.isArmedFirst) await stage.arm(flow.call);
   await flow.arrange?.(stage, stage.start());
   if (!flow.isArmedFirst) await stage.arm(flow.call);

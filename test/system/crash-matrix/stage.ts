@@ -144,6 +144,15 @@ export class Stage {
     await this.service.sandbox.fault({ processor, operation, ...what, transactionId, delayMs });
   }
 
+  /** Nothing is known of the account, as with new credentials. */
+  async forgetAbilities(): Promise<void> {
+    const { id: organizationId } = this.organization;
+    await this.service.deps.db.processorAccount.updateMany({
+      where: { organizationId, environment: 'test', processor: this.run.processor },
+      data: { abilities: {}, misconfiguredAt: null },
+    });
+  }
+
   /** What a reviewer at the processor does: the processor carries out what it holds. */
   async approveAtProcessor(): Promise<void> {
     const { sandbox } = this.service;
