@@ -7,7 +7,7 @@
 --   refund_id, lease_token   the claim
 --   expected, entries, change    as move_refunds takes them
 --   ends_attempt           true when the timeline entries say how the attempt ended
---   is_key_spent           true when the processor has bound its reply to the attempt's key
+--   is_key_spent           true when the next attempt uses a new key
 --   due_in_ms              null when nothing is left to do for a worker
 --   waiting_for            what the refund waits for until then; null when it moves on
 --   waiting_until          when that expires, where the processor says so

@@ -153,7 +153,7 @@ export interface Unavailable {
 export interface Unknown {
   kind: 'unknown';
   failure: ProcessorFailure;
-  /** True when the processor refuses the idempotency key, which an earlier request has: another attempt takes another one. */
+  /** True when the processor refuses this idempotency key because an earlier request used it. The next attempt uses a new key. */
   keyRefused?: true;
   /**
    * True when the processor keeps the request for a reviewer of the organization, and carries it out itself once that person approves it.

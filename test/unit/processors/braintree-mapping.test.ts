@@ -29,6 +29,7 @@ describe('the outcome of a Braintree exception', () => {
     ['aTypeToCome', { kind: 'unknown' }],
   ])('%s is %o', (type, outcome) => {
     expect(outcomeOf(sdkError(type))).toMatchObject(outcome);
+    expect(outcomeOf(sdkError(type))).not.toHaveProperty('keyRefused');
   });
 
   test.each([
@@ -48,7 +49,7 @@ describe('the outcome of a Braintree exception', () => {
     expect(outcomeOf(sdkError('unexpectedError', message))).toMatchObject({ kind });
   });
 
-  test('is unknown, with a reply, for an error without a type', () => {
+  test('is unknown for an error without a type', () => {
     for (const error of [new TypeError('x'), new Error('x'), 'text', new UnexpectedAnswerError('x')]) {
       expect(outcomeOf(error)).toMatchObject({ kind: 'unknown' });
     }
@@ -107,7 +108,9 @@ describe('the outcome of a refused request', () => {
   });
 
   test.each(codes)('has a meaning for %s (%s)', (_name, code) => {
-    expect(refusal([code])).toMatchObject(meanings[code] ?? { kind: 'refused', failure: { code } });
+    const expected = meanings[code] ?? { kind: 'refused', failure: { code } };
+    expect(refusal([code])).toMatchObject(expected);
+    expect('keyRefused' in refusal([code])).toBe('keyRefused' in expected);
   });
 
   test('keeps the code and the words of the bank that declined a refund', () => {

@@ -250,7 +250,9 @@ test.each(Object.entries(meanings))('the code %s means %o', (code, meaning) => {
   // A plain refusal is one only with a status that says so; every other code means the same whatever the status.
   const statuses = isPlain ? [400, 402] : [400, 401, 402, 403, 409, 429, 500];
   for (const statusCode of statuses) {
-    expect(answered(statusCode, { code, type: 'invalid_request_error' })).toMatchObject(meaning);
+    const answer = answered(statusCode, { code, type: 'invalid_request_error' });
+    expect(answer).toMatchObject(meaning);
+    expect(answer).not.toHaveProperty('keyRefused');
   }
 });
 

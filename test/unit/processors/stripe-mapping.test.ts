@@ -50,7 +50,9 @@ describe('the outcome of a Stripe error', () => {
     [503, { type: 'api_error' }, { kind: 'unknown' }],
     [504, { type: 'api_error' }, { kind: 'unknown' }],
   ])('%i %o is %o', (statusCode, raw, outcome) => {
-    expect(outcomeOf(httpError(statusCode, raw))).toMatchObject(outcome);
+    const answer = outcomeOf(httpError(statusCode, raw));
+    expect(answer).toMatchObject(outcome);
+    expect('keyRefused' in answer).toBe('keyRefused' in outcome);
   });
 
   test.each([
@@ -63,7 +65,9 @@ describe('the outcome of a Stripe error', () => {
     ['ECONNRESET', { kind: 'unknown' }],
     ['CERT_HAS_EXPIRED', { kind: 'unknown' }],
   ])('of a connection that ends in %s is %o', (code, outcome, syscall?: string) => {
-    expect(outcomeOf(networkError({ code, syscall }))).toMatchObject(outcome);
+    const answer = outcomeOf(networkError({ code, syscall }));
+    expect(answer).toMatchObject(outcome);
+    expect(answer).not.toHaveProperty('keyRefused');
   });
 
   test('is unknown for an unexpected error', () => {

@@ -34,19 +34,19 @@ export function describeFaults(variant: ProcessorVariant): void {
     };
 
     const rateLimited = { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: null };
-    const lost = { kind: 'unknown' };
+    const unknown = { kind: 'unknown' };
 
     test.each([
       ['error-403', { kind: 'misconfigured' }, false],
-      ['error-500', lost, false],
-      ['error-500-after-apply', lost, true],
-      ['error-503', lost, false],
+      ['error-500', unknown, false],
+      ['error-500-after-apply', unknown, true],
+      ['error-503', unknown, false],
       ['rate-limit', rateLimited, false],
-      ['timeout', lost, false],
-      ['timeout-after-apply', lost, true],
-      ['reset', lost, false],
-      ['reset-after-apply', lost, true],
-      ['malformed', lost, true],
+      ['timeout', unknown, false],
+      ['timeout-after-apply', unknown, true],
+      ['reset', unknown, false],
+      ['reset-after-apply', unknown, true],
+      ['malformed', unknown, true],
       ['delay', { kind: 'accepted' }, true],
     ])('classifies %s during a submission as %o', async (kind, result, moves) => {
       const id = await payment();
@@ -86,13 +86,13 @@ export function describeFaults(variant: ProcessorVariant): void {
 
     if (cancellable !== null) {
       test.each([
-        ['error-500', lost, false],
+        ['error-500', unknown, false],
         ['rate-limit', rateLimited, false],
-        ['timeout', lost, false],
-        ['timeout-after-apply', lost, true],
-        ['reset', lost, false],
-        ['reset-after-apply', lost, true],
-        ['malformed', lost, true],
+        ['timeout', unknown, false],
+        ['timeout-after-apply', unknown, true],
+        ['reset', unknown, false],
+        ['reset-after-apply', unknown, true],
+        ['malformed', unknown, true],
         ['delay', { kind: 'cancelled' }, true],
       ])('classifies %s during a cancellation as %o', async (kind, result, cancels) => {
         const { submission, refund } = await refunded(cancellable);
