@@ -50,7 +50,9 @@ export function planFault(random: Random, targets: readonly string[]): Fault {
 }
 
 /** Without refused credentials and held requests, which only people could end, and without errors of a test's own. */
-const passingFaults = FAULT_KINDS.filter((kind) => !['error-403', 'approval', 'error'].includes(kind));
+const passingFaults = FAULT_KINDS.filter(
+  (kind) => !['error-403', 'error-500-held', 'approval', 'error'].includes(kind),
+);
 
 /** The share of an operation's requests that meet a fault, all kinds together. */
 const shares: Readonly<Record<Operation, number>> = {
