@@ -196,7 +196,7 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
   expect(outcomeOf(claim, result)).toEqual(expected);
 });
 
-test('an attempt that may have been applied cannot be recorded as known, or as anything else besides', () => {
+test('a result that says of an attempt that it may have been applied says nothing else of it', () => {
   const result = { kind: 'perhaps_applied', failure, isKeySpent: false, flag: undefined, dueInMs } as const;
   // @ts-expect-error: it would be sent again.
   const known: StepResult = { ...result, isRefused: true };
