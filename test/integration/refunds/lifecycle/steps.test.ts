@@ -101,7 +101,13 @@ test.each(PROCESSORS)(
   },
 );
 
-test.each(['attempt.unknown', 'attempt.misconfigured', 'lookup.inconclusive', 'lookup.flagged', 'settlement.progress'])(
+test.each([
+  'attempt.unknown',
+  'attempt.misconfigured',
+  'lookup.inconclusive',
+  'lookup.flagged',
+  'settlement.progress',
+])(
   'the outcome of an attempt stays unknown where the timeline says %s, whatever else is recorded',
   async (type) => {
     const { id } = await createdRefund(service, 'stripe');
