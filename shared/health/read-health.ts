@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { processorNames } from '../processors/registry.ts';
-import { fromRow, type RowJson } from '../refunds/model/rows.ts';
+import { fromRow, type RowJson, time } from '../refunds/model/rows.ts';
 import { type Workers, workerAliveMs } from './heartbeat.ts';
 import type { AccountInTrouble } from './trouble.ts';
 
@@ -45,7 +45,11 @@ export async function readHealth(db: Database, most = mostPerState): Promise<Ser
   if (row === undefined) throw new Error('service_health() returned no row');
   const { accounts, ...health }: Omit<ServiceHealth, 'accountsInTrouble'> & { accounts: RowJson[] } =
     JSON.parse(row.health, (_key, value) => (isTime(value) ? new Date(value) : value));
-  return { ...health, accountsInTrouble: accounts.map((account) => fromRow<AccountInTrouble>(account)) };
+  return { ...health, accountsInTrouble: accounts.map(accountInTroubleFrom) };
+}
+
+function accountInTroubleFrom(row: RowJson): AccountInTrouble {
+  return fromRow<AccountInTrouble>(row, { since: time, nextAttemptAt: time });
 }
 
 /** Nothing else in the state of the service begins like a date. */

@@ -5,10 +5,11 @@ import { warnSparingly } from '#shared/platform/log.ts';
 import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
-import { recordOutcome, type StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { recordStep } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim, RefundStep } from '#shared/refunds/lifecycle/statements.ts';
+import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import { type DueWork, openDueWork } from './due-work.ts';
-import { accountUnusable, cancelledUnsent } from './outcomes.ts';
+import { accountUnusable } from './outcomes.ts';
 import { reviewRefund } from './review.ts';
 import { inStepSpan, recordWait, setOutcome, withCallSpans } from './step-span.ts';
 import {
@@ -64,8 +65,8 @@ export async function advanceRefund(deps: Dependencies, claimed: Claim): Promise
 async function advance(deps: Dependencies, claim: Claim): Promise<boolean> {
   return await inStepSpan(deps, claim, async (span) => {
     try {
-      const outcome = await takeStep(deps, claim, span);
-      return outcome !== null && (await record(deps, claim, outcome, span));
+      const result = await takeStep(deps, claim, span);
+      return result !== null && (await record(deps, claim, result, span));
     } catch (error) {
       if (isDatabaseUnavailable(error)) throw error;
       deps.log.error({ err: error, refundId: claim.refund.id, step: claim.step }, 'a step failed');
@@ -79,24 +80,24 @@ async function advance(deps: Dependencies, claim: Claim): Promise<boolean> {
 async function record(
   deps: Dependencies,
   claim: Claim,
-  outcome: StepOutcome,
+  result: StepResult,
   span: OpenSpan,
 ): Promise<boolean> {
-  // First, so that the payment is read again even if this process dies before the outcome is recorded.
-  if (outcome.isPaymentStale) {
+  // First, so that the payment is read again even if this process dies before the result is recorded.
+  if ('isPaymentStale' in result && result.isPaymentStale) {
     await deps.db.$transaction(async (tx) => {
       await markPaymentStale(tx, await lockPaymentOf(tx, claim.refund));
     });
   }
-  const result = await recordOutcome(deps, claim, outcome);
-  setOutcome(span, outcome, result);
-  return result === 'resync' || result === 'due';
+  const recorded = await recordStep(deps, claim, result);
+  setOutcome(span, recorded);
+  return recorded.result === 'resync' || recorded.result === 'due';
 }
 
-/** @returns what follows; null when the lease was lost and there is nothing to record. */
-async function takeStep(deps: Dependencies, claim: Claim, span: OpenSpan): Promise<StepOutcome | null> {
+/** @returns what the step has come to; null when the lease was lost and there is nothing to record. */
+async function takeStep(deps: Dependencies, claim: Claim, span: OpenSpan): Promise<StepResult | null> {
   const context = { claim, settings: deps.settings, random: deps.random };
-  if (claim.step === 'cancel') return cancelledUnsent();
+  if (claim.step === 'cancel') return { kind: 'cancelled_unsent' };
   let processor: Processor;
   try {
     processor = withCallSpans(await deps.connections.connect(claim.account), claim.refund.processor, span);
@@ -108,7 +109,7 @@ async function takeStep(deps: Dependencies, claim: Claim, span: OpenSpan): Promi
   return await steps[claim.step]({ ...context, deps, processor, options });
 }
 
-const steps: Record<Exclude<RefundStep, 'cancel'>, (context: StepContext) => Promise<StepOutcome | null>> = {
+const steps: Record<Exclude<RefundStep, 'cancel'>, (context: StepContext) => Promise<StepResult | null>> = {
   verify: verifyPayment,
   send: sendRefund,
   look_up: lookUpRefund,

@@ -2,7 +2,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { OpenSpan } from '#shared/platform/telemetry.ts';
 import { aroundCalls } from '#shared/processors/contract/calls.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
-import type { RecordResult, StepOutcome } from '#shared/refunds/lifecycle/record.ts';
+import type { RecordedStep } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 
 /** Records how long a claimed refund was due before a worker claimed it: the time in the queue. */
@@ -37,9 +37,9 @@ export async function inStepSpan<Result>(
 }
 
 /** Sets what came of a step: the types of the events that were recorded, or why nothing was. */
-export function setOutcome(span: OpenSpan, { moves }: StepOutcome, result: RecordResult): void {
+export function setOutcome(span: OpenSpan, { result, types }: RecordedStep): void {
   const isRecorded = result === 'recorded' || result === 'due';
-  const recorded = moves.map(({ type }) => type).join(' ') || 'unchanged';
+  const recorded = types.join(' ') || 'unchanged';
   span.set({ 'refund.outcome': isRecorded ? recorded : result });
 }
 

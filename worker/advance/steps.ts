@@ -1,5 +1,4 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { processorFailure } from '#shared/processors/contract/outcome.ts';
 import type {
   Processor,
   ProcessorFailure,
@@ -7,26 +6,24 @@ import type {
   ReadResult,
 } from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
-import type { StepOutcome } from '#shared/refunds/lifecycle/record.ts';
 import { currencyProblem, recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
+import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import { renewLease } from '#shared/refunds/lifecycle/work.ts';
 import { factsOf, flagOf } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import {
   accepted,
   credentialsRefused,
-  failed,
-  flagged,
-  misconfigured,
   type OutcomeContext,
+  paymentMissing,
   paymentStored,
-  refusedAttempt,
-  settled,
+  refusal,
+  settlementFlagged,
   stateRead,
 } from './outcomes.ts';
 import { absent, cancelUnconfirmed, stateUnread, unanswered, unavailable, unknown } from './unanswered.ts';
 
-// Each step calls the processor and returns what follows; advance-refund.ts records it.
+// Each step calls the processor and returns what it has come to; advance-refund.ts records it.
 
 /** What a step works on: a refund under its worker's lease, and the processor of its account. */
 export interface StepContext extends OutcomeContext {
@@ -41,22 +38,26 @@ export interface StepContext extends OutcomeContext {
  * be refunded, or not in this currency, the refund fails: Stripe would cancel a payment that is not captured, and refund the amount in
  * the currency of the payment.
  */
-export async function verifyPayment(context: StepContext): Promise<StepOutcome> {
+export async function verifyPayment(context: StepContext): Promise<StepResult> {
   const { deps, claim, processor, options } = context;
   const { refund } = claim;
   const answer = await processor.getPayment(refund.transactionId, options);
   switch (answer.kind) {
     case 'found': {
       const problem = answer.value.unrefundable ?? currencyProblem(refund, answer.value);
-      if (problem !== null) return failed(problem);
+      if (problem !== null) return { kind: 'failed', attempt: 'rejected', failure: problem };
       return paymentStored(context, await recordPayment(deps.db, refund, answer.value, claim.now));
     }
     case 'not-found':
       // After refused credentials, these may be those of another account.
       if (flagOf(claim.work)?.reason === 'account_unusable') return paymentMissing(context, answer.failure);
-      return failed({ ...answer.failure, code: 'transaction_not_found' });
+      return {
+        kind: 'failed',
+        attempt: 'rejected',
+        failure: { ...answer.failure, code: 'transaction_not_found' },
+      };
     case 'unavailable':
-      return unavailable(context, answer, { isAttempt: false });
+      return unavailable(context, answer);
     case 'misconfigured':
       return credentialsRefused(context, answer);
   }
@@ -69,7 +70,7 @@ export async function verifyPayment(context: StepContext): Promise<StepOutcome> 
  * The deadline of the call counts from the request of the claim, so that a process that was suspended, and may have lost its
  * lease, does not send.
  */
-export async function sendRefund(context: StepContext): Promise<StepOutcome | null> {
+export async function sendRefund(context: StepContext): Promise<StepResult | null> {
   const { claim, processor, options } = context;
   const reference = referenceTo(claim.refund);
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
@@ -87,7 +88,7 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
         ? paymentMissing(context, result.failure)
         : await rejected(context, result.failure);
     case 'unavailable':
-      return unavailable(context, result, { isAttempt: true });
+      return unavailable(context, result);
     case 'misconfigured':
       return credentialsRefused(context, result);
     case 'unknown':
@@ -96,30 +97,11 @@ export async function sendRefund(context: StepContext): Promise<StepOutcome | nu
 }
 
 /**
- * The payment was read before, and payments do not vanish, or the credentials were just replaced: the account may be another one. It
- * cannot tell what an earlier attempt did, so the refund is looked up before it is sent again.
- */
-function paymentMissing(context: StepContext, { message }: ProcessorFailure): StepOutcome {
-  const words = `The credentials may be those of another account, without this payment. ${message}`;
-  const failure = processorFailure('payment_missing', words);
-  return misconfigured(
-    context,
-    'attempt.misconfigured',
-    { scope: 'credentials', failure },
-    {
-      attempt: refusedAttempt(context),
-      isKnown: context.claim.work.attemptNumber <= 1,
-      retrying: false,
-    },
-  );
-}
-
-/**
  * A rejection of the first attempt is final. A later one may be about an earlier attempt that the processor applied after all
  * ("already refunded", by us), so the refund is looked up. Where nothing can be looked up, no attempt follows one of unknown
  * outcome, so all the earlier ones were certainly not applied.
  */
-async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepOutcome | null> {
+async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepResult | null> {
   const { deps, claim, processor, options } = context;
   if (claim.work.attemptNumber > 1 && processorKind(claim.refund.processor).capabilities.findsRefunds) {
     if (!(await renewLease(deps, claim))) return null;
@@ -128,11 +110,11 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
     if (answer.kind !== 'not-found') return unknown(context, { failure: answer.failure });
   }
   // A rejection often means that the payment has changed.
-  return { ...failed(failure, 'rejected'), isPaymentStale: true };
+  return { kind: 'failed', attempt: 'rejected', failure, isPaymentStale: true };
 }
 
 /** Looks up an attempt of unknown outcome. An unknown outcome never becomes failed without a person. */
-export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
+export async function lookUpRefund(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const answer = await processor.findRefund(referenceTo(claim.refund), options);
   switch (answer.kind) {
@@ -144,15 +126,13 @@ export async function lookUpRefund(context: StepContext): Promise<StepOutcome> {
       return unanswered(context, 'lookup.unanswered', answer.failure, answer.retryAfterMs);
     case 'payment-not-found':
       return unanswered(context, 'lookup.unanswered', answer.failure, null);
-    case 'misconfigured': {
-      const more = claim.work.retryingSince === null ? { retrying: true } : {};
-      return misconfigured(context, 'lookup.flagged', answer, more);
-    }
+    case 'misconfigured':
+      return { kind: 'lookup_refused', ...refusal(context, answer) };
   }
 }
 
 /** Reads whether a refund that the processor has accepted is settled. */
-export async function checkSettlement(context: StepContext): Promise<StepOutcome> {
+export async function checkSettlement(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const { refund } = claim;
   return settlement(
@@ -161,16 +141,18 @@ export async function checkSettlement(context: StepContext): Promise<StepOutcome
   );
 }
 
-function settlement(context: StepContext, answer: ReadResult<ProcessorRefund>): StepOutcome {
+function settlement(context: StepContext, answer: ReadResult<ProcessorRefund>): StepResult {
   switch (answer.kind) {
     case 'found':
       return stateRead(context, answer.value);
     case 'not-found': {
-      const flag = { reason: 'missing_there', facts: factsOf(context.claim.refund, null) } as const;
-      return flagged(context, 'settlement.flagged', 'settlement', flag);
+      const facts = factsOf(context.claim.refund, null);
+      return settlementFlagged(context, { reason: 'missing_there', facts });
     }
-    case 'misconfigured':
-      return misconfigured(context, 'settlement.flagged', answer);
+    case 'misconfigured': {
+      const refused = refusal(context, answer);
+      return { kind: 'flagged', by: 'settlement.flagged', waitingFor: 'credentials', ...refused };
+    }
     case 'unavailable':
       return stateUnread(context, answer);
   }
@@ -181,14 +163,15 @@ function settlement(context: StepContext, answer: ReadResult<ProcessorRefund>): 
  * refund is read, so that one that has settled meanwhile is not delayed by its cancellation. An account that cannot read it has not
  * refused the cancellation, which is repeated.
  */
-export async function cancelAtProcessor(context: StepContext): Promise<StepOutcome> {
+export async function cancelAtProcessor(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const { refund } = claim;
   const externalRefundId = refund.externalRefundId ?? '';
   // The lease has to last for both calls.
   const timeoutMs = Math.ceil(options.timeoutMs / 2);
   const answer = await processor.cancelRefund(externalRefundId, referenceTo(refund), { timeoutMs });
-  if (answer.kind === 'cancelled') return settled({ ...answer.refund, state: 'cancelled' });
+  if (answer.kind === 'cancelled')
+    return { kind: 'settled', to: 'cancelled', found: answer.refund, by: null };
   const reading = await processor.getRefund(externalRefundId, referenceTo(refund), { timeoutMs });
   if (reading.kind === 'unavailable') return cancelUnconfirmed(context, answer, {});
   const isOpen = reading.kind === 'found' && reading.value.state === 'open';

@@ -10,7 +10,7 @@ import { requestDigestOf } from '#shared/platform/request-digest.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
-import { fromRow, type RowJson, toItems } from '#shared/refunds/model/rows.ts';
+import { bytes, fromRow, type RowJson, time, toItems } from '#shared/refunds/model/rows.ts';
 import { comparedOwnerSql } from '#shared/refunds/queries/refund-filter.ts';
 import type { Task } from './schedule.ts';
 
@@ -120,7 +120,13 @@ export async function leaseBatch(
             AND w.environment = batch.environment AND w.due_at <= service_time() LIMIT ${slice.rows}) AS due))
       ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING to_json(refund_batch) AS batch`;
-  return leased === undefined ? null : fromRow<LeasedBatch>(leased.batch);
+  return leased === undefined ? null : batchFrom(leased.batch);
+}
+
+function batchFrom(row: RowJson): LeasedBatch {
+  return fromRow<LeasedBatch>(row, {
+    ...{ fingerprint: bytes, createdAt: time, updatedAt: time, dueAt: time, completedAt: time, seenAt: time },
+  });
 }
 
 interface RequestedRow {

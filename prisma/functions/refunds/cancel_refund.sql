@@ -83,7 +83,7 @@ BEGIN
       outcome := 'locked'; RETURN;
     END IF;
     PERFORM continue_refund_works(jsonb_build_array(jsonb_build_object(
-      'refund_id', held.id, 'is_known', true, 'ends_cancel', true, 'flag', '{}'::jsonb)), moment);
+      'refund_id', held.id, 'ends_cancel', true, 'flag', '{}'::jsonb)), moment);
     outcome := 'cancelled';
   ELSIF work.cancel_requested_at IS NULL
     AND (SELECT max(e.seq) FROM refund_event AS e WHERE e.refund_id = held.id) >= 2000 THEN

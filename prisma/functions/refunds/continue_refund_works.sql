@@ -14,7 +14,7 @@ DECLARE
   stuck_id text;
 BEGIN
   WITH next AS MATERIALIZED (
-    SELECT i.*, keeps_flag, needs_resync, r.status = 'processing' AND r.external_refund_id IS NULL AS is_unsent,
+    SELECT i.*, keeps_flag, needs_resync, is_proven, r.status = 'processing' AND r.external_refund_id IS NULL AS is_unsent,
       CASE
         WHEN keeps_flag OR is_same_flag THEN w.flagged_at
         WHEN i.flag ? 'reason' THEN moment
@@ -30,7 +30,7 @@ BEGIN
       CASE WHEN r.status = 'processing' AND r.external_refund_id IS NULL AND w.cancel_requested_at IS NULL AND NOT needs_resync
         THEN r.held_until END) AS due_at
     FROM jsonb_to_recordset(items) AS i(
-      refund_id text, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_known boolean, awaits_approval boolean,
+      refund_id text, entries jsonb, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_refused boolean, awaits_approval boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     JOIN refund AS r ON r.id = i.refund_id
@@ -39,7 +39,11 @@ BEGIN
         w.flag_reason = i.flag->>'reason' AND w.flag_facts->>'externalRefundId'
           IS NOT DISTINCT FROM i.flag->'facts'->>'externalRefundId' AS is_same_flag,
         -- What was read in this lease may be older than the request.
-        w.resync_requested_at IS NOT NULL AS needs_resync
+        w.resync_requested_at IS NOT NULL AS needs_resync,
+        EXISTS (
+          SELECT FROM jsonb_to_recordset(i.entries) AS e(type text)
+          WHERE is_proof(e.type) OR i.is_refused AND e.type = 'attempt.misconfigured'
+        ) AS is_proven
     ) AS judged
   ), ended AS (
     DELETE FROM refund_work AS w USING next
@@ -54,12 +58,12 @@ BEGIN
     is_key_spent = coalesce(next.is_key_spent, w.is_key_spent),
     sent_metadata = CASE WHEN next.is_unsent THEN w.sent_metadata END,
     unknown_since = CASE
-      WHEN is_known THEN NULL
+      WHEN is_proven THEN NULL
       -- From now on, because what was sent may be applied until the attempt has ended.
       WHEN next.ends_attempt AND w.attempt_started_at IS NOT NULL THEN moment
       ELSE w.unknown_since END,
     approval_requested_at = CASE
-      WHEN is_known THEN NULL
+      WHEN is_proven THEN NULL
       WHEN awaits_approval THEN coalesce(w.approval_requested_at, moment)
       ELSE w.approval_requested_at END,
     cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,

@@ -5,7 +5,7 @@
 --
 -- items: a JSON array of objects:
 --   refund_id, lease_token   the claim
---   expected, entries, change    as move_refunds takes them
+--   expected, entries, change    as move_refunds takes them; one that is_proof ends the unknown outcome
 --   ends_attempt           true when the timeline entries say how the attempt ended
 --   is_key_spent           true when the next attempt uses a new key
 --   due_in_ms              null when nothing is left to do for a worker
@@ -13,8 +13,8 @@
 --   waiting_until          when that expires, where the processor says so
 --   retrying               true starts the time to the retry deadline unless it is running, false clears it, null keeps it
 --   consecutive_failures   null keeps the number
---   is_known               true once it is known whether the processor has the refund
---   awaits_approval        true when the processor keeps the attempt for a reviewer: no other one follows until is_known
+--   is_refused             true when an entry attempt.misconfigured is proof that no attempt was applied
+--   awaits_approval        true when the processor keeps the attempt for a reviewer: no other one follows until there is proof
 --   knows_cancel           true when the claim was made with a requested cancellation
 --   ends_cancel            true when the requested cancellation is over
 --   flag                   {reason, facts} flags the refund, {} ends its flag, null keeps it

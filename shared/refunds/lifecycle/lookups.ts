@@ -4,7 +4,7 @@ import type { Environment } from '../../platform/environment.ts';
 import { shareByOrganization, shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
-import { fromRow, type RowJson } from '../model/rows.ts';
+import { accountFrom, type RowJson } from '../model/rows.ts';
 
 /** An organization's setup of one environment. */
 interface SetUp {
@@ -73,7 +73,7 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
     rows.map((row) => [
       JSON.stringify([row.organization_id, row.environment]),
       {
-        accounts: (row.accounts ?? []).map((account) => fromRow<AccountName>(account)),
+        accounts: (row.accounts ?? []).map(accountFrom),
         policies: (row.policies ?? []).map(policyFromRow),
       },
     ]),

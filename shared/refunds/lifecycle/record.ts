@@ -1,48 +1,17 @@
 import type { Dependencies } from '../../dependencies.ts';
-import type { Prisma } from '../../platform/database.ts';
 import { newId } from '../../platform/ids.ts';
 import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
-import type { WaitingReason } from '../model/waiting.ts';
-import type { MoveItem, RefundChange } from './move.ts';
+import type { MoveItem } from './move.ts';
 import type { Claim } from './statements.ts';
-
-/** What follows from a step for its refund. Fields that are left out stay as they are. */
-export interface StepOutcome {
-  /** Timeline entries in order, each with the status from then on. */
-  moves: readonly { to: RefundStatus; type: RefundEventType; detail?: Prisma.InputJsonObject }[];
-  /** Columns of the refund, written with the last move. */
-  change?: RefundChange;
-  /** How the attempt ended, when this is its end. */
-  attempt?: { outcome: AttemptOutcome; keySpent?: boolean };
-  /** When the next step is due; null when nothing is left to do for a worker. */
-  dueInMs: number | null;
-  /** What the refund waits for until then; null when it moves on, and for one that has ended. */
-  waitingFor: WaitingReason | null;
-  /** When that expires, where the processor says so. */
-  waitingUntil?: Date | undefined;
-  /** True starts the time to the retry deadline unless it runs, false ends it. */
-  retrying?: boolean;
-  consecutiveFailures?: number;
-  /** True once it is known whether the processor has the refund. */
-  isKnown?: boolean;
-  /** True when the processor keeps the attempt for a reviewer: no other one follows. */
-  awaitsApproval?: true;
-  /** True when the requested cancellation is over. */
-  endsCancel?: boolean;
-  /** Flags the refund; null ends a flag. */
-  flag?: Flag | null;
-  /** True to record nothing when a resync has been requested. */
-  unlessResync?: boolean;
-  /** True when the payment may differ from what is stored, so that it is read again before it is next used. */
-  isPaymentStale?: boolean;
-}
+import { outcomeOf, type StepOutcome } from './step-outcome.ts';
+import type { StepResult } from './step-result.ts';
 
 /** An item of `record_refunds`. */
 export type RecordItem = MoveItem &
-  Omit<StepOutcome, 'moves' | 'attempt' | 'flag' | 'isPaymentStale'> & {
+  Omit<StepOutcome, 'moves' | 'attempt' | 'flag'> & {
     leaseToken: bigint | null;
     endsAttempt: boolean;
     isKeySpent: boolean | undefined;
@@ -60,17 +29,26 @@ export type RecordItem = MoveItem &
  */
 export type RecordResult = 'recorded' | 'due' | 'lost' | 'resync';
 
+/** What was recorded of a step. */
+export interface RecordedStep {
+  result: RecordResult;
+  /** The types of its timeline entries, which are stored unless it was lost or a resync comes first. */
+  types: RefundEventType[];
+}
+
 /**
- * Records a step's outcome in one statement, while its worker holds the lease.
+ * Records what follows from a step in one statement, while its worker holds the lease.
  * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
-export async function recordOutcome(
+export async function recordStep(
   deps: Pick<Dependencies, 'statements' | 'queues' | 'log' | 'metrics' | 'clock'>,
-  { refund, work }: Pick<Claim, 'refund' | 'work'>,
-  outcome: StepOutcome,
-): Promise<RecordResult> {
+  claim: Claim,
+  stepResult: StepResult,
+): Promise<RecordedStep> {
+  const { refund, work } = claim;
+  const outcome = outcomeOf(claim, stepResult);
   checkMoves(refund.status, outcome);
-  const { moves, attempt: sent, flag, isPaymentStale: _, ...columns } = outcome;
+  const { moves, attempt: sent, flag, ...columns } = outcome;
   const attempt = endedAttempt(work, outcome);
   const { outcome: result } = await deps.statements.record({
     change: {},
@@ -78,7 +56,7 @@ export async function recordOutcome(
     refundId: refund.id,
     leaseToken: work.leaseToken,
     endsAttempt: attempt !== null,
-    isKeySpent: attempt === null ? undefined : (sent?.keySpent ?? false),
+    isKeySpent: attempt === null ? undefined : (sent?.isKeySpent ?? false),
     expected: refund.status,
     entries: moves.map((move, place) => ({
       ...move,
@@ -96,7 +74,7 @@ export async function recordOutcome(
     deps.log.warn({ refundId: refund.id }, 'the lease was lost before the outcome could be recorded');
     deps.queues.wake(refund.processor);
   }
-  return result;
+  return { result, types: moves.map(({ type }) => type) };
 }
 
 /** For the first timeline entry; null when no attempt ends here. */

@@ -10,7 +10,7 @@ import {
 } from '../../platform/shared-statement.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/attempts.ts';
-import { fromRow, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
+import { accountFrom, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 import type { CancellationItem, CancellationResult } from './cancel.ts';
 import type { CreationItem, CreationResult } from './create.ts';
 import type { ReceivedItem, ReceivedResult } from './processor-events.ts';
@@ -175,7 +175,7 @@ function claimsOf(refundIds: readonly string[], claims: Map<string, Claim>): (Cl
 function claimFrom({ step, now, refund, work, account }: ClaimRow, since: number): Claim {
   return {
     ...{ step, now: new Date(now), since },
-    ...{ refund: refundFrom(refund), work: workFrom(work), account: fromRow<AccountName>(account) },
+    ...{ refund: refundFrom(refund), work: workFrom(work), account: accountFrom(account) },
   };
 }
 

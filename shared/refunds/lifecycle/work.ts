@@ -94,7 +94,7 @@ export async function dropWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id
 
 /** Ends the work of a refund that was never sent. A worker that holds it loses the lease. A flag for an extra refund stays. */
 export async function endUnsentWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
-  const nothingDue = toItems([{ refundId: id, isKnown: true, flag: {} }]);
+  const nothingDue = toItems([{ refundId: id, flag: {} }]);
   await tx.$executeRaw`SELECT continue_refund_works(${nothingDue}::jsonb, service_time())`;
 }
 

@@ -1,32 +1,54 @@
 import type { Payment, Refund, RefundWork } from '../../platform/database.ts';
+import type { AccountName } from '../../processors/accounts/connections.ts';
 
 /** A row in PostgreSQL's JSON: times in ISO 8601, safe integers, bytes in hex. */
 export type RowJson = Readonly<Record<string, unknown>>;
 
-const integers: ReadonlySet<string> = new Set([
-  'amount',
-  'payment_id',
-  'reserved',
-  'refunded_outside',
-  'lease_token',
-]);
+/** How the fields are read that JSON has no type for. Without one of them it does not compile, as after a new column of such a type. */
+export type Readers<Row> = {
+  readonly [Field in keyof Row as NonNullable<Row[Field]> extends bigint | Date | Uint8Array
+    ? Field
+    : never]-?: (value: never) => NonNullable<Row[Field]>;
+};
+
+export const time = (value: string) => new Date(value);
+export const bytes = (value: string) => Buffer.from(value.slice('\\x'.length), 'hex');
+const integer = (value: number) => BigInt(value);
 
 export function refundFrom(row: RowJson): Refund {
-  return fromRow<Refund>(row);
+  return fromRow<Refund>(row, {
+    ...{ amount: integer, paymentId: integer, fingerprint: bytes },
+    ...{ createdAt: time, updatedAt: time, acceptedAt: time, completedAt: time, heldUntil: time },
+  });
 }
 
 export function workFrom(row: RowJson): RefundWork {
-  return fromRow<RefundWork>(row);
+  return fromRow<RefundWork>(row, {
+    ...{ dueAt: time, leasedUntil: time, leaseToken: integer, attemptStartedAt: time, unknownSince: time },
+    ...{ approvalRequestedAt: time, resyncRequestedAt: time, cancelRequestedAt: time, retryingSince: time },
+    ...{ waitingSince: time, waitingUntil: time, flaggedAt: time },
+  });
 }
 
 export function paymentFrom({ id: _id, ...row }: RowJson): Omit<Payment, 'id'> {
-  return fromRow(row);
+  return fromRow<Omit<Payment, 'id'>>(row, {
+    ...{ amount: integer, refundedOutside: integer, reserved: integer },
+    ...{ chargedAt: time, fetchedAt: time, staleSince: time, disputedAt: time, createdAt: time },
+  });
 }
 
-/** The row as the database client returns it. The types follow from the columns' names. */
-export function fromRow<Row>(row: RowJson): Row {
+export function accountFrom(row: RowJson): AccountName {
+  return fromRow<AccountName>(row, { updatedAt: time, workedAt: time, misconfiguredAt: time });
+}
+
+/** The row as the database client returns it. */
+export function fromRow<Row>(row: RowJson, readers: Readers<Row>): Row {
+  const read: Readonly<Record<string, ((value: never) => unknown) | undefined>> = readers;
   return Object.fromEntries(
-    Object.entries(row).map(([column, value]) => [camelCase(column), readValue(column, value)]),
+    Object.entries(row).map(([column, value]) => {
+      const field = camelCase(column);
+      return [field, value === null ? null : (read[field]?.(value as never) ?? value)];
+    }),
   ) as Row;
 }
 
@@ -48,13 +70,6 @@ function toItem(value: unknown): unknown {
     if (each !== null) item[snakeCase(name)] = verbatim.has(name) ? each : toItem(each);
   }
   return item;
-}
-
-function readValue(column: string, value: unknown): unknown {
-  if (value === null) return null;
-  if (integers.has(column)) return BigInt(value as number);
-  if (column === 'fingerprint') return Buffer.from((value as string).slice('\\x'.length), 'hex');
-  return /_(at|since|until)$/.test(column) ? new Date(value as string) : value;
 }
 
 const camelCase = keeping((column) =>

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { recordOutcome } from '#shared/refunds/lifecycle/record.ts';
+import { recordStep } from '#shared/refunds/lifecycle/record.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { holdCalls } from '#test/support/processors/around-calls.ts';
@@ -76,7 +76,8 @@ const idsOf = (claims: readonly Claim[]) => claims.map(({ refund }) => refund.id
 /** Records of a claim only when the refund is due again. */
 async function end(claimed: Claim | undefined, dueInMs: number): Promise<string> {
   if (claimed === undefined) throw new Error('Nothing was claimed.');
-  return await recordOutcome(service.deps, claimed, { moves: [], dueInMs, waitingFor: null });
+  const { result } = await recordStep(service.deps, claimed, { kind: 'unchanged', dueInMs });
+  return result;
 }
 
 test('while 2,000 refunds of an organization are due, one of another that is created later is claimed in the next look', async () => {

@@ -113,7 +113,7 @@ test('a backlog is claimed in batches and recorded by key, although it was plann
 async function postpone(claims: readonly (Claim | null)[], dueInMs: number): Promise<void> {
   const items = claims.map((claim) => ({
     ...{ refund_id: claim?.refund.id, lease_token: Number(claim?.work.leaseToken), expected: 'processing' },
-    ...{ entries: [], change: {}, due_in_ms: dueInMs, is_known: true, ends_attempt: true },
+    ...{ entries: [], change: {}, due_in_ms: dueInMs, ends_attempt: true },
   }));
   const results = await service.deps.db.$queryRaw<{ outcome: string }[]>`
     SELECT outcome FROM record_refunds(${JSON.stringify(items)}::jsonb)`;

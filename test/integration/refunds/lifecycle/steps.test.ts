@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { serviceTime } from '#shared/platform/database.ts';
+import { newId } from '#shared/platform/ids.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
@@ -97,6 +98,28 @@ test.each(PROCESSORS)(
     });
     expect(accepted.flagReason).toBeNull();
     expect(await timelineOf(service, id)).toContain('lookup.absent');
+  },
+);
+
+test.each([
+  'attempt.unknown',
+  'attempt.misconfigured',
+  'lookup.inconclusive',
+  'lookup.flagged',
+  'settlement.progress',
+])(
+  'the outcome of an attempt stays unknown where the timeline says %s, whatever else is recorded',
+  async (type) => {
+    const { id } = await createdRefund(service, 'stripe');
+    const claim = await service.deps.statements.claim(id);
+    const item = {
+      ...{ refund_id: id, lease_token: Number(claim?.work.leaseToken), expected: 'processing', change: {} },
+      ...{ entries: [{ event_id: newId('evt'), type, to: 'processing' }], ends_attempt: true, due_in_ms: 0 },
+      ...{ is_known: true, is_refused: type !== 'attempt.misconfigured', unknown_since: null },
+    };
+    await service.deps.db.$queryRaw`SELECT outcome FROM record_refunds(${JSON.stringify([item])}::jsonb)`;
+    expect(await rowOf(service, id)).toMatchObject({ unknownSince: expect.any(Date) });
+    expect(await service.deps.statements.claim(id)).toMatchObject({ step: 'look_up' });
   },
 );
 
