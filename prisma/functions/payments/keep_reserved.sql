@@ -1,14 +1,22 @@
--- The trigger on refund that keeps payment.reserved, the sum of the live refunds of the payment. Nothing else writes it, so that it is
+-- The triggers on refund that keep payment.reserved, the sum of the live refunds of the payment. Nothing else writes it, so that it is
 -- right whichever statement inserts refunds, moves them, or gives them another payment. Refunds are never deleted.
 --
--- It locks the payment's row. A statement that holds other locks has taken this one before them, as move_refunds does.
+-- The payment is locked from then on. A statement that holds other locks has taken this one before them, as move_refunds does.
+--
+-- made: the refunds of an INSERT, which fires once. An UPDATE fires for each refund whose reservation changes.
 CREATE OR REPLACE FUNCTION keep_reserved() RETURNS trigger
 LANGUAGE plpgsql AS $$
 DECLARE
-  is_given_back boolean := NOT NEW.is_live AND NEW.external_refund_id IS NOT NULL;
+  is_given_back boolean;
 BEGIN
-  -- OLD is NULL for a refund that is inserted.
+  IF TG_OP = 'INSERT' THEN
+    UPDATE payment AS p SET reserved = p.reserved + of_payment.amount
+    FROM (SELECT payment_id, sum(amount)::bigint AS amount FROM made WHERE is_live GROUP BY payment_id) AS of_payment
+    WHERE p.id = of_payment.payment_id;
+    RETURN NULL;
+  END IF;
   IF OLD.is_live THEN
+    is_given_back := NOT NEW.is_live AND NEW.external_refund_id IS NOT NULL;
     UPDATE payment AS p SET reserved = p.reserved - OLD.amount,
       -- The payment is read again before its next use: a read under way may have found the refund at the processor, and would count it
       -- as made elsewhere, now that it has no reservation.

@@ -18,7 +18,7 @@ ALTER TABLE "refund" ADD COLUMN "is_live" BOOLEAN NOT NULL
 -- Few updates change a status or a reservation. The conditions spare the others a call, and a trigger before the update would lock each
 -- row once more.
 CREATE TRIGGER "refund_reserves" AFTER INSERT ON "refund"
-    FOR EACH ROW WHEN (NEW.is_live) EXECUTE FUNCTION keep_reserved();
+    REFERENCING NEW TABLE AS made FOR EACH STATEMENT EXECUTE FUNCTION keep_reserved();
 CREATE TRIGGER "refund_changes_reservation" AFTER UPDATE ON "refund"
     FOR EACH ROW WHEN ((OLD.is_live, OLD.amount, OLD.payment_id) IS DISTINCT FROM (NEW.is_live, NEW.amount, NEW.payment_id))
     EXECUTE FUNCTION keep_reserved();
