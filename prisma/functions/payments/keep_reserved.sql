@@ -3,18 +3,13 @@
 --
 -- The payment is locked from then on. A statement that holds other locks has taken this one before them, as move_refunds does.
 --
--- made: the refunds of an INSERT, which fires once. An UPDATE fires for each refund whose reservation changes.
+-- It fires for each refund that is inserted live, or whose reservation an update changes.
 CREATE OR REPLACE FUNCTION keep_reserved() RETURNS trigger
 LANGUAGE plpgsql AS $$
 DECLARE
   is_given_back boolean;
 BEGIN
-  IF TG_OP = 'INSERT' THEN
-    UPDATE payment AS p SET reserved = p.reserved + of_payment.amount
-    FROM (SELECT payment_id, sum(amount)::bigint AS amount FROM made WHERE is_live GROUP BY payment_id) AS of_payment
-    WHERE p.id = of_payment.payment_id;
-    RETURN NULL;
-  END IF;
+  -- OLD is NULL for a refund that is inserted.
   IF OLD.is_live THEN
     is_given_back := NOT NEW.is_live AND NEW.external_refund_id IS NOT NULL;
     UPDATE payment AS p SET reserved = p.reserved - OLD.amount,

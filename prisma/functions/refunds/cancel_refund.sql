@@ -64,7 +64,7 @@ BEGIN
     outcome := 'locked'; RETURN;
   END IF;
 
-  IF is_not_sent(held, work) THEN
+  IF is_not_sent(held, work, (SELECT s FROM recovery AS s WHERE s.id = 1)) THEN
     SELECT * INTO held FROM move_refunds(jsonb_build_array(jsonb_build_object(
       'refund_id', held.id, 'expected', held.status,
       'entries', jsonb_build_array(jsonb_build_object(

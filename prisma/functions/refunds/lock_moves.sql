@@ -8,21 +8,25 @@ DECLARE
   moved text[];
   reserving text[];
   payments bigint[] := '{}';
+  works int;
 BEGIN
-  SELECT array_agg(m.refund_id ORDER BY m.refund_id),
-    array_agg(m.refund_id) FILTER (WHERE m.entries->-1->>'to' NOT IN (m.expected, 'completed'))
+  SELECT array_agg(m.refund_id), array_agg(m.refund_id) FILTER (WHERE m.entries->-1->>'to' NOT IN (m.expected, 'completed'))
   INTO moved, reserving
   FROM jsonb_to_recordset(moves) AS m(refund_id text, expected text, entries jsonb) WHERE m.entries <> '[]';
   -- Again for a payment that was joined to another one while this waited for it.
-  WHILE EXISTS (SELECT FROM refund AS r WHERE r.id = ANY (reserving) AND r.payment_id <> ALL (payments)) LOOP
+  WHILE reserving IS NOT NULL
+    AND EXISTS (SELECT FROM refund AS r WHERE r.id = ANY (reserving) AND r.payment_id <> ALL (payments)) LOOP
     payments := ARRAY (
       SELECT p.id FROM payment AS p
       WHERE p.id = ANY (ARRAY (SELECT r.payment_id FROM refund AS r WHERE r.id = ANY (reserving)))
       ORDER BY p.id FOR UPDATE);
   END LOOP;
   PERFORM FROM refund_work AS w WHERE w.refund_id = ANY (moved) ORDER BY w.refund_id FOR UPDATE;
-  PERFORM FROM refund AS r
-  WHERE r.id = ANY (moved) AND NOT EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = r.id)
-  ORDER BY r.id FOR UPDATE;
+  GET DIAGNOSTICS works = ROW_COUNT;
+  IF works < cardinality(moved) THEN
+    PERFORM FROM refund AS r
+    WHERE r.id = ANY (moved) AND NOT EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = r.id)
+    ORDER BY r.id FOR UPDATE;
+  END IF;
 END
 $$;

@@ -143,8 +143,8 @@ async function lockNotSent(tx: DatabaseTransaction, payment: Payment): Promise<N
     ORDER BY w.refund_id FOR UPDATE OF w`;
   return await tx.$queryRaw<NotSentRefund[]>`
     SELECT r.id, r.status::text, r.amount, r.currency
-    FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id
-    WHERE r.payment_id = ${payment.id} AND r.status IN ('pending', 'processing') AND is_not_sent(r, w)
+    FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id JOIN recovery AS s ON s.id = 1
+    WHERE r.payment_id = ${payment.id} AND r.status IN ('pending', 'processing') AND is_not_sent(r, w, s)
     ORDER BY r.created_at, r.id`;
 }
 

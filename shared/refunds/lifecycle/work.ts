@@ -43,11 +43,11 @@ export async function claimFlagged(
   const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date; isNotSent: boolean }[]>`
     UPDATE refund_work AS w SET
       leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
-    FROM refund AS r
+    FROM refund AS r, recovery AS s
     WHERE w.refund_id = ${refund.id} AND w.flagged_at = ${flaggedAt}
       AND (w.leased_until IS NULL OR w.leased_until <= service_time())
-      AND r.id = ${refund.id} AND r.status = ${refund.status}::refund_status
-    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, service_time() AS now, is_not_sent(r, w) AS "isNotSent"`;
+      AND r.id = ${refund.id} AND r.status = ${refund.status}::refund_status AND s.id = 1
+    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, service_time() AS now, is_not_sent(r, w, s) AS "isNotSent"`;
   return row === undefined ? null : { ...row, refund: refundFrom(row.refund), work: workFrom(row.work) };
 }
 

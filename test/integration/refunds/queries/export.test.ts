@@ -22,6 +22,8 @@ beforeAll(async () => {
   });
   db = openDatabase(databaseUrl(), { poolSize: 2 });
   await db.refund.updateMany({ where: one, data: { status: 'processing' } });
+  // Room for more refunds.
+  await db.payment.updateMany({ where: many, data: { amount: 1_000_000n } });
   const { isLive: _isLive, ...row } = await db.refund.findFirstOrThrow({ where: many });
   template = row;
 });
