@@ -17,7 +17,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a claim that ignores leases and unknown outcomes',
     tampering: {
-      sql: { claim_refunds: withoutLease, is_not_sent: replaced('w.unknown_since IS NOT NULL OR', '') },
+      sql: { claim_refunds: withoutLease, is_not_sent: replaced('w.unknown_since IS NULL AND ', '') },
     },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
     symptom: /more than one movement|sends again|has the attempts/,
@@ -61,7 +61,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt that is repeated without a lookup',
-    tampering: { sql: { is_not_sent: replaced('w.unknown_since IS NOT NULL OR', '') } },
+    tampering: { sql: { is_not_sent: replaced('w.unknown_since IS NULL AND ', '') } },
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
     symptom: /more than one movement/,
