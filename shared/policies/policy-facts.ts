@@ -49,7 +49,7 @@ const noVelocity: Velocity = { refundsInLastDay: 0, amountInLastDay: 0n };
 
 async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
   const { _count, _max } = await db.refund.aggregate({
-    where: { ...refundsOf(payment), status: { in: ['pending', 'processing', 'completed'] } },
+    where: { ...refundsOf(payment), isLive: true },
     _count: true,
     _max: { createdAt: true },
   });
@@ -94,6 +94,6 @@ async function readVelocity(
     SELECT count(*)::int AS "refundsInLastDay",
       coalesce(sum(amount) FILTER (WHERE currency = ${currency}), 0)::bigint AS "amountInLastDay"
     FROM refund WHERE ${isCounted} AND created_at > (SELECT service_time() - interval '24 hours')
-      AND status IN ('pending', 'processing', 'completed')`;
+      AND is_live`;
   return row ?? noVelocity;
 }

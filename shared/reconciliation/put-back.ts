@@ -1,4 +1,4 @@
-import { forgetPayment, joinPayments, lockPayment, lockPaymentOf } from '../payments/payment.ts';
+import { forgetPayment, joinPayments, lockPayment } from '../payments/payment.ts';
 import { type DatabaseTransaction, type Refund, serviceTime } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { isLive, type ListedRefund, type ProcessorPayment } from '../processors/contract/processor.ts';
@@ -123,7 +123,6 @@ async function create(
 /** It was approved and sent after the backup. */
 async function approveSent({ deps, run }: RunContext, ours: Refund, theirs: ListedRefund): Promise<void> {
   await deps.db.$transaction(async (tx) => {
-    await lockPaymentOf(tx, ours);
     const moved = await moveRefund(tx, asSent(ours, theirs, run.actor));
     if (moved !== null) await startWork(tx, ours);
   });

@@ -27,7 +27,7 @@ BEGIN
   END IF;
   IF limits ? 'max_refunds' THEN
     SELECT count(*) INTO made_count FROM refund
-    WHERE payment_id = paid.id AND status IN ('pending', 'processing', 'completed');
+    WHERE payment_id = paid.id AND is_live;
     IF made_count >= (limits->>'max_refunds')::bigint THEN
       RETURN 'limited';
     END IF;
@@ -40,7 +40,7 @@ BEGIN
     SELECT count(*), coalesce(sum(amount) FILTER (WHERE currency = asked_currency), 0) INTO made_count, made_amount
     FROM refund
     WHERE organization_id = paid.organization_id AND environment = paid.environment
-      AND created_at > moment - interval '24 hours' AND status IN ('pending', 'processing', 'completed');
+      AND created_at > moment - interval '24 hours' AND is_live;
     IF made_count >= (limits->>'day_count')::bigint OR made_amount + asked_amount > (limits->>'day_amount')::bigint THEN
       RETURN 'limited';
     END IF;
@@ -52,7 +52,7 @@ BEGIN
     SELECT coalesce(sum(amount), 0) INTO made_amount FROM refund
     WHERE requester = asked_requester AND created_at > moment - interval '24 hours'
       AND api_key_id = limits->>'api_key_id' AND currency = asked_currency
-      AND status IN ('pending', 'processing', 'completed');
+      AND is_live;
     IF made_amount + asked_amount > (limits->>'key_day_amount')::bigint THEN
       RETURN 'limited';
     END IF;
@@ -67,7 +67,7 @@ BEGIN
     WHERE requester = asked_requester AND created_at > moment - interval '24 hours'
       -- Compared so that the index of the list does not fit.
       AND organization_id IS NOT DISTINCT FROM paid.organization_id AND environment IS NOT DISTINCT FROM paid.environment
-      AND status IN ('pending', 'processing', 'completed');
+      AND is_live;
     IF made_count >= (limits->>'requester_day_count')::bigint
       OR made_amount + asked_amount > (limits->>'requester_day_amount')::bigint THEN
       RETURN 'limited';

@@ -22,7 +22,8 @@ BEGIN
     CASE WHEN limited.until > moment AND limited.until <= moment + interval '1 hour' THEN limited.until END
   FROM (
     SELECT asked.refund_id, asked.turn, a.id AS account_id, a.environment, a.calls_per_second, a.rate_limits,
-      operation_of_step(next_refund_step(r, work.w, p.currency = r.currency), r.external_refund_id) AS operation
+      operation_of_step(
+        next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency), r.external_refund_id) AS operation
     FROM unnest(ids) WITH ORDINALITY AS asked(refund_id, turn)
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = asked.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = asked.refund_id

@@ -58,19 +58,18 @@ BEGIN
   PERFORM FROM refund_work AS w
   WHERE w.refund_id = ANY (ARRAY(SELECT r.id FROM refund AS r WHERE r.payment_id = ANY (other_ids)))
   ORDER BY w.refund_id FOR UPDATE;
+  -- Before their reservations, which a known amount may not have room for.
+  UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, refunded_outside = 0, fetched_at = NULL,
+    -- A read that began before either row was read, or became stale, does not count as fresh.
+    stale_since = GREATEST(p.stale_since, p.fetched_at, others.stale_since),
+    disputed_at = LEAST(p.disputed_at, others.disputed_at)
+  FROM (
+    SELECT max(GREATEST(o.stale_since, o.fetched_at)) AS stale_since, min(o.disputed_at) AS disputed_at
+    FROM payment AS o WHERE o.id = ANY (other_ids)
+  ) AS others WHERE p.id = first_id;
+  -- Moves the reservations as well (keep_reserved.sql).
   UPDATE refund AS r SET payment_id = first_id WHERE r.payment_id = ANY (other_ids);
   UPDATE payment_name AS n SET payment_id = first_id WHERE n.payment_id = ANY (other_ids);
-  WITH joined AS (
-    DELETE FROM payment AS p WHERE p.id = ANY (other_ids) RETURNING p.reserved, p.stale_since, p.fetched_at, p.disputed_at
-  ), total AS (
-    SELECT sum(reserved)::bigint AS reserved, max(GREATEST(stale_since, fetched_at)) AS stale_since,
-      min(disputed_at) AS disputed_at FROM joined
-  )
-  UPDATE payment AS p SET amount = NULL, currency = NULL, charged_at = NULL, reserved = p.reserved + total.reserved,
-    refunded_outside = 0, fetched_at = NULL,
-    -- A read that began before either row was read, or became stale, does not count as fresh.
-    stale_since = GREATEST(p.stale_since, p.fetched_at, total.stale_since),
-    disputed_at = LEAST(p.disputed_at, total.disputed_at)
-  FROM total WHERE p.id = first_id;
+  DELETE FROM payment AS p WHERE p.id = ANY (other_ids);
 END
 $$;

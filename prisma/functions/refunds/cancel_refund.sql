@@ -20,7 +20,6 @@ DECLARE
   moment timestamptz := service_time();
   held refund;
   work refund_work;
-  is_recovering boolean := EXISTS (SELECT FROM recovery WHERE id = 1 AND required_since IS NOT NULL);
 BEGIN
   IF asked->>'key' IS NOT NULL AND NOT pg_try_advisory_xact_lock(hashtextextended(
     concat_ws('/', 'key', asked->>'organization_id', asked->>'environment', asked->>'key'), 0)) THEN
@@ -49,20 +48,15 @@ BEGIN
   IF held.status NOT IN ('pending', 'processing') THEN
     outcome := 'refused'; RETURN;
   END IF;
-  IF is_recovering AND held.status = 'pending' THEN
-    outcome := 'recovering'; RETURN;
-  END IF;
 
   -- A row that was just joined to another one is gone and counts as locked: the next call finds the other one.
   PERFORM FROM payment AS p WHERE p.id = held.payment_id FOR UPDATE SKIP LOCKED;
   IF NOT FOUND THEN
     outcome := 'locked'; RETURN;
   END IF;
-  IF held.status = 'processing' THEN
-    SELECT * INTO work FROM refund_work AS w WHERE w.refund_id = held.id FOR UPDATE SKIP LOCKED;
-    IF NOT FOUND THEN
-      outcome := 'locked'; RETURN;
-    END IF;
+  SELECT * INTO work FROM refund_work AS w WHERE w.refund_id = held.id FOR UPDATE SKIP LOCKED;
+  IF NOT FOUND AND (held.status = 'processing' OR EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = held.id)) THEN
+    outcome := 'locked'; RETURN;
   END IF;
   -- Read again under the lock: it may have moved.
   SELECT * INTO held FROM refund AS r WHERE r.id = held.id AND r.status = held.status;
@@ -70,10 +64,7 @@ BEGIN
     outcome := 'locked'; RETURN;
   END IF;
 
-  -- An attempt writes unknown_since before it starts, so a running one shows here even if its worker died. One that was made after
-  -- the backup from which the database was restored does not.
-  IF NOT is_recovering
-    AND held.external_refund_id IS NULL AND work.unknown_since IS NULL AND work.resync_requested_at IS NULL THEN
+  IF is_not_sent(held, work, (SELECT s FROM recovery AS s WHERE s.id = 1)) THEN
     SELECT * INTO held FROM move_refunds(jsonb_build_array(jsonb_build_object(
       'refund_id', held.id, 'expected', held.status,
       'entries', jsonb_build_array(jsonb_build_object(
@@ -85,6 +76,8 @@ BEGIN
     PERFORM continue_refund_works(jsonb_build_array(jsonb_build_object(
       'refund_id', held.id, 'ends_cancel', true, 'flag', '{}'::jsonb)), moment);
     outcome := 'cancelled';
+  ELSIF held.status = 'pending' THEN
+    outcome := 'recovering'; RETURN;
   ELSIF work.cancel_requested_at IS NULL
     AND (SELECT max(e.seq) FROM refund_event AS e WHERE e.refund_id = held.id) >= 2000 THEN
     -- Each request adds two entries to the timeline. Notes and metadata stop at 1,000, so that they take no room of these.

@@ -123,11 +123,9 @@ BEGIN
     END IF;
 
     IF paid.id IS NULL THEN
-      paid.reserved := asked.amount;
       paid.id := insert_payment(paid, payment_ids(asked.payment, asked.transaction_id));
-    ELSE
-      UPDATE payment AS p SET reserved = p.reserved + asked.amount WHERE p.id = paid.id;
     END IF;
+    -- Reserves the amount as well (keep_reserved.sql).
     INSERT INTO refund (id, organization_id, transaction_id, amount, currency, reason, status, processor, metadata,
       initiated_by, created_at, updated_at, environment, payment_id, requester, api_key_id, idempotency_key, fingerprint,
       held_until)

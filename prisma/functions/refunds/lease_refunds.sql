@@ -29,7 +29,7 @@ AS $$
 BEGIN
   RETURN QUERY WITH taken AS MATERIALIZED (
     SELECT h.refund_id, r, a.account, a.sent_metadata_keys,
-      next_refund_step(r, work.w, p.currency = r.currency) AS step
+      next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency) AS step
     FROM unnest(held) AS h(refund_id)
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = h.refund_id

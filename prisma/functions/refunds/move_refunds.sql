@@ -1,10 +1,9 @@
--- Moves refunds from one status to another, or adds entries that leave the status: one guarded UPDATE, the timeline entries
--- and, for those that fail or are cancelled, the release of the reservation. The only place that writes a refund's status. The
--- caller checks the move against the state table in shared/refunds/model/states.ts.
+-- Moves refunds from one status to another, or adds entries that leave the status: one guarded UPDATE and the timeline entries. The only
+-- place that writes a refund's status. Triggers of the table refuse a move that the state table does not have, and release the
+-- reservation of a refund that fails or is cancelled (keep_reserved.sql).
 --
--- The caller holds the payment's row when a reservation is released, and then the refund's work row, or the refund's own
--- row where there is no work. Locks are always taken in this order, so one session at a time writes to a timeline, and its
--- numbers have no gaps and no repeats.
+-- It locks what it changes, so that one session at a time writes to a timeline, and its numbers have no gaps and no repeats. A caller
+-- that changes more of a refund in the same transaction does so afterwards, or takes the locks of lock_moves.sql in their order before.
 --
 -- moves: a JSON array of objects; other columns are ignored:
 --   refund_id  the refund to move
@@ -22,6 +21,7 @@ SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
 SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 BEGIN
+  PERFORM lock_moves(moves);
   PERFORM announce_events();
   RETURN QUERY WITH asked AS MATERIALIZED (
     SELECT m.*, last.target, last.target <> m.expected OR m.change <> '{}' AS is_change
@@ -49,19 +49,6 @@ BEGIN
     SELECT * FROM changed
     UNION ALL
     SELECT r.* FROM asked JOIN refund AS r ON r.id = asked.refund_id AND r.status = expected WHERE NOT is_change
-  ), released AS (
-    UPDATE payment AS p SET reserved = p.reserved - ended.amount,
-      -- The payment is read again before its next use: a read under way may have found the refund at the processor, and would count it
-      -- as made elsewhere, now that it has no reservation.
-      fetched_at = CASE WHEN NOT ended.was_accepted THEN p.fetched_at END,
-      stale_since = CASE WHEN ended.was_accepted THEN moment ELSE p.stale_since END
-    FROM (
-      SELECT payment_id, sum(amount)::bigint AS amount, bool_or(external_refund_id IS NOT NULL) AS was_accepted
-      FROM moved JOIN asked ON asked.refund_id = moved.id
-      WHERE target IN ('failed', 'cancelled') AND expected NOT IN ('failed', 'cancelled')
-      GROUP BY payment_id
-    ) AS ended
-    WHERE p.id = ended.payment_id
   ), added AS (
     INSERT INTO refund_event (id, refund_id, seq, type, actor, previous_status, status, detail, created_at,
       organization_id, environment, position, external_refund_id, failure_code, failure_message)

@@ -1,14 +1,14 @@
 -- The next step of a refund with work, decided from the stored rows alone, so that a duplicate or late claim is harmless.
 -- lease_refunds.sql describes the steps. is_verified: the payment is known and has the refund's currency, which is not sent: a processor
--- refunds in that of the payment.
-CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, is_verified boolean) RETURNS text
+-- refunds in that of the payment. s: as in is_not_sent.sql.
+CREATE OR REPLACE FUNCTION next_refund_step(r refund, w refund_work, s recovery, is_verified boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
   RETURN CASE
     WHEN r.status <> 'processing' THEN 'review'
     WHEN r.external_refund_id IS NOT NULL THEN
       CASE WHEN w.cancel_requested_at IS NOT NULL THEN 'cancel_at_processor' ELSE 'settle' END
-    WHEN w.unknown_since IS NOT NULL OR w.approval_requested_at IS NOT NULL OR w.resync_requested_at IS NOT NULL THEN 'look_up'
+    WHEN NOT is_not_sent(r, w, s) THEN 'look_up'
     WHEN w.cancel_requested_at IS NOT NULL THEN 'cancel'
     WHEN is_verified THEN 'send'
     ELSE 'verify' END;

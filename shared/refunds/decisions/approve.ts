@@ -6,8 +6,8 @@ import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
 import { type Move, moveRefund } from '../lifecycle/move.ts';
+import { isNotSent } from '../lifecycle/not-sent.ts';
 import { recordPayment } from '../lifecycle/record-payment.ts';
-import { isRecoveryRequired } from '../lifecycle/recovery.ts';
 import { dropWork, startWork } from '../lifecycle/work.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
 import { maybeSent } from '../model/refusals.ts';
@@ -114,11 +114,11 @@ async function decide(
   const { actor, detail = {} } = move.entry;
   const done = await deps.db.$transaction(async (tx) => {
     const paymentId = await lockPaymentOf(tx, move.refund);
-    if (move.to === 'cancelled' && (await isRecoveryRequired(tx))) throw maybeSent();
     const obstacle = move.to === 'processing' ? await findObstacle(tx, id, paymentId) : null;
     if (obstacle !== null) return obstacle;
     const refund = await moveRefund(tx, move);
     if (refund === null) return 'not-pending';
+    if (move.to === 'cancelled' && !(await isNotSent(tx, refund))) throw maybeSent();
     await changeWork(tx, refund);
     await writeAudit(tx, { organizationId, actor, action, target: id, detail }, deps.clock.now());
     return refund;

@@ -8,7 +8,6 @@ import {
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
-import { isRecoveryRequired } from '../lifecycle/recovery.ts';
 import type { FlaggedClaim } from '../lifecycle/work.ts';
 import { lookupConclusiveAt } from '../model/attempts.ts';
 import { referenceTo } from '../model/refund.ts';
@@ -41,14 +40,12 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   const { refund } = claim;
   const { externalRefundId } = refund;
-  const isMaybeSent = !isUnsent(claim) || (await isRecoveryRequired(deps.db));
-  if (named === null && !isMaybeSent) {
+  if (named === null && claim.isNotSent) {
     return { kind: 'absent', message: 'It was never sent to the processor.' };
   }
   try {
     const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
-    if (named !== null && named !== externalRefundId)
-      return await readNamed(deps, processor, claim, { named, isMaybeSent });
+    if (named !== null && named !== externalRefundId) return await readNamed(deps, processor, claim, named);
     if (externalRefundId === null) return await lookUp(deps, processor, claim);
     return await readRecorded(deps, processor, claim, externalRefundId);
   } catch (error) {
@@ -65,9 +62,9 @@ async function readNamed(
   deps: Dependencies,
   processor: Processor,
   claim: FlaggedClaim,
-  { named, isMaybeSent }: { named: string; isMaybeSent: boolean },
+  named: string,
 ): Promise<Evidence> {
-  const { refund } = claim;
+  const { refund, isNotSent } = claim;
   const answer = await processor.getPayment(refund.transactionId, optionsOf(deps));
   if (answer.kind !== 'found') return unclear(answer);
   const { refunds } = answer.value;
@@ -83,7 +80,7 @@ async function readNamed(
       message: `The processor has a second refund, ${another.id}, besides ${named}.`,
     };
   }
-  if (theirs.refundId === refund.id || !isMaybeSent) return { kind: 'found', refund: theirs };
+  if (theirs.refundId === refund.id || isNotSent) return { kind: 'found', refund: theirs };
   return (await inconclusive(deps, claim)) ?? { kind: 'found', refund: theirs };
 }
 
@@ -121,11 +118,6 @@ async function inconclusive(deps: Dependencies, { refund, work }: FlaggedClaim):
   if (conclusiveAt <= (await serviceTime(deps.db))) return null;
   const message = `The processor does not show the refund yet. A lookup is conclusive from ${conclusiveAt.toISOString()}.`;
   return { kind: 'unclear', message };
-}
-
-/** True when no attempt was accepted or has an unknown outcome, and no resync is requested. */
-function isUnsent({ refund, work }: Pick<FlaggedClaim, 'refund' | 'work'>): boolean {
-  return refund.externalRefundId === null && work.unknownSince === null && work.resyncRequestedAt === null;
 }
 
 function unclear({ failure }: { failure: ProcessorFailure }): Evidence {

@@ -85,7 +85,7 @@ const takenInLastDaySql = `(
   SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
   WHERE r.requester = requester_of('key:' || asked.api_key_id)
     AND r.created_at > (SELECT service_time() - interval '24 hours')
-    AND r.api_key_id = asked.api_key_id AND r.currency = asked.currency AND r.status IN ('pending', 'processing', 'completed'))`;
+    AND r.api_key_id = asked.api_key_id AND r.currency = asked.currency AND r.is_live)`;
 
 async function readPayments(
   reads: Reads,

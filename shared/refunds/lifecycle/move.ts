@@ -3,7 +3,7 @@ import { newId } from '../../platform/ids.ts';
 import type { RefundArrival } from '../../processors/contract/processor.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { type RowJson, refundFrom, toItems } from '../model/rows.ts';
-import { checkMove, type RefundStatus } from '../model/states.ts';
+import type { RefundStatus } from '../model/states.ts';
 
 export interface TimelineEntry {
   type: RefundEventType;
@@ -44,33 +44,10 @@ export interface Move {
 }
 
 /**
- * Moves a refund in the caller's database transaction; see prisma/functions/refunds/move_refunds.sql. The caller has locked the payment
- * when the move releases the reservation.
+ * Moves a refund in the caller's database transaction; see prisma/functions/refunds/move_refunds.sql.
  * @returns the refund as it is now; null when it was not in the expected status and nothing was changed.
- * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
-export async function moveRefund(tx: DatabaseTransaction, asked: Move): Promise<Refund | null> {
-  checkMove(asked.from, asked.to);
-  return await move(tx, asked);
-}
-
-/**
- * Adds an entry to a refund's timeline, and changes columns besides the status. The caller has locked the refund's work, or its row where
- * there is no work.
- * @returns the refund as it is now.
- */
-export async function noteOnRefund(
-  tx: DatabaseTransaction,
-  refund: Pick<Refund, 'id' | 'status'>,
-  entry: TimelineEntry,
-  change: RefundChange = {},
-): Promise<Refund> {
-  const moved = await move(tx, { refund, from: refund.status, to: refund.status, change, entry });
-  if (moved === null) throw new Error('A locked refund has moved');
-  return moved;
-}
-
-async function move(
+export async function moveRefund(
   tx: DatabaseTransaction,
   { refund, from: expected, to, change = {}, entry: { type, actor, detail } }: Move,
 ): Promise<Refund | null> {
@@ -80,4 +57,20 @@ async function move(
     SELECT to_jsonb(moved) AS moved
     FROM move_refunds(${toItems([item])}::jsonb, ${actor}, service_time()) AS moved`;
   return row === undefined ? null : refundFrom(row.moved);
+}
+
+/**
+ * Adds an entry to a refund's timeline, and changes columns besides the status. The caller has read the refund under the locks of its
+ * payment and its work.
+ * @returns the refund as it is now.
+ */
+export async function noteOnRefund(
+  tx: DatabaseTransaction,
+  refund: Pick<Refund, 'id' | 'status'>,
+  entry: TimelineEntry,
+  change: RefundChange = {},
+): Promise<Refund> {
+  const moved = await moveRefund(tx, { refund, from: refund.status, to: refund.status, change, entry });
+  if (moved === null) throw new Error('A locked refund has moved');
+  return moved;
 }

@@ -16,10 +16,8 @@ import {
   type ProcessorPayment,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
-import { holdsReservation, refundStatuses } from '../model/states.ts';
 import { moveRefund } from './move.ts';
-import { isRecoveryRequired } from './recovery.ts';
-import { endUnsentWork } from './work.ts';
+import { endNotSentWork } from './work.ts';
 
 /**
  * Stores a payment as just read from its processor. Refunds that were accepted while the processor was unreachable are checked
@@ -42,9 +40,7 @@ export async function recordPayment(
     const known = await tx.payment.findUniqueOrThrow({ where });
     if (known.fetchedAt !== null && known.fetchedAt > readAt) return known;
     const outside = await refundedOutside(tx, known, facts.refunds);
-    // Until a recovery has ended, what seems unsent may be what the processor counts.
-    if (known.amount === null && !(await isRecoveryRequired(tx)))
-      await failUnfitting(tx, known, facts, outside);
+    if (known.amount === null) await failUnfitting(tx, known, facts, outside);
     const { reserved } = await tx.payment.findUniqueOrThrow({ where });
     const isStale = known.staleSince !== null && readAt <= known.staleSince;
     const isDisputed = facts.unrefundable?.code === 'charge_disputed';
@@ -96,7 +92,8 @@ async function refundedOutside(
   const ours = await tx.refund.findMany({
     where: {
       ...refundsOf(payment),
-      status: { in: refundStatuses.filter((status) => holdsReservation(status) && status !== 'pending') },
+      isLive: true,
+      status: { not: 'pending' },
       // Of a payment with many refunds, those that the processor has.
       OR: [
         { externalRefundId: { in: refunds.map(({ id }) => id) } },
@@ -125,37 +122,30 @@ async function failUnfitting(
   facts: ProcessorPayment,
   outside: bigint,
 ): Promise<void> {
-  const waiting = await lockUnsent(tx, payment);
+  const waiting = await lockNotSent(tx, payment);
   const taken = waiting.reduce((others, { amount }) => others - amount, payment.reserved);
   let left = facts.amount - outside - taken;
   for (const refund of waiting) {
     const problem = problemOf(refund, facts, left);
     if (problem === null) left -= refund.amount;
-    else await endUnsent(tx, refund, problem);
+    else await endNotSent(tx, refund, problem);
   }
 }
 
 /** Without metadata, because a payment may have any number of refunds. */
-type UnsentRefund = Pick<Refund, 'id' | 'status' | 'amount' | 'currency'>;
+type NotSentRefund = Pick<Refund, 'id' | 'status' | 'amount' | 'currency'>;
 
-/** The refunds that are not at the processor, oldest first, with their work locked, so that none is sent meanwhile. */
-async function lockUnsent(tx: DatabaseTransaction, payment: Payment): Promise<UnsentRefund[]> {
+/** The open refunds that are certainly not at the processor, oldest first, with their work locked, so that none is sent meanwhile. */
+async function lockNotSent(tx: DatabaseTransaction, payment: Payment): Promise<NotSentRefund[]> {
   await tx.$queryRaw`
     SELECT w.refund_id FROM refund_work AS w JOIN refund AS r ON r.id = w.refund_id
     WHERE r.payment_id = ${payment.id}
     ORDER BY w.refund_id FOR UPDATE OF w`;
-  return await tx.refund.findMany({
-    where: {
-      ...refundsOf(payment),
-      externalRefundId: null,
-      OR: [
-        { status: 'pending' },
-        { status: 'processing', work: { unknownSince: null, resyncRequestedAt: null } },
-      ],
-    },
-    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-    select: { id: true, status: true, amount: true, currency: true },
-  });
+  return await tx.$queryRaw<NotSentRefund[]>`
+    SELECT r.id, r.status::text, r.amount, r.currency
+    FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id JOIN recovery AS s ON s.id = 1
+    WHERE r.payment_id = ${payment.id} AND r.status IN ('pending', 'processing') AND is_not_sent(r, w, s)
+    ORDER BY r.created_at, r.id`;
 }
 
 /** The failure of a refund in another currency than its payment; null when it has that of the payment. */
@@ -169,7 +159,7 @@ export function currencyProblem(
 }
 
 /** The failure of a refund whose currency or amount the payment does not allow; null when it allows both. */
-function problemOf(refund: UnsentRefund, facts: ProcessorPayment, left: bigint): ProcessorFailure | null {
+function problemOf(refund: NotSentRefund, facts: ProcessorPayment, left: bigint): ProcessorFailure | null {
   const problem = currencyProblem(refund, facts);
   if (problem !== null) return problem;
   if (refund.amount <= left) return null;
@@ -182,9 +172,9 @@ function problemOf(refund: UnsentRefund, facts: ProcessorPayment, left: bigint):
 }
 
 /** A refund that awaits approval is cancelled, any other fails. */
-async function endUnsent(
+async function endNotSent(
   tx: DatabaseTransaction,
-  refund: UnsentRefund,
+  refund: NotSentRefund,
   problem: ProcessorFailure,
 ): Promise<void> {
   const to = refund.status === 'pending' ? 'cancelled' : 'failed';
@@ -195,7 +185,7 @@ async function endUnsent(
     change: { failureCode: problem.code, failureMessage: problem.message },
     entry: { type: `refund.${to}`, actor: 'service', detail: { ...problem, sent: false } },
   });
-  if (moved !== null) await endUnsentWork(tx, refund);
+  if (moved !== null) await endNotSentWork(tx, refund);
 }
 
 type ReadFacts = Pick<Extract<PaymentFacts, { kind: 'read' }>, 'facts' | 'readAt'>;

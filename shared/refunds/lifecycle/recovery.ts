@@ -33,11 +33,6 @@ export async function recoveryRequiredSince(db: DatabaseTransaction): Promise<Da
   return requiredSince;
 }
 
-/** True while a recovery is required: what is not known to be at its processor may have been sent after the backup. */
-export async function isRecoveryRequired(db: DatabaseTransaction): Promise<boolean> {
-  return (await recoveryRequiredSince(db)) !== null;
-}
-
 /** Requires a recovery: workers send nothing until it has ended. See prisma/functions/refunds/require_recovery.sql. */
 export async function requireRecovery(db: Database): Promise<void> {
   await db.$queryRaw`SELECT require_recovery(service_time())::text`;

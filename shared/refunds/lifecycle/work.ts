@@ -10,7 +10,10 @@ import type { Claim } from './statements.ts';
 type LeaseDependencies = Pick<Dependencies, 'db' | 'settings'>;
 
 /** A flagged refund under a person's lease. */
-export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'>;
+export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'> & {
+  /** True when it is certain that the processor does not have it; see prisma/functions/refunds/is_not_sent.sql. */
+  isNotSent: boolean;
+};
 
 /**
  * Extends the lease for another call.
@@ -37,17 +40,15 @@ export async function claimFlagged(
   refund: Pick<Refund, 'id' | 'status'>,
   flaggedAt: Date,
 ): Promise<FlaggedClaim | null> {
-  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date }[]>`
+  const [row] = await db.$queryRaw<{ work: RowJson; refund: RowJson; now: Date; isNotSent: boolean }[]>`
     UPDATE refund_work AS w SET
       leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond', lease_token = nextval('lease_token')
-    FROM refund AS r
+    FROM refund AS r, recovery AS s
     WHERE w.refund_id = ${refund.id} AND w.flagged_at = ${flaggedAt}
       AND (w.leased_until IS NULL OR w.leased_until <= service_time())
-      AND r.id = ${refund.id} AND r.status = ${refund.status}::refund_status
-    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, service_time() AS now`;
-  return row === undefined
-    ? null
-    : { refund: refundFrom(row.refund), work: workFrom(row.work), now: row.now };
+      AND r.id = ${refund.id} AND r.status = ${refund.status}::refund_status AND s.id = 1
+    RETURNING to_jsonb(w) AS work, to_jsonb(r) AS refund, service_time() AS now, is_not_sent(r, w, s) AS "isNotSent"`;
+  return row === undefined ? null : { ...row, refund: refundFrom(row.refund), work: workFrom(row.work) };
 }
 
 /** Ends the lease without a decision. */
@@ -92,8 +93,8 @@ export async function dropWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id
   await tx.refundWork.deleteMany({ where: { refundId: id } });
 }
 
-/** Ends the work of a refund that was never sent. A worker that holds it loses the lease. A flag for an extra refund stays. */
-export async function endUnsentWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
+/** Ends the work of a refund that is not sent. A worker that holds it loses the lease. A flag for an extra refund stays. */
+export async function endNotSentWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   const nothingDue = toItems([{ refundId: id, flag: {} }]);
   await tx.$executeRaw`SELECT continue_refund_works(${nothingDue}::jsonb, service_time())`;
 }

@@ -3,7 +3,8 @@ export const refundStatuses = ['pending', 'processing', 'completed', 'failed', '
 export type RefundStatus = (typeof refundStatuses)[number];
 
 /**
- * Every move of a refund and its cause. The only way out of a terminal status is from `completed` to `failed`, when the
+ * Every move of a refund and its cause; the database has the same moves in prisma/functions/refunds/can_move.sql and refuses any other.
+ * The only way out of a terminal status is from `completed` to `failed`, when the
  * processor shows that the money came back.
  */
 const transitions: Readonly<Record<RefundStatus, Readonly<Partial<Record<RefundStatus, string>>>>> = {
@@ -34,11 +35,6 @@ export function canMove(from: RefundStatus, to: RefundStatus): boolean {
 /** @throws TypeError for a move that is not in the table: a bug of the caller. */
 export function checkMove(from: RefundStatus, to: RefundStatus): void {
   if (!canMove(from, to)) throw new TypeError(`A refund cannot move from ${from} to ${to}`);
-}
-
-/** True while the refund's amount counts against what can still be refunded. */
-export function holdsReservation(status: RefundStatus): boolean {
-  return status !== 'failed' && status !== 'cancelled';
 }
 
 /** True for a refund that has ended. */

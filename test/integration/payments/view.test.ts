@@ -113,6 +113,7 @@ test('shows the newest refunds of a payment that has more than fit', async () =>
     arrival: _arrival,
     idempotencyKey: _key,
     fingerprint: _fingerprint,
+    isLive: _isLive,
     ...row
   } = await service.deps.db.refund.findUniqueOrThrow({ where: { id } });
   const ended = { ...row, status: 'cancelled' as const, externalRefundId: null };

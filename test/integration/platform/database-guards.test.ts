@@ -1,7 +1,8 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { canMove, type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
 import { useDatabase } from '../../support/stores/database.ts';
-import { insertRow, type Row } from '../../support/stores/database-client.ts';
+import { insertRow, type Row, waitForLock, withClient } from '../../support/stores/database-client.ts';
 
 const now = new Date('2026-01-01T00:00:00Z');
 
@@ -12,8 +13,9 @@ const key = { ...owner, id: 'key_test', hash: Buffer.alloc(32, 1), last_four: 'a
 const sealed = { encrypted_credentials: Buffer.from('x'), encryption_key_id: 'k1' };
 const account = { ...place, ...sealed, id: 'acct_test', updated_at: now };
 const payment = { ...place, id: 1, amount: 100, currency: 'usd' };
+const large = { ...payment, id: 9, amount: 1_000 };
 const refund = {
-  ...{ ...place, id: 'ref_1', transaction_id: 'ch_1', payment_id: 1, amount: 40, currency: 'usd' },
+  ...{ ...place, id: 'ref_1', transaction_id: 'ch_1', payment_id: 9, amount: 40, currency: 'usd' },
   ...{ requester: 'key:key_test', api_key_id: 'key_test', initiated_by: 'api', reason: 'other' },
   ...{ status: 'processing', created_at: now, updated_at: now },
 };
@@ -84,6 +86,7 @@ beforeAll(async () => {
   await insertRow(client, 'api_key', key);
   await insertRow(client, 'processor_account', account);
   await insertRow(client, 'payment', payment);
+  await insertRow(client, 'payment', large);
   const live = { environment: 'live' };
   await insertRow(client, 'api_key', { ...key, ...live, id: 'key_live', hash: Buffer.alloc(32, 2) });
   await insertRow(client, 'processor_account', { ...account, id: 'acct_live', environment: 'live' });
@@ -205,5 +208,182 @@ describe('a refund in processing', () => {
       `select due_at, lease_token from refund_work where refund_id = 'ref_2'`,
     );
     expect(rows).toEqual([{ due_at: now, lease_token: '7' }]);
+  });
+});
+
+/** Each test in a database transaction that is rolled back. */
+function rollBack(): void {
+  beforeEach(async () => {
+    await client.query('begin');
+  });
+  afterEach(async () => {
+    await client.query('rollback');
+  });
+}
+
+/** A refund in a status, with what its CHECK constraints require. */
+const refundIn = (status: RefundStatus) => ({
+  ...{ ...refund, id: `ref_${status}`, status },
+  ...{ external_refund_id: 're_1', failure_code: 'declined' },
+});
+
+describe('what is reserved of a payment', () => {
+  rollBack();
+
+  /** Of each payment what is reserved, and what should be. */
+  async function reservations(): Promise<{ reserved: string; live: string }[]> {
+    const { rows } = await client.query(
+      `select reserved, (select coalesce(sum(amount), 0)::text from refund
+         where payment_id = payment.id and status in ('pending', 'processing', 'completed')) as live
+       from payment where id in (1, 9) order by id`,
+    );
+    return rows;
+  }
+
+  test.for([
+    ['the status of a refund', "update refund set status = 'cancelled' where id = 'ref_1'"],
+    ['the statuses of several', "update refund set status = 'failed', failure_code = 'declined'"],
+    ['the amount of a refund', "update refund set amount = 7 where id = 'ref_1'"],
+    ['the payment of a refund', "update refund set payment_id = 1 where id = 'ref_1'"],
+    ['both', "update refund set payment_id = 1, status = 'cancelled' where id = 'ref_1'"],
+  ] as const)('follows %s, whichever statement writes it', async ([, statement]) => {
+    const before = await reservations();
+    await client.query(statement);
+    const after = await reservations();
+    expect(after).not.toEqual(before);
+    expect(after.map(({ reserved }) => reserved)).toEqual(after.map(({ live }) => live));
+  });
+
+  test('follows the refunds that are inserted, of which only the live ones count', async () => {
+    const [, before] = await reservations();
+    for (const status of refundStatuses) await insertRow(client, 'refund', refundIn(status));
+    const [, after] = await reservations();
+    expect(after?.reserved).toBe(after?.live);
+    expect(Number(after?.reserved)).toBe(Number(before?.reserved) + 3 * refund.amount);
+  });
+
+  test('never exceeds the payment by a refund that is inserted', async () => {
+    const tooMuch = insertRow(client, 'refund', { ...refund, id: 'ref_large', amount: 1_000 });
+    await expect(tooMuch).rejects.toMatchObject({ code: '23514', constraint: 'payment_not_over_refunded' });
+  });
+
+  test.for(['update refund set amount = 1000', 'update refund set payment_id = 1, amount = 51'])(
+    'never exceeds the payment by a refund that is changed: %s',
+    async (statement) => {
+      const tooMuch = client.query(statement);
+      await expect(tooMuch).rejects.toMatchObject({ code: '23514', constraint: 'payment_not_over_refunded' });
+    },
+  );
+
+  test.for([
+    'update payment set reserved = reserved + 1 where id = 9',
+    "insert into payment (id, organization_id, environment, processor, reserved) values (100, 'org_a', 'test', 'stripe', 1)",
+  ])('cannot be written by itself: %s', async (statement) => {
+    await expect(client.query(statement)).rejects.toThrow(/follows its refunds and cannot be written/);
+  });
+});
+
+describe('the status of a refund', () => {
+  rollBack();
+
+  test.for(refundStatuses)(
+    'moves from %s only as the state table says, whichever statement writes it',
+    async (from) => {
+      await insertRow(client, 'refund', refundIn(from));
+      for (const to of refundStatuses.filter((status) => status !== from)) {
+        await client.query('savepoint before_move');
+        const written = await client
+          .query('update refund set status = $1 where id = $2', [to, `ref_${from}`])
+          .then(
+            () => 'moved',
+            (error: Error) => error.message,
+          );
+        expect(written).toBe(
+          canMove(from, to) ? 'moved' : `Refund ref_${from} cannot move from ${from} to ${to}`,
+        );
+        await client.query('rollback to savepoint before_move');
+      }
+    },
+  );
+
+  test('moves by the same table in the database and in the code', async () => {
+    const { rows } = await client.query<{ from: RefundStatus; to: RefundStatus; moves: boolean }>(
+      `select s.from, s.to, can_move(s.from, s.to) as moves
+       from unnest(enum_range(null::refund_status)) as f("from"), unnest(enum_range(null::refund_status)) as t("to"),
+         lateral (select f.from, t.to) as s`,
+    );
+    expect(rows).toHaveLength(refundStatuses.length ** 2);
+    expect(rows.filter(({ from, to, moves }) => moves !== canMove(from, to))).toEqual([]);
+  });
+});
+
+test('a move locks the payment before the work and the refund, so that no caller has to', async () => {
+  const id = 'ref_2';
+  const entries = [{ event_id: 'evt_moved', type: 'refund.cancelled', to: 'cancelled' }];
+  const moves = JSON.stringify([{ refund_id: id, expected: 'processing', entries, change: {} }]);
+  await client.query('begin');
+  await client.query('select from payment where id = 9 for update');
+  await withClient(url(), async (mover) => {
+    await mover.query('begin');
+    const moved = mover.query('select status from move_refunds($1, $2, now())', [moves, 'worker']);
+    await waitForLock(client);
+    // Free, as for a session that holds the payment and needs them next.
+    await client.query('select from refund_work where refund_id = $1 for update nowait', [id]);
+    await client.query('select from refund where id = $1 for update nowait', [id]);
+    await client.query('rollback');
+    expect((await moved).rows).toEqual([{ status: 'cancelled' }]);
+    // Held from then on, whatever the caller does next.
+    for (const [table, key, value] of [
+      ['payment', 'id', 9],
+      ['refund_work', 'refund_id', id],
+    ] as const) {
+      const taken = client.query(`select from ${table} where ${key} = $1 for update nowait`, [value]);
+      await expect(taken).rejects.toMatchObject({ code: '55P03' });
+    }
+    await mover.query('rollback');
+  });
+});
+
+describe('a refund that seems not sent', () => {
+  rollBack();
+  const fresh = { ...refund, id: 'ref_fresh' };
+  const waiting = { ...refund, id: 'ref_waiting', status: 'pending' };
+  beforeEach(async () => {
+    await insertRow(client, 'refund', fresh);
+    await insertRow(client, 'refund_work', { ...work, refund_id: fresh.id });
+    await insertRow(client, 'refund', waiting);
+  });
+
+  async function nextStep(): Promise<string> {
+    const { rows } = await client.query(
+      `select next_refund_step(r, w, s, true) as step
+       from refund as r join refund_work as w on w.refund_id = r.id, recovery as s where r.id = $1`,
+      [fresh.id],
+    );
+    return rows[0].step;
+  }
+
+  /** What a cancellation comes to, and the status after it. */
+  async function cancel(id: string): Promise<[outcome: string, status: string]> {
+    const asked = { ...owner, refund_id: id, actor: key.id, event_id: `evt_${id}` };
+    const { rows } = await client.query(
+      "select outcome, refund->>'status' as status from cancel_refund($1)",
+      [JSON.stringify(asked)],
+    );
+    return [rows[0].outcome, rows[0].status];
+  }
+
+  test('is sent, or cancelled without its processor', async () => {
+    expect(await nextStep()).toBe('send');
+    expect(await cancel(fresh.id)).toEqual(['cancelled', 'cancelled']);
+    expect(await cancel(waiting.id)).toEqual(['cancelled', 'cancelled']);
+  });
+
+  test('is looked up, and neither sent nor cancelled without its processor, while a recovery is required', async () => {
+    await client.query('update recovery set required_since = now()');
+    expect(await nextStep()).toBe('look_up');
+    expect(await cancel(fresh.id)).toEqual(['requested', 'processing']);
+    expect(await nextStep()).toBe('look_up');
+    expect(await cancel(waiting.id)).toEqual(['recovering', 'pending']);
   });
 });

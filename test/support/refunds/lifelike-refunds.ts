@@ -20,7 +20,7 @@ export async function fillLifelikeRefunds(client: pg.Client, refunds: LifelikeRe
   const { organizationId, environment, count, now, days, createdEvery = '1 millisecond' } = refunds;
   await client.query('begin');
   await client.query(
-    `create temp table drawn (like refund including defaults, n int, story text, decider text,
+    `create temp table drawn (like refund including defaults including generated, n int, story text, decider text,
        took interval, paid bigint, attempt_count int, due_at timestamptz,
        unknown_since timestamptz, flagged_at timestamptz, flag_reason text, flag_facts jsonb) on commit drop`,
   );
@@ -120,11 +120,9 @@ const drawRefunds = `
   from timed cross join (select coalesce(max(id), 0) as last_payment_id from payment) as stored join ${failures} on failure.number = ${chance('n', 11, 5)}`;
 
 const insertPayments = `
-  insert into payment (id, organization_id, environment, processor, amount, currency, charged_at, reserved,
-    fetched_at, created_at)
+  insert into payment (id, organization_id, environment, processor, amount, currency, charged_at, fetched_at, created_at)
   select payment_id, organization_id, environment, processor, min(paid), min(currency),
-    min(created_at) - interval '3 days', coalesce(sum(amount) filter (where status not in ('failed', 'cancelled')), 0),
-    min(created_at), min(created_at)
+    min(created_at) - interval '3 days', min(created_at), min(created_at)
   from drawn
   group by payment_id, organization_id, environment, processor`;
 

@@ -7,13 +7,13 @@ import {
   type RefundSummary,
   type Velocity,
 } from '#shared/policies/policy.ts';
-import { holdsReservation, type RefundStatus } from '#shared/refunds/model/states.ts';
+import type { RefundStatus } from '#shared/refunds/model/states.ts';
 
 /** Sums up the refunds that have neither failed nor been cancelled. */
 export function summaryOf(
   refunds: readonly { amount: bigint; status: RefundStatus; createdAt: Date }[],
 ): RefundSummary {
-  const live = refunds.filter(({ status }) => holdsReservation(status));
+  const live = refunds.filter(({ status }) => status !== 'failed' && status !== 'cancelled');
   return {
     count: live.length,
     amount: live.reduce((sum, { amount }) => sum + amount, 0n),

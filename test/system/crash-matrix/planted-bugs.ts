@@ -17,7 +17,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   {
     name: 'a claim that ignores leases and unknown outcomes',
     tampering: {
-      sql: { claim_refunds: withoutLease, next_refund_step: replaced('w.unknown_since IS NOT NULL OR', '') },
+      sql: { claim_refunds: withoutLease, is_not_sent: replaced('w.unknown_since IS NULL AND ', '') },
     },
     shows: ({ flow, mishap }) => flow === 'refund' && mishap === 'two workers at once',
     symptom: /more than one movement|sends again|has the attempts/,
@@ -30,7 +30,7 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'a reservation that is not released',
-    tampering: { sql: { move_refunds: replaced('p.reserved - ended.amount', 'p.reserved') } },
+    tampering: { sql: { keep_reserved: replaced('p.reserved - OLD.amount', 'p.reserved') } },
     shows: ({ answer, isCancelled }) => answer === 'rejected' || isCancelled,
     symptom: /reserved of .* its live refunds are 0/,
   },
@@ -61,23 +61,10 @@ export const plantedBugs: readonly PlantedBug[] = [
   },
   {
     name: 'an attempt that is repeated without a lookup',
-    tampering: { sql: { next_refund_step: replaced('w.unknown_since IS NOT NULL OR', '') } },
+    tampering: { sql: { is_not_sent: replaced('w.unknown_since IS NULL AND ', '') } },
     shows: ({ flow, processor, answer }) =>
       flow === 'refund' && processor === 'braintree' && /after applying/.test(answer),
     symptom: /more than one movement/,
-  },
-  {
-    name: 'a reservation that is released while the outcome is unknown',
-    tampering: {
-      sql: {
-        move_refunds: replaced(
-          "target IN ('failed'",
-          "entries->-1->>'type' = 'attempt.unknown' OR target IN ('failed'",
-        ),
-      },
-    },
-    shows: ({ flow, answer }) => flow === 'refund' && /timeout|reset/.test(answer),
-    symptom: /reserved of/,
   },
   {
     name: 'a status that changes without its event',

@@ -9,7 +9,6 @@ import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/examine.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
-import { holdsReservation } from '#shared/refunds/model/states.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { contextOf, needs } from '../../http/access.ts';
 import { answerForm, entered, type FormProblems, problemsOf } from '../../http/forms.ts';
@@ -54,9 +53,9 @@ async function entryLike(
   if (!isRefundId(id)) throw pageNotFound();
   const refund = await findOwnRefund(db, owner, id);
   const payment = await db.payment.findUniqueOrThrow({ where: { id: refund.paymentId } });
-  const { transactionId, currency, reason, processor, amount, metadata, status } = refund;
+  const { transactionId, currency, reason, processor, amount, metadata, isLive } = refund;
   const left = remainingOf(payment) ?? amount;
-  const offered = holdsReservation(status) || amount > left ? left : amount;
+  const offered = isLive || amount > left ? left : amount;
   return {
     ...{ transactionId, currency, reason, processor },
     amount: offered > 0n ? toDecimal(offered, currency) : '',

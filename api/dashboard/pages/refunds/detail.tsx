@@ -12,7 +12,7 @@ import { openAttempt } from '#shared/refunds/model/attempts.ts';
 import type { RefundEventType } from '#shared/refunds/model/event-types.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
-import { holdsReservation, isTerminal } from '#shared/refunds/model/states.ts';
+import { isTerminal } from '#shared/refunds/model/states.ts';
 import { type Waiting, waitingOf } from '#shared/refunds/model/waiting.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { StatusBadge } from '../../components/badge.tsx';
@@ -188,9 +188,7 @@ function Actions({ detail, result }: DetailProps) {
       {mayAct(role, 'operator') ? (
         <>
           {mayRefundMore ? (
-            <ButtonLink to={again}>
-              {holdsReservation(refund.status) ? 'Refund more' : 'Try again'}
-            </ButtonLink>
+            <ButtonLink to={again}>{refund.isLive ? 'Refund more' : 'Try again'}</ButtonLink>
           ) : null}
           <Decisions {...{ refund, unfinished, approvalRefusal, now }} />
         </>

@@ -13,7 +13,7 @@ const one: RefundOwner = { organizationId: 'org_one', environment: 'test' };
 
 const databaseUrl = useDatabase();
 let db: Database;
-let template: Refund;
+let template: Omit<Refund, 'isLive'>;
 
 beforeAll(async () => {
   await withClient(databaseUrl(), async (client) => {
@@ -21,7 +21,11 @@ beforeAll(async () => {
     await fillRefunds(client, { ...one, count: 1, now, days: 1 });
   });
   db = openDatabase(databaseUrl(), { poolSize: 2 });
-  template = await db.refund.findFirstOrThrow({ where: many });
+  await db.refund.updateMany({ where: one, data: { status: 'processing' } });
+  // Room for more refunds.
+  await db.payment.updateMany({ where: many, data: { amount: 1_000_000n } });
+  const { isLive: _isLive, ...row } = await db.refund.findFirstOrThrow({ where: many });
+  template = row;
 });
 afterAll(() => db.$disconnect());
 

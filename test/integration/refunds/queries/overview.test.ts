@@ -129,6 +129,7 @@ describe('the overview', () => {
     const large = { organizationId: 'org_large', environment: 'live' } as const;
     await withClient(databaseUrl(), (client) => fillRefunds(client, { ...large, count: 4, now, days: 1 }));
     const amount = BigInt(Number.MAX_SAFE_INTEGER);
+    await db.payment.updateMany({ where: large, data: { amount: 4n * amount, currency: 'jpy' } });
     await db.refund.updateMany({ where: large, data: { amount, currency: 'jpy' } });
     const { money } = await readOverview(db, large, { now, days: 7, currency: null });
     const total = Object.values(money[0]?.amounts ?? {}).reduce((sum, each) => sum + each, 0n);

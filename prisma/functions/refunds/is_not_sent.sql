@@ -1,0 +1,13 @@
+-- True when it is certain that the processor does not have a refund: nothing was sent, or everything that was sent is known not to have
+-- been applied. The one definition: whatever sends, cancels or ends a refund without asking its processor is decided by it.
+--
+-- w: the refund's work, NULL without any. s: the row of recovery; without it nothing is certain.
+--
+-- An attempt writes unknown_since before it starts, so a running one shows here even if its worker died. One that was made after the
+-- backup from which the database was restored does not show, so nothing is certain while a recovery is required.
+CREATE OR REPLACE FUNCTION is_not_sent(r refund, w refund_work, s recovery) RETURNS boolean
+LANGUAGE sql IMMUTABLE AS $$
+  SELECT r.external_refund_id IS NULL
+    AND w.unknown_since IS NULL AND w.approval_requested_at IS NULL AND w.resync_requested_at IS NULL
+    AND s.id IS NOT NULL AND s.required_since IS NULL
+$$;
