@@ -68,8 +68,8 @@ export async function* readPastRefunds(
           AND (created_at, id) > (${last.createdAt}::timestamptz, ${last.id}::text)
         ORDER BY created_at, id LIMIT ${pageSize}) AS r
       CROSS JOIN LATERAL (SELECT processor, amount AS "paidAmount", currency AS "paidCurrency", charged_at AS "chargedAt",
-        refunded_outside AS "refundedOutside" FROM payment WHERE id = r.payment_id OFFSET 0) AS paid
-      LEFT JOIN LATERAL (SELECT agent_limits FROM api_key WHERE id = r.api_key_id OFFSET 0) AS key ON TRUE
+        refunded_outside AS "refundedOutside" FROM payment WHERE id = r.payment_id) AS paid
+      LEFT JOIN LATERAL (SELECT agent_limits FROM api_key WHERE id = r.api_key_id) AS key ON TRUE
       ORDER BY r.created_at, r.id`;
     yield page.map(({ processor, paidAmount, paidCurrency, chargedAt, refundedOutside, ...refund }) => ({
       ...refund,
