@@ -111,6 +111,7 @@ export async function readEarlierRefunds(
     CROSS JOIN LATERAL (
       SELECT r.amount, ${endedAtSql} AS ended_at FROM refund AS r
       WHERE r.payment_id = asked.id AND (r.created_at, r.id) <= (${createdAt}::timestamptz, ${id}::text)
+      -- Payment by payment: joined, all refunds would be read for each.
       OFFSET 0) AS made
     WHERE made.ended_at IS NULL OR made.ended_at > ${createdAt}
     GROUP BY 1, made.ended_at`;

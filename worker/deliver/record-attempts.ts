@@ -67,6 +67,7 @@ export async function recordAttempts(
       -- An attempt that began until then may have sent what was erased: an erasure is dated at its start and lasts less than a minute.
       CROSS JOIN LATERAL (
         SELECT max(created_at) + interval '1 minute' AS until FROM (
+          -- By the target: the newest entry could be searched for in the whole log of the organization.
           SELECT action, created_at FROM audit_log
           WHERE organization_id = w.organization_id AND target = d.refund_id AND item.result ? 'responseBody' OFFSET 0) AS entry
         WHERE action = 'refund.erased') AS erased
