@@ -126,7 +126,7 @@ const connectionSettings = [
   // How every statement is planned: by indexes, row by row, in the order in which its joins are written. A plan is kept, and one
   // made while a table was small would go on to read all of it. Before version 18, what has no index would look so expensive without
   // sequential scans that it is compiled.
-  ...['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off'],
+  ...['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'enable_material=off'],
   ...['join_collapse_limit=1', 'jit=off'],
 ];
 
