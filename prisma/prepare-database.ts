@@ -2,6 +2,7 @@ import { migrateQueueTables } from '#shared/platform/queues.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { migrate, withLock } from './migrate.ts';
 import { grantServiceRole } from './service-role.ts';
+import { collectStatistics } from './statistics.ts';
 
 export interface DatabaseToPrepare {
   /** The database as the owner of its tables. */
@@ -14,7 +15,7 @@ export interface DatabaseToPrepare {
 }
 
 /**
- * Brings a database up to date: tables, functions, queues, and the rights of the service.
+ * Brings a database up to date: tables, functions, queues, statistics, and the rights of the service.
  * @returns the names of the applied migrations, oldest first; null for the database of a newer version, which stays as it is.
  * @throws MigrationError
  */
@@ -25,5 +26,6 @@ export async function prepareDatabase(database: DatabaseToPrepare): Promise<stri
   // With Redis their tables would only be empty.
   if (redisUrl === null) await withLock(ownerUrl, log, () => migrateQueueTables(ownerUrl, processorNames));
   if (serviceUrl !== null) await grantServiceRole(ownerUrl, serviceUrl, log);
+  await collectStatistics(ownerUrl, { hasMigrated: applied.length > 0, log });
   return applied;
 }

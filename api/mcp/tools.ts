@@ -237,7 +237,7 @@ async function findLast(
   const [row] = await reads.query<{ id: string; status: RefundStatus; isOld: boolean }>(
     `SELECT id, status, created_at <= service_time() - interval '24 hours' AS "isOld"
      FROM refund
-     WHERE organization_id IS NOT DISTINCT FROM $1 AND environment IS NOT DISTINCT FROM $2 AND idempotency_key = $3`,
+     WHERE organization_id = $1 AND environment = $2 AND idempotency_key = $3`,
     [organizationId, environment, requestDigestOf(apiKey, ownedKey(apiKey, key))],
   );
   return row;

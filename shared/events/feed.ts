@@ -119,11 +119,10 @@ export async function readRefundEvents(
 ): Promise<PublicEvent[]> {
   const rows = isRefundId(refundId)
     ? await reads.query<ReadEvent>(
-        // By the primary key alone, so that the planner cannot choose another index. The events of another owner's refund are not
-        // read, so that the response takes as long as for an unknown id.
+        // The events of another owner's refund are not read, so that the response takes as long as for an unknown id.
         `SELECT ${eventColumns} FROM refund AS r
-         CROSS JOIN LATERAL (SELECT * FROM refund_event WHERE refund_id = r.id AND position IS NOT NULL OFFSET 0) AS e
-         WHERE r.id = $1 AND r.organization_id IS NOT DISTINCT FROM $2 AND r.environment IS NOT DISTINCT FROM $3::environment
+         CROSS JOIN LATERAL (SELECT * FROM refund_event WHERE refund_id = r.id AND position IS NOT NULL) AS e
+         WHERE r.id = $1 AND r.organization_id = $2 AND r.environment = $3::environment
          ORDER BY e.seq`,
         [refundId, organizationId, environment],
       )

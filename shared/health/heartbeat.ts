@@ -32,7 +32,7 @@ export async function readWorkers(db: Database): Promise<Workers & { now: Date }
   const [row] = await db.$queryRaw<(Workers & { now: Date })[]>`
     SELECT count(*) FILTER (WHERE seen_at > moment - ${workerAliveMs} * interval '1 millisecond')::int AS alive,
       max(seen_at) AS "seenAt", (SELECT required_since FROM recovery WHERE id = 1) AS "heldSince", moment AS now
-    FROM (SELECT service_time() AS moment OFFSET 0) AS clock LEFT JOIN worker ON true GROUP BY moment`;
+    FROM (SELECT service_time() AS moment) AS clock LEFT JOIN worker ON true GROUP BY moment`;
   if (row === undefined) throw new Error('The workers could not be read.');
   return row;
 }

@@ -40,7 +40,7 @@ export async function readQueues(db: Database, owner: RefundOwner): Promise<Proc
     completed AS MATERIALIZED (
       SELECT refund.processor, (60 * count(*) / greatest(1, extract(epoch FROM max(span.moment - span.since))))::float8 AS rate
       FROM span JOIN latest ON latest.type = 'refund.completed' AND latest.created_at >= span.since
-      CROSS JOIN LATERAL (SELECT processor FROM refund WHERE id = latest.refund_id OFFSET 0) AS refund GROUP BY 1)
+      CROSS JOIN LATERAL (SELECT processor FROM refund WHERE id = latest.refund_id) AS refund GROUP BY 1)
     SELECT name AS processor, work.*, retried.*, coalesce(completed.rate, 0) AS "completedPerMinute"
     FROM clock CROSS JOIN unnest(${[...processorNames]}::text[]) AS name
     CROSS JOIN LATERAL (

@@ -110,8 +110,7 @@ async function countFlagged(
       FROM (
         SELECT refund_id, flagged_at, flag_reason, processor FROM refund_work
         WHERE ${ownerSql(owner)} AND flagged_at IS NOT NULL ORDER BY flagged_at LIMIT ${countCap + 1}) AS work
-      -- One by one: the planner would otherwise read the whole table.
-      CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id OFFSET 0) AS refund`,
+      CROSS JOIN LATERAL (SELECT currency, amount FROM refund WHERE id = work.refund_id) AS refund`,
   );
   const isMore = isOverCap(sums);
   const flagged = asCount(

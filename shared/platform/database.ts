@@ -123,9 +123,11 @@ const connectionSettings = [
   'default_transaction_isolation=read\\ committed',
   // A crash of the server must not forget an attempt that was recorded before the call to a processor.
   'synchronous_commit=on',
-  // A plan is kept: one made while a table was small would go on to read all of it. Before version 18, what has no index would
-  // look so expensive without sequential scans that it is compiled.
-  ...['enable_seqscan=off', 'jit=off'],
+  // How every statement is planned: by indexes, row by row, in the order in which its joins are written. A plan is kept, and one
+  // made while a table was small would go on to read all of it. Before version 18, what has no index would look so expensive without
+  // sequential scans that it is compiled.
+  ...['enable_seqscan=off', 'enable_hashjoin=off', 'enable_mergejoin=off', 'enable_material=off'],
+  ...['join_collapse_limit=1', 'jit=off'],
 ];
 
 /** The URL with the settings after its own options. The driver would ignore them beside the URL if that has options. */

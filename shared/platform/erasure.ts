@@ -15,8 +15,5 @@ export const erasureTimeoutMs = 45_000;
  */
 export async function beginErasure(tx: DatabaseTransaction): Promise<void> {
   await tx.$executeRaw`
-    SELECT set_config('refunds.erasure', 'on', true), pg_advisory_xact_lock(hashtextextended('erasure', 0)),
-      -- Read by key: a plan made while the tables were small would scan them.
-      set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
-      set_config('enable_mergejoin', 'off', true)`;
+    SELECT set_config('refunds.erasure', 'on', true), pg_advisory_xact_lock(hashtextextended('erasure', 0))`;
 }

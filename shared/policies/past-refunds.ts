@@ -68,8 +68,8 @@ export async function* readPastRefunds(
           AND (created_at, id) > (${last.createdAt}::timestamptz, ${last.id}::text)
         ORDER BY created_at, id LIMIT ${pageSize}) AS r
       CROSS JOIN LATERAL (SELECT processor, amount AS "paidAmount", currency AS "paidCurrency", charged_at AS "chargedAt",
-        refunded_outside AS "refundedOutside" FROM payment WHERE id = r.payment_id OFFSET 0) AS paid
-      LEFT JOIN LATERAL (SELECT agent_limits FROM api_key WHERE id = r.api_key_id OFFSET 0) AS key ON TRUE
+        refunded_outside AS "refundedOutside" FROM payment WHERE id = r.payment_id) AS paid
+      LEFT JOIN LATERAL (SELECT agent_limits FROM api_key WHERE id = r.api_key_id) AS key ON TRUE
       ORDER BY r.created_at, r.id`;
     yield page.map(({ processor, paidAmount, paidCurrency, chargedAt, refundedOutside, ...refund }) => ({
       ...refund,
@@ -111,6 +111,7 @@ export async function readEarlierRefunds(
     CROSS JOIN LATERAL (
       SELECT r.amount, ${endedAtSql} AS ended_at FROM refund AS r
       WHERE r.payment_id = asked.id AND (r.created_at, r.id) <= (${createdAt}::timestamptz, ${id}::text)
+      -- Payment by payment: joined, all refunds would be read for each.
       OFFSET 0) AS made
     WHERE made.ended_at IS NULL OR made.ended_at > ${createdAt}
     GROUP BY 1, made.ended_at`;

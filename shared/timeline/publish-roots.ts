@@ -57,6 +57,7 @@ async function publishDay({ db, log }: RootDependencies, day: string, closing: A
         SELECT id FROM webhook_endpoint
         WHERE organization_id = stored.organization_id AND environment = stored.environment AND status = 'enabled'
           AND (${rootEventType} = ANY (events) OR '*' = ANY (events))
+        -- By the organization of each root: joined, all endpoints would be read.
         OFFSET 0) AS w
     )
     SELECT organization_id AS "organizationId", environment::text, encode(root, 'hex') AS root FROM stored`;

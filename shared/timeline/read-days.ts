@@ -32,7 +32,7 @@ export async function* readDay<More = unknown>(
         WHERE hash IS NOT NULL AND created_at >= ${cursor.createdAt} AND created_at < ${end}
           AND (created_at, hash) > (${cursor.createdAt}, decode(${cursor.hash}, 'hex'))
         ORDER BY created_at, hash LIMIT ${pageSize}) AS e
-      CROSS JOIN LATERAL (SELECT * FROM refund WHERE id = e.refund_id OFFSET 0) AS r
+      CROSS JOIN LATERAL (SELECT * FROM refund WHERE id = e.refund_id) AS r
       ${more.joins}
       ORDER BY e.created_at, e.hash`;
     if (page.length > 0) yield page;

@@ -77,7 +77,7 @@ const verified = {
   joins: Prisma.sql`
     CROSS JOIN LATERAL (SELECT ${erasedDetail} AS detail FROM (SELECT e.detail) AS own) AS erased
     LEFT JOIN LATERAL (
-      SELECT seq, encode(hash, 'hex') AS hash FROM refund_event WHERE refund_id = e.refund_id AND seq = e.seq - 1 OFFSET 0
+      SELECT seq, encode(hash, 'hex') AS hash FROM refund_event WHERE refund_id = e.refund_id AND seq = e.seq - 1
     ) AS before ON true
     LEFT JOIN LATERAL (
       SELECT seq, encode(hash, 'hex') AS hash FROM refund_event WHERE refund_id = e.refund_id AND seq > e.seq ORDER BY seq LIMIT 1
@@ -215,7 +215,7 @@ export async function countWithoutHash(db: Database, organizationId: string | nu
       SELECT max(page.id) AS last, coalesce(sum(e.count) FILTER (
         WHERE ${organizationId}::text IS NULL OR page.organization_id = ${organizationId}), 0)::int AS without
       FROM (SELECT id, organization_id FROM refund WHERE id > ${cursor} ORDER BY id LIMIT ${countedAtOnce}) AS page
-      CROSS JOIN LATERAL (SELECT count(*) FROM refund_event WHERE refund_id = page.id AND hash IS NULL OFFSET 0) AS e`;
+      CROSS JOIN LATERAL (SELECT count(*) FROM refund_event WHERE refund_id = page.id AND hash IS NULL) AS e`;
     if (page == null || page.last === null) return count;
     count += page.without;
     cursor = page.last;

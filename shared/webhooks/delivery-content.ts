@@ -41,12 +41,12 @@ export function contentFrom(row: ContentRow): DeliveryContent {
 export const contentColumns = Prisma.sql`${Prisma.raw(eventColumns)}, d.event_id AS "webhookId",
   d.created_at AS "deliveryCreatedAt", t.root`;
 
-/** Joins the event of the delivery `d`. The lookups are laterals with OFFSET 0, which the planner takes as they are. */
+/** Joins the event of the delivery `d`. */
 export const joinContent = Prisma.sql`
   LEFT JOIN LATERAL (
-    SELECT * FROM refund_event WHERE id = d.event_id AND position IS NOT NULL OFFSET 0) AS e ON true
-  LEFT JOIN LATERAL (SELECT * FROM refund WHERE id = d.refund_id OFFSET 0) AS r ON true
+    SELECT * FROM refund_event WHERE id = d.event_id AND position IS NOT NULL) AS e ON true
+  LEFT JOIN LATERAL (SELECT * FROM refund WHERE id = d.refund_id) AS r ON true
   LEFT JOIN LATERAL (
     SELECT json_build_object('organizationId', organization_id, 'environment', environment, 'day', day, 'eventCount', event_count,
       'root', encode(root, 'hex')) AS root
-    FROM timeline_root WHERE d.type = ${rootEventType} AND id = d.event_id OFFSET 0) AS t ON true`;
+    FROM timeline_root WHERE d.type = ${rootEventType} AND id = d.event_id) AS t ON true`;

@@ -9,8 +9,8 @@ import {
 import type { SealedSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { attemptTimeoutMs } from './transport.ts';
 
-// The lookups by key are laterals and subqueries with OFFSET 0, or equalities with an array, which the planner takes as they are. It
-// would otherwise join whole tables while it has no statistics.
+// OFFSET 0, and an equality with an array, make the planner look up row by row. It would otherwise begin with all endpoints or deliveries,
+// because a kept plan is from when there were hardly any.
 
 /** A delivery under a worker's lease, with everything that its request needs. The attempt is written. */
 export interface DeliveryClaim extends DeliveryContent {
@@ -180,7 +180,7 @@ export async function claimDue(
         CASE WHEN d.leased_until IS NULL THEN d.attempts
           ELSE jsonb_set(d.attempts, '{-1,error}', '"interrupted"') END AS attempts
       FROM clock, webhook_delivery AS d CROSS JOIN LATERAL (
-        SELECT status FROM webhook_endpoint WHERE id = d.endpoint_id OFFSET 0) AS w
+        SELECT status FROM webhook_endpoint WHERE id = d.endpoint_id) AS w
       WHERE d.id = ANY (ARRAY(SELECT id FROM due)) AND d.next_attempt_at <= clock.moment
         AND (d.leased_until IS NULL OR d.leased_until <= clock.moment)
       ORDER BY d.id FOR UPDATE OF d SKIP LOCKED

@@ -62,11 +62,12 @@ export async function recordAttempts(
       ORDER BY "deliveryId", "attemptNumber" DESC
     ), known AS MATERIALIZED (
       SELECT item.*, d.endpoint_id, w.url = item.url AS is_current, erased.until AS erased_until FROM item
-      CROSS JOIN LATERAL (SELECT endpoint_id, refund_id FROM webhook_delivery WHERE id = item.id OFFSET 0) AS d
-      CROSS JOIN LATERAL (SELECT organization_id, url FROM webhook_endpoint WHERE id = d.endpoint_id OFFSET 0) AS w
+      CROSS JOIN LATERAL (SELECT endpoint_id, refund_id FROM webhook_delivery WHERE id = item.id) AS d
+      CROSS JOIN LATERAL (SELECT organization_id, url FROM webhook_endpoint WHERE id = d.endpoint_id) AS w
       -- An attempt that began until then may have sent what was erased: an erasure is dated at its start and lasts less than a minute.
       CROSS JOIN LATERAL (
         SELECT max(created_at) + interval '1 minute' AS until FROM (
+          -- By the target: the newest entry could be searched for in the whole log of the organization.
           SELECT action, created_at FROM audit_log
           WHERE organization_id = w.organization_id AND target = d.refund_id AND item.result ? 'responseBody' OFFSET 0) AS entry
         WHERE action = 'refund.erased') AS erased
@@ -81,7 +82,7 @@ export async function recordAttempts(
         updated_at = CASE WHEN ${isDisabled} THEN clock.moment ELSE w.updated_at END
       FROM clock, answer
       -- Most records change no endpoint.
-      WHERE w.id = ANY (ARRAY[answer.id]) AND w.status = 'enabled' AND ((w.failing_since IS NOT NULL) = succeeds OR ${isDisabled})
+      WHERE w.id = answer.id AND w.status = 'enabled' AND ((w.failing_since IS NOT NULL) = succeeds OR ${isDisabled})
       RETURNING w.id, w.organization_id, w.environment, w.disabled_reason, clock.moment
     ), audited AS (
       INSERT INTO audit_log (id, organization_id, actor, action, target, detail, created_at)

@@ -18,8 +18,6 @@ CREATE OR REPLACE FUNCTION compare_processor_events(items jsonb)
 RETURNS TABLE (
   item int, account_updated_at timestamptz, refund_id text, to_resync text[], is_held boolean, stale bigint[])
 LANGUAGE plpgsql STABLE
--- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
-SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   moment timestamptz := service_time();

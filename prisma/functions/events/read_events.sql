@@ -8,9 +8,8 @@ CREATE OR REPLACE FUNCTION read_events(
   owner_id text, owner_environment environment, after_id text, only_type text, page_size int
 ) RETURNS TABLE (event refund_event, refund refund, read_to bigint)
 LANGUAGE plpgsql VOLATILE
--- Types are matched with the partial index of their own, and pages come from an index in its order.
+-- Plan for the given type: rare ones have an index of their own.
 SET plan_cache_mode = force_custom_plan
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 DECLARE
   after_position bigint := 0;

@@ -10,8 +10,6 @@
 CREATE OR REPLACE FUNCTION receive_processor_events(items jsonb)
 RETURNS TABLE (item int, outcome text, to_resync text[])
 LANGUAGE plpgsql
--- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
-SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -14,9 +14,6 @@ CREATE OR REPLACE FUNCTION accounts_in_trouble(owner_id text, owner_environment 
 RETURNS TABLE (organization_id text, environment environment, processor text, since timestamptz, refunds int, unknown int,
   next_attempt_at timestamptz, accepts_others boolean)
 LANGUAGE plpgsql
--- Keep one plan that reads the index in its order: one made while the table was small would scan and sort all of it.
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE

@@ -13,9 +13,6 @@
 -- undelivered_since when the oldest event was created that was not delivered to an endpoint that accepts events; null without one
 CREATE OR REPLACE FUNCTION service_health(processors text[], alive_ms int, most int) RETURNS json
 LANGUAGE plpgsql
--- Keep one plan that reads the indexes in their order: one made while the tables were small would scan and sort all of them.
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
 AS $$
 DECLARE
   moment timestamptz := service_time();
@@ -73,7 +70,7 @@ BEGIN
     ), undelivered AS (
       SELECT oldest.created_at FROM (SELECT endpoint_id FROM endpoint LIMIT most) AS e
       CROSS JOIN LATERAL (
-        SELECT w.status, w.failing_since FROM webhook_endpoint AS w WHERE w.id = e.endpoint_id OFFSET 0) AS w
+        SELECT w.status, w.failing_since FROM webhook_endpoint AS w WHERE w.id = e.endpoint_id) AS w
       CROSS JOIN LATERAL (
         SELECT d.created_at FROM webhook_delivery AS d WHERE d.endpoint_id = e.endpoint_id AND d.status = 'pending'
         ORDER BY d.created_at, d.id LIMIT 1) AS oldest

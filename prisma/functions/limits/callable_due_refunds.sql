@@ -2,10 +2,6 @@
 -- that grant_calls.sql postpones are among them. per_second: see refund_calls.sql.
 CREATE OR REPLACE FUNCTION callable_due_refunds(ids text[], per_second jsonb, moment timestamptz) RETURNS text[]
 LANGUAGE plpgsql STABLE
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 BEGIN
   RETURN ARRAY (

@@ -9,10 +9,6 @@
 CREATE OR REPLACE FUNCTION refund_calls(ids text[], per_second jsonb, moment timestamptz)
 RETURNS TABLE (refund_id text, turn bigint, account_id text, operation text, rate float8, paused_until timestamptz)
 LANGUAGE plpgsql STABLE
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -25,11 +21,13 @@ BEGIN
       operation_of_step(
         next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency), r.external_refund_id) AS operation
     FROM unnest(ids) WITH ORDINALITY AS asked(refund_id, turn)
+    -- OFFSET 0: see lease_refunds.sql.
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = asked.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = asked.refund_id
     JOIN payment AS p ON p.id = r.payment_id
     JOIN processor_account AS a
       ON a.organization_id = r.organization_id AND a.environment = r.environment AND a.processor = r.processor
+    -- So that the step is decided once for each.
     OFFSET 0
   ) AS called
   CROSS JOIN LATERAL (

@@ -6,8 +6,6 @@
 -- asked: {organization_id, environment, processor, transaction_id, transaction_ids}
 CREATE OR REPLACE FUNCTION join_payments(asked jsonb) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
-SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
   owner record;

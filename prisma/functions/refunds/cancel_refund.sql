@@ -31,15 +31,15 @@ BEGIN
   IF held.cancel_key = asked->>'key' THEN
     outcome := 'replayed'; RETURN;
   END IF;
-  -- Two lookups, each by its own unique index: the owner is compared as no index can.
+  -- Two lookups, each by its own unique index.
   IF asked->>'key' IS NOT NULL AND (EXISTS (
     SELECT FROM refund AS r
-    WHERE r.organization_id IS NOT DISTINCT FROM asked->>'organization_id'
-      AND r.environment IS NOT DISTINCT FROM (asked->>'environment')::environment AND r.idempotency_key = asked->>'key'
+    WHERE r.organization_id = asked->>'organization_id'
+      AND r.environment = (asked->>'environment')::environment AND r.idempotency_key = asked->>'key'
   ) OR EXISTS (
     SELECT FROM refund AS r
-    WHERE r.organization_id IS NOT DISTINCT FROM asked->>'organization_id'
-      AND r.environment IS NOT DISTINCT FROM (asked->>'environment')::environment AND r.cancel_key = asked->>'key')) THEN
+    WHERE r.organization_id = asked->>'organization_id'
+      AND r.environment = (asked->>'environment')::environment AND r.cancel_key = asked->>'key')) THEN
     outcome := 'reused'; RETURN;
   END IF;
   IF held.id IS NULL THEN

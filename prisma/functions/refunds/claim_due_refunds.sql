@@ -13,10 +13,9 @@ CREATE OR REPLACE FUNCTION claim_due_refunds(
   named_processor text, most int, lease_ms int, reached jsonb, account_most int, per_second jsonb, after_account text[])
 RETURNS TABLE (claims json, last_account text[], is_waiting boolean)
 LANGUAGE plpgsql
--- Keep one plan that reads the indexes in their order: the table is usually next to empty, and a plan from such a time would
--- read and sort all of it in a backlog.
-SET plan_cache_mode = force_generic_plan
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_sort = off
+-- Keep one plan: the planner would plan again for each number of refunds. In the order of the indexes: the table is usually next to
+-- empty, and a plan from such a time would read and sort all of it in a backlog.
+SET plan_cache_mode = force_generic_plan SET enable_sort = off
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -127,7 +126,7 @@ BEGIN
     FROM (SELECT * FROM unnest(candidates, places) WITH ORDINALITY AS c(refund_id, place, turn) ORDER BY place, turn) AS candidate
     CROSS JOIN LATERAL (
       SELECT w.refund_id, w.due_at, w.leased_until FROM refund_work AS w WHERE w.refund_id = candidate.refund_id
-      OFFSET 0 FOR UPDATE SKIP LOCKED
+      FOR UPDATE SKIP LOCKED
     ) AS locked
     WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment)
     LIMIT most);
@@ -141,6 +140,7 @@ BEGIN
     UNION ALL SELECT NULL FROM unnest(calls.postponed)
   ) AS looked_at);
   -- To the head of what is due, so that their leases are counted there.
+  -- Found with an array: see continue_refund_works.sql.
   UPDATE refund_work AS w SET due_at = e.first_due_at - interval '1 millisecond'
   FROM unnest(early, early_at) AS e(refund_id, first_due_at)
   WHERE e.refund_id = ANY (calls.granted) AND w.refund_id = ANY (ARRAY[e.refund_id]);

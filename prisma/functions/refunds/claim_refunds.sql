@@ -7,7 +7,7 @@
 CREATE OR REPLACE FUNCTION claim_refunds(items jsonb, lease_ms int, reached jsonb)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
--- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
+-- Keep one plan: the planner would plan again for each number of refunds.
 SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
@@ -18,12 +18,12 @@ BEGIN
   IF NOT may_advance(reached, moment) THEN
     RETURN;
   END IF;
-  -- One row at a time by its primary key, whose condition stands alone: with the others it was found among all due rows.
+  -- One row at a time, by its primary key.
   SELECT array_agg(locked.refund_id) INTO held
   FROM (SELECT DISTINCT i.refund_id FROM jsonb_to_recordset(items) AS i(refund_id text) ORDER BY 1) AS asked
   CROSS JOIN LATERAL (
     SELECT w.refund_id, w.due_at, w.leased_until FROM refund_work AS w WHERE w.refund_id = asked.refund_id
-    OFFSET 0 FOR UPDATE SKIP LOCKED
+    FOR UPDATE SKIP LOCKED
   ) AS locked
   WHERE locked.due_at <= moment AND (locked.leased_until IS NULL OR locked.leased_until <= moment);
 

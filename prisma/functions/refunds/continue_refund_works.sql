@@ -4,11 +4,6 @@
 -- items: a JSON array of objects with the columns named in the SELECT below; record_refunds.sql says what they mean.
 CREATE OR REPLACE FUNCTION continue_refund_works(items jsonb, moment timestamptz) RETURNS void
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
--- An equality with an array cannot be the order of a join either, for which a whole index of due work would be read.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 DECLARE
   stuck_id text;
@@ -32,6 +27,7 @@ BEGIN
     FROM jsonb_to_recordset(items) AS i(
       refund_id text, entries jsonb, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_refused boolean, awaits_approval boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
+    -- An equality with an array, because a plain one could be the order of a join, for which a whole index of due work would be read.
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     JOIN refund AS r ON r.id = i.refund_id
     CROSS JOIN LATERAL (

@@ -29,8 +29,6 @@
 CREATE OR REPLACE FUNCTION create_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text, refund json, payment json)
 LANGUAGE plpgsql
--- Keep one plan, however full the tables were when it was made: every lookup is by an id or a unique key.
-SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -64,13 +62,12 @@ BEGIN
         concat_ws('/', 'key', asked.organization_id, asked.environment, asked.idempotency_key), 0)) THEN
         outcome := 'locked'; RETURN NEXT; CONTINUE;
       END IF;
-      -- The owner is compared as no index can, so that only the index of the key can be read.
       SELECT * INTO made FROM refund AS r
-      WHERE r.organization_id IS NOT DISTINCT FROM asked.organization_id AND r.environment IS NOT DISTINCT FROM asked.environment
+      WHERE r.organization_id = asked.organization_id AND r.environment = asked.environment
         AND r.idempotency_key = asked.idempotency_key;
       IF made.id IS NULL AND EXISTS (
         SELECT FROM refund AS r
-        WHERE r.organization_id IS NOT DISTINCT FROM asked.organization_id AND r.environment IS NOT DISTINCT FROM asked.environment
+        WHERE r.organization_id = asked.organization_id AND r.environment = asked.environment
           AND r.cancel_key = asked.idempotency_key) THEN
         outcome := 'reused'; RETURN NEXT; CONTINUE;
       END IF;

@@ -8,10 +8,6 @@
 CREATE OR REPLACE FUNCTION grant_calls(
   held text[], per_second jsonb, moment timestamptz, OUT granted text[], OUT postponed text[])
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 DECLARE
   called record;

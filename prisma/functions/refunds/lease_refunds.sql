@@ -19,11 +19,6 @@
 CREATE OR REPLACE FUNCTION lease_refunds(held text[], moment timestamptz, lease_ms int)
 RETURNS TABLE (refund_id text, claim json)
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
--- An equality with an array cannot be the order of a join either, for which a whole index of due work would be read.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 #variable_conflict use_column
 BEGIN
@@ -31,6 +26,7 @@ BEGIN
     SELECT h.refund_id, r, a.account, a.sent_metadata_keys,
       next_refund_step(r, work.w, (SELECT s FROM recovery AS s WHERE s.id = 1), p.currency = r.currency) AS step
     FROM unnest(held) AS h(refund_id)
+    -- OFFSET 0, as an equality with an array does below, keeps the order of a join from reading a whole index of due work.
     CROSS JOIN LATERAL (SELECT w FROM refund_work AS w WHERE w.refund_id = h.refund_id OFFSET 0) AS work
     JOIN refund AS r ON r.id = h.refund_id
     JOIN payment AS p ON p.id = r.payment_id

@@ -5,8 +5,6 @@
 -- earlier generation: a recovery is required from then on. Other installations do not count.
 CREATE OR REPLACE FUNCTION may_advance(reached jsonb, moment timestamptz) RETURNS boolean
 LANGUAGE plpgsql
--- Keep one plan, however full the tables were when it was made: every lookup is by a unique key.
-SET plan_cache_mode = force_generic_plan SET enable_seqscan = off
 AS $$
 DECLARE
   current recovery;

@@ -15,10 +15,6 @@
 -- Returns the refunds as they are now. Those that were not in the expected status are unchanged and left out.
 CREATE OR REPLACE FUNCTION move_refunds(moves jsonb, mover text, moment timestamptz) RETURNS SETOF refund
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
-SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 BEGIN
   PERFORM lock_moves(moves);

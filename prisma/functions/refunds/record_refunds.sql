@@ -25,11 +25,8 @@
 CREATE OR REPLACE FUNCTION record_refunds(items jsonb)
 RETURNS TABLE (item int, outcome text)
 LANGUAGE plpgsql
--- Keep one plan that reads by key, in the order of the joins as written: one made while the tables were small would scan them.
--- An equality with an array cannot be the order of a join either, for which a whole index of due work would be read.
+-- Keep one plan: the planner would plan again for each number of refunds.
 SET plan_cache_mode = force_generic_plan
-SET enable_hashjoin = off SET enable_mergejoin = off SET enable_seqscan = off
-SET enable_material = off SET enable_bitmapscan = off SET join_collapse_limit = 1
 AS $$
 #variable_conflict use_column
 DECLARE
@@ -53,6 +50,7 @@ BEGIN
   ) AS locked;
   SELECT array_agg(locked.refund_id) INTO held FROM (
     SELECT w.refund_id FROM jsonb_to_recordset(items) AS i(refund_id text)
+    -- An equality with an array, because a plain one could be the order of a join, for which a whole index of due work would be read.
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
     ORDER BY i.refund_id FOR UPDATE OF w SKIP LOCKED
   ) AS locked;

@@ -27,7 +27,7 @@ const readColumns = `${refundColumns}, ${detailColumns}, w.*,
 
 /** By the primary key of each, after the refunds were chosen. */
 const joinedWork = `LEFT JOIN LATERAL (
-  SELECT ${waitingFields.map((field) => `${snakeCase(field)} AS "${field}"`).join(', ')} FROM refund_work WHERE refund_id = r.id OFFSET 0
+  SELECT ${waitingFields.map((field) => `${snakeCase(field)} AS "${field}"`).join(', ')} FROM refund_work WHERE refund_id = r.id
 ) AS w ON TRUE`;
 
 /** The reads of the API. Concurrent requests share a statement. */
@@ -49,7 +49,7 @@ export function openRefundReads(reads: Reads): RefundReads {
   const limit = openFairLimit(listsAtOnce);
   return {
     byId: shareRead(async (ids) => {
-      // By id alone, so that the planner can only use the primary key. The caller checks the owner.
+      // The caller checks the owner.
       const rows = await reads.query<OwnedRefund>(
         `SELECT ${readColumns}, r.environment FROM refund AS r ${joinedWork} WHERE r.id = ANY ($1)`,
         [ids],
@@ -146,8 +146,7 @@ function pageSql(condition: Prisma.Sql, limit: number, offset: number): Prisma.S
 }
 
 /**
- * No row: the cursor is not one of the owner's refunds. A row without a refund: nothing follows it. The cursor is read by
- * the primary key alone, so that the planner cannot choose another index.
+ * No row: the cursor is not one of the owner's refunds. A row without a refund: nothing follows it.
  */
 function pageAfterSql(
   { organizationId, environment }: RefundOwner,
@@ -157,8 +156,8 @@ function pageAfterSql(
 ): Prisma.Sql {
   return Prisma.sql`SELECT ${listedColumns}
     FROM (SELECT id AS last_id, created_at AS last_created_at FROM refund WHERE id = ${after}
-      AND organization_id IS NOT DISTINCT FROM ${organizationId}
-      AND environment IS NOT DISTINCT FROM ${environment}::environment) AS cursor
+      AND organization_id = ${organizationId}
+      AND environment = ${environment}::environment) AS cursor
     LEFT JOIN LATERAL (SELECT * FROM refund
       WHERE ${condition} AND (created_at, id) < (last_created_at, last_id)
       ORDER BY created_at DESC, id DESC LIMIT ${limit}) AS r ON TRUE

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Database, openDatabase, serviceTime } from '#shared/platform/database.ts';
 import { useDatabase } from '../../support/stores/database.ts';
@@ -34,6 +35,15 @@ test('a time is written and read as the moment that it is, in a database of anot
   const distanceMs = (await serviceTime(db)).getTime() - Number(before.ms);
   expect(distanceMs).toBeGreaterThan(-1);
   expect(distanceMs).toBeLessThan(60_000);
+});
+
+test('what a pooler ignores is documented for the role of the service', async () => {
+  const page = readFileSync('docs/operations/deployment.md', 'utf8');
+  const documented = [...page.matchAll(/^ALTER ROLE refunds_service SET (\w+) = /gm)].map(([, name]) => name);
+  const ofConnection = await db.$queryRaw<{ name: string }[]>`
+    SELECT lower(name) AS name FROM pg_settings WHERE source = 'client'
+      AND name NOT IN ('application_name', 'client_encoding', 'TimeZone', 'lock_timeout')`;
+  expect(documented.toSorted()).toEqual(ofConnection.map(({ name }) => name).toSorted());
 });
 
 test('a commit is on disk, and what is read under a lock is up to date, whatever the database sets', async () => {

@@ -88,6 +88,28 @@ describe('the tables of the queues', () => {
   });
 });
 
+describe('the statistics of the planner', () => {
+  const url = useEmptyDatabase();
+  const prepare = () => prepareDatabase({ ownerUrl: url(), serviceUrl: null, redisUrl: null, log: () => {} });
+  const add = (id: string) =>
+    query(url(), `INSERT INTO organization (id, name) VALUES ('${id}', 'Added to be counted')`);
+  const counted = async () =>
+    (await query(url(), `SELECT reltuples FROM pg_class WHERE oid = 'organization'::regclass`))[0].reltuples;
+
+  test('are collected by a migration, and by one that changes nothing where there are none', async () => {
+    await prepare();
+    const unknown = `SELECT relname FROM pg_stat_user_tables WHERE schemaname = 'public' AND last_analyze IS NULL`;
+    expect(await query(url(), unknown)).toEqual([]);
+    await add('org_first');
+    expect(await prepare()).toEqual([]);
+    expect(await counted()).toBe(0);
+    // As in a restored database.
+    await query(url(), `SELECT pg_stat_reset_single_table_counters('organization'::regclass)`);
+    expect(await prepare()).toEqual([]);
+    expect(await counted()).toBe(1);
+  });
+});
+
 describe('a migration that fails', () => {
   const url = useEmptyDatabase();
   const { folder, write } = useProject();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { madeBeforeTests } from '../../support/made-before-tests.ts';
-import { fillOrganization, keepStatistics } from '../../support/plans/full-organization.ts';
+import { fillOrganization, forgetStatistics, keepStatistics } from '../../support/plans/full-organization.ts';
 import { count, type Step, stepsOf } from '../../support/plans/steps.ts';
 import { aroundCalls } from '../../support/processors/around-calls.ts';
 import { isRelease } from '../../support/release.ts';
@@ -69,6 +69,7 @@ describe.each(states)('no function and no list depends on statistics: %s', (stat
       ([name, step]): [string, Step] => [name, typeof step === 'function' ? { run: step } : step],
     );
     await keepStatistics(databaseUrl());
+    if (state === 'never analyzed') await forgetStatistics(databaseUrl());
     if (state === 'analyzed while empty') {
       await service.ownerDb.$executeRaw`ANALYZE`;
       for (let round = 0; round < 6; round += 1) {

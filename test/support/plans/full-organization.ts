@@ -12,6 +12,15 @@ const filledTables = [
   'processor_event',
 ];
 
+/** As a dump restores the tables before version 18: nothing is known of them. The migration has analyzed them. */
+export async function forgetStatistics(databaseUrl: string): Promise<void> {
+  await withClient(databaseUrl, async (client) => {
+    const tables = `select oid from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`;
+    await client.query(`delete from pg_statistic where starelid in (${tables})`);
+    await client.query(`update pg_class set reltuples = -1, relpages = 0 where oid in (${tables})`);
+  });
+}
+
 /** Nothing analyzes the tables that are filled from now on. Discards the plans that sessions keep, so it comes before them. */
 export async function keepStatistics(databaseUrl: string): Promise<void> {
   await withClient(databaseUrl, async (client) => {
