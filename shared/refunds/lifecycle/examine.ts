@@ -13,6 +13,7 @@ import { evaluateRefund, type Rules, traceRefund, type Verdict } from '../../pol
 import type { PolicyVerdict } from '../../policies/policy.ts';
 import { type PolicyRequest, readRefundFacts } from '../../policies/policy-facts.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { currencyMismatch } from '../model/refusals.ts';
 import { findPayment, type PaymentQuestion, type Purpose, readProblem, unreachable } from './find-payment.ts';
 
 /** An API key as it was read for this request. */
@@ -24,6 +25,8 @@ interface PolicyQuestion extends PaymentQuestion {
   apiKey: RequestingKey | null;
   /** `key:<id>` or `user:<id>`. */
   actor: string;
+  /** In which the refund would be, lowercase; undefined for that of the payment. */
+  currency?: string | undefined;
   request: Omit<PolicyRequest, 'hasAgentKey' | 'amount'> & { amount: PolicyRequest['amount'] | 'remaining' };
 }
 
@@ -54,7 +57,14 @@ export async function examinePayment(
   const examined = await examine(deps, question, 'check');
   if (examined === null) return unknown;
   const { processor, found, ruling } = examined;
-  if (ruling !== null) return { payment: ruling.payment, unrefundable: null, verdict: ruling.verdict };
+  if (ruling !== null) {
+    const { payment, verdict } = ruling;
+    if ((question.currency ?? payment.currency) === payment.currency) {
+      return { payment, unrefundable: null, verdict };
+    }
+    const { message } = currencyMismatch(payment.currency);
+    return { payment, unrefundable: null, verdict: ineligible(message, request.initiatedBy) };
+  }
   if (found.kind === 'not-found') return unknown;
   if (found.kind === 'unrefundable') {
     const { failure } = found;
