@@ -70,13 +70,15 @@ function boundsOf(
     ...(amount?.min === undefined ? [] : [amount.min - 1n]),
     ...(amount?.max === undefined ? [] : [amount.max]),
   ]);
-  const above = (of: Threshold['of'], isKept = (_: Threshold) => true) =>
-    thresholds.filter((each) => each.of === of && isKept(each)).map((each) => each.above);
+  const ofPayment = thresholds.filter(({ of }) => of === 'payment');
   // A refund that exceeds the threshold of its requester awaits approval, whatever the others come to.
-  const ofRequester = lowestOf(above('requester', (each) => !isExceeded(each)));
+  const kept = thresholds.filter((each) => each.of === 'requester' && !isExceeded(each));
   return withinAll([
     policy !== null && enforced ? limitsOf(policy, balance) : null,
-    { payment: rangeAround([...steps, ...above('payment')], total), requester: { maxAmount: ofRequester } },
+    {
+      payment: rangeAround([...steps, ...ofPayment.map(({ above }) => above)], total),
+      requester: { maxAmount: lowestOf(kept.map(({ above }) => above)) },
+    },
   ]);
 }
 

@@ -7,7 +7,7 @@
 --   requester      those of the requester among them; see requester_of.sql
 --   api_key        those of the requester's API key asking_key among them
 --
--- amount: of those in the currency, in minor units. last_at: when the last of them was created; NULL without refunds.
+-- amount: of those in the currency, in minor units. last_at: when the last refund of the payment was created; NULL for the others.
 CREATE OR REPLACE FUNCTION counted_refunds(
   counted text, moment timestamptz, owner_id text, owner_environment environment, counted_currency text,
   paid_id bigint DEFAULT NULL, behind text DEFAULT NULL, asking_key text DEFAULT NULL,
@@ -23,15 +23,13 @@ BEGIN
     FROM refund AS r
     WHERE r.payment_id = paid_id AND r.status IN ('pending', 'processing', 'completed');
   ELSIF counted = 'organization' THEN
-    SELECT count(*), coalesce(sum(r.amount) FILTER (WHERE r.currency = counted_currency), 0), max(r.created_at)
-    INTO refunds, amount, last_at
-    FROM refund AS r
+    SELECT count(*), coalesce(sum(r.amount) FILTER (WHERE r.currency = counted_currency), 0)
+    INTO refunds, amount FROM refund AS r
     WHERE r.organization_id = owner_id AND r.environment = owner_environment
       AND r.created_at > since AND r.status IN ('pending', 'processing', 'completed');
   ELSE
-    SELECT count(*), coalesce(sum(r.amount) FILTER (WHERE r.currency = counted_currency), 0), max(r.created_at)
-    INTO refunds, amount, last_at
-    FROM refund AS r
+    SELECT count(*), coalesce(sum(r.amount) FILTER (WHERE r.currency = counted_currency), 0)
+    INTO refunds, amount FROM refund AS r
     WHERE r.requester = behind AND r.created_at > since AND r.status IN ('pending', 'processing', 'completed')
       -- Compared so that the index of the list does not fit.
       AND r.organization_id IS NOT DISTINCT FROM owner_id AND r.environment IS NOT DISTINCT FROM owner_environment

@@ -134,7 +134,11 @@ interface Case {
 
 const enforce = { api: true };
 const everything = { amount: undefined, remaining: true };
-const onDuplicates: Partial<PolicyInput> = { match: { reasons: ['duplicate_charge'] }, finalSale: true, enforce };
+const onDuplicates: Partial<PolicyInput> = {
+  match: { reasons: ['duplicate_charge'] },
+  finalSale: true,
+  enforce,
+};
 const onGifts: Partial<PolicyInput> = { match: { metadata: { kind: 'gift' } }, finalSale: true, enforce };
 
 describe('a dry run, a creation and a policy check of the same fields agree', () => {
