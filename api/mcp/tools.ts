@@ -171,7 +171,8 @@ export const tools: readonly Tool[] = [
     description:
       "Checks whether a payment may be refunded under the organization's policies, how much at most and until when. Use it " +
       'before you promise a refund to a customer; it changes nothing. Leave out `amount` to learn the most that can be ' +
-      'refunded. `amount` and `maxAmount` are in minor units (1050 is 10.50 USD). `eligible: false` is a result, not an ' +
+      'refunded. Pass the `reason` and `metadata` that the refund would have: policies may depend on them. `amount` and ' +
+      '`maxAmount` are in minor units (1050 is 10.50 USD). `eligible: false` is a result, not an ' +
       'error: `reason` and `conditions` say why. The limits of your API key count as well.',
     annotations: { readOnlyHint: true, openWorldHint: true },
     input: checkPolicySchema,

@@ -12,12 +12,36 @@ import { examinePayment } from '#shared/refunds/lifecycle/examine.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { jsonObject, nullableTimeOutput, timeOutput } from './fields.ts';
 import { operation } from './operation.ts';
-import { amountSchema, exampleRefund, transactionIdSchema } from './refund-schemas.ts';
+import { creationShape, currencyCode, withAmountOrNone } from './refund-creation.ts';
+import { exampleRefund } from './refund-schemas.ts';
 
-export const checkPolicySchema = jsonObject({
-  transactionId: transactionIdSchema,
-  amount: amountSchema.optional(),
-}).meta({ examples: [{ transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500 }] });
+/** The fields of a creation, all but the payment optional. */
+export const checkPolicySchema = withAmountOrNone(
+  jsonObject({
+    ...creationShape,
+    remaining: creationShape.remaining.describe(
+      'True in place of `amount` to check all that is left of the payment.',
+    ),
+    reason: creationShape.reason
+      .optional()
+      .describe(
+        'Why the payment would be refunded. Without it, policies that match on reasons do not match.',
+      ),
+    currency: currencyCode
+      .optional()
+      .meta({ description: 'ISO 4217; must be the currency of the payment, if given.', examples: ['usd'] }),
+    metadata: creationShape.metadata.meta({
+      description:
+        'What would be stored with the refund. Without it, policies that match on metadata do not match.',
+      examples: [{ ticket: 'T-1001' }],
+    }),
+  }),
+).meta({
+  examples: [
+    { transactionId: 'ch_3QfX2eLkdIwHu7ix', amount: 1500, reason: 'product_defective' },
+    { transactionId: 'ch_3QfX2eLkdIwHu7ix' },
+  ],
+});
 
 const policyCheckSchema = z
   .object({
@@ -52,22 +76,26 @@ export const checkPolicy = operation({
   scope: 'policies:read',
   tag: 'Policies',
   summary: 'Check refund eligibility',
-  description: "Evaluates the organization's policies. An ineligible payment also gets a 200 response.",
+  description:
+    "Evaluates the organization's policies and the limits of the key for a refund with these fields, as a creation does, and creates " +
+    'nothing. An ineligible payment also gets a 200 response.',
   body: checkPolicySchema,
   answer: 'The result, also for an ineligible payment.',
   output: policyCheckSchema,
   errors: ['processor_error'],
-  async run(deps, { apiKey, actor, source, body: { transactionId, amount } }) {
+  async run(deps, { apiKey, actor, source, body }) {
     const { organizationId, environment } = apiKey;
-    const asked = amount === undefined ? null : BigInt(amount);
+    const { transactionId, processor, currency, amount, remaining, reason = null, metadata = null } = body;
+    const given = amount === undefined ? null : BigInt(amount);
     const { verdict } = await examinePayment(deps, {
-      ...{ organizationId, environment, apiKey, actor, transactionId },
-      request: { amount: asked, reason: null, metadata: null, initiatedBy: source },
+      ...{ organizationId, environment, apiKey, actor, transactionId, processor },
+      currency: currency?.toLowerCase(),
+      request: { amount: remaining ? 'remaining' : given, reason, metadata, initiatedBy: source },
     });
-    const { eligible, reason, maxAmount, deadline, conditions } = verdict;
+    const { eligible, maxAmount, deadline, conditions } = verdict;
     return {
       eligible,
-      reason,
+      reason: verdict.reason,
       maxAmount: maxAmount === null ? null : Number(maxAmount),
       deadline: deadline?.toISOString() ?? null,
       conditions,

@@ -6,6 +6,12 @@ import { refundReasons } from '#shared/refunds/model/reasons.ts';
 import { checkedBy, jsonObject, oneOf, required } from './fields.ts';
 import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
 
+/** In capitals or not. */
+export const currencyCode = z
+  .string({ error: 'must be a string' })
+  .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
+  .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' });
+
 /** The fields of a request for a refund. */
 export const creationShape = {
   transactionId: transactionIdSchema,
@@ -20,10 +26,7 @@ export const creationShape = {
   reason: z
     .enum(refundReasons, { error: required(`must be one of: ${refundReasons.join(', ')}`) })
     .describe('Why the payment is refunded.'),
-  currency: z
-    .string({ error: 'must be a string' })
-    .regex(/^[A-Za-z]{3}$/, { error: 'must be a three-letter ISO 4217 currency code' })
-    .refine((code) => isCurrency(code.toLowerCase()), { error: 'must be an ISO 4217 currency' })
+  currency: currencyCode
     .default('usd')
     .meta({ description: 'ISO 4217; must be the currency of the payment.', examples: ['usd'] }),
   processor: oneOf(processorNames)
@@ -63,19 +66,24 @@ export const createRefundSchema = withAmount(
   ],
 });
 
+type AmountSchema = z.ZodType<{ amount?: number | undefined; remaining?: true | undefined }>;
+
 /** Requires either an amount or all that is left. It is checked beside other invalid fields. */
-export function withAmount<
-  Schema extends z.ZodType<{ amount?: number | undefined; remaining?: true | undefined }>,
->(schema: Schema): Schema {
-  return schema
-    .refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
+export function withAmount<Schema extends AmountSchema>(schema: Schema): Schema {
+  return withAmountOrNone(
+    schema.refine(({ amount, remaining }) => amount !== undefined || remaining !== undefined, {
       ...{ path: ['amount'], error: 'is required, unless remaining is true' },
       when: ({ value }) => isObject(value),
-    })
-    .refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
-      ...{ path: ['remaining'], error: 'cannot be combined with amount' },
-      when: ({ value }) => isObject(value),
-    });
+    }),
+  );
+}
+
+/** Refuses an amount together with all that is left. */
+export function withAmountOrNone<Schema extends AmountSchema>(schema: Schema): Schema {
+  return schema.refine(({ amount, remaining }) => amount === undefined || remaining === undefined, {
+    ...{ path: ['remaining'], error: 'cannot be combined with amount' },
+    when: ({ value }) => isObject(value),
+  });
 }
 
 function isObject(value: unknown): boolean {

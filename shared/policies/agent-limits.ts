@@ -1,11 +1,10 @@
 import { z } from 'zod';
 import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { formatAmount } from '../money/money.ts';
-import { type KnownPayment, remainingOf } from '../payments/payment.ts';
-import type { ApiKey } from '../platform/database.ts';
 import { type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
-import { boundsAround, leftOf, lowestOf, type TotalBounds, withinBoth } from './balance.ts';
-import type { PolicyLimits, PolicyVerdict } from './policy.ts';
+import { leftOf } from './balance.ts';
+import { type Bounds, lowestOf, rangeAround, withinAll } from './bounds.ts';
+import type { Threshold } from './policy.ts';
 
 /**
  * What an agent may refund with its key. Limits are inclusive and in minor units of `currency`; refunds in another currency
@@ -58,9 +57,9 @@ export interface AgentVerdict {
   /** Whether the refund requires approval. */
   approvalRequired: boolean;
   /** The threshold of the key that requires approval; none or one. */
-  exceeded: readonly { of: 'key'; above: bigint; total: bigint }[];
-  /** The totals of the payment's refunds for which this holds. */
-  bounds: TotalBounds;
+  exceeded: readonly Threshold[];
+  /** Within which this holds; null when no other refund can change it. */
+  bounds: Bounds | null;
 }
 
 /**
@@ -79,7 +78,7 @@ export function limitsPayment({ maxPerPayment, approvalAbove }: AgentLimits): bo
 /** Evaluates the limits of an agent's key. Pure: the same facts give the same verdict. */
 export function evaluateAgentLimits(limits: AgentLimits, facts: AgentFacts): AgentVerdict {
   const { amount, taken } = facts;
-  const { maxPerPayment, approvalAbove } = limits;
+  const { maxPerPayment, maxPerDay, approvalAbove } = limits;
   const total = taken + (amount ?? 1n);
   const caps = capsOf(limits, facts);
   const left = lowestOf([facts.available, ...caps.map((cap) => cap.left)]) ?? 0n;
@@ -95,9 +94,10 @@ export function evaluateAgentLimits(limits: AgentLimits, facts: AgentFacts): Age
     left: isForeign ? 0n : left,
     approvalRequired: exceeded.length > 0,
     exceeded,
-    bounds: withinBoth(boundsAround(approvalAbove === undefined ? [] : [approvalAbove], total), {
-      maxTaken: maxPerPayment,
-    }),
+    bounds: withinAll([
+      { payment: rangeAround(approvalAbove === undefined ? [] : [approvalAbove], total) },
+      { payment: { maxAmount: maxPerPayment }, apiKey: { maxAmount: maxPerDay } },
+    ]),
   };
 }
 
@@ -147,45 +147,4 @@ export function agentConditions(limits: AgentLimits): string[] {
     ...(reasons === undefined ? [] : [`Reasons that this key may give: ${reasons.join(', ')}`]),
     ...line(approvalAbove, "Approval: with this key, required when this payment's refunds exceed"),
   ];
-}
-
-/** Limits to check when a refund is recorded. */
-export interface RecordedLimits extends PolicyLimits {
-  /** The key whose refunds of 24 hours may come to at most `keyDayAmount`. */
-  apiKeyId?: string;
-  keyDayAmount?: bigint;
-}
-
-/** An agent's key whose refunds of 24 hours are limited. */
-export interface CountedKey {
-  apiKeyId: string;
-  currency: string;
-  maxPerDay: bigint;
-}
-
-/** The key whose refunds of a day are limited; null for none. */
-export function countedKey(apiKey: Pick<ApiKey, 'id'> | null, limits: AgentLimits | null): CountedKey | null {
-  if (apiKey === null || limits?.maxPerDay === undefined) return null;
-  return { apiKeyId: apiKey.id, currency: limits.currency, maxPerDay: limits.maxPerDay };
-}
-
-/** What a payment and the policies leave for a refund, in minor units. */
-export function availableOf(payment: KnownPayment, { enforced, maxAmount }: PolicyVerdict): bigint {
-  const remaining = remainingOf(payment) ?? 0n;
-  return leftOf(lowestOf(enforced ? [remaining, maxAmount ?? 0n] : [remaining]) ?? 0n, 0n);
-}
-
-/** What has to hold when the refund is recorded; null when concurrent refunds cannot change the decision. */
-export function recordedLimitsOf(
-  { limits }: PolicyVerdict,
-  agent: AgentVerdict | null,
-  counted: CountedKey | null,
-): RecordedLimits | null {
-  if (agent === null) return limits;
-  const bounds = withinBoth(limits ?? {}, agent.bounds);
-  return {
-    ...limits,
-    ...bounds,
-    ...(counted && { apiKeyId: counted.apiKeyId, keyDayAmount: counted.maxPerDay }),
-  };
 }

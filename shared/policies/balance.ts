@@ -1,4 +1,5 @@
-import type { Policy, PolicyFacts, PolicyLimits } from './policy.ts';
+import { type Bounds, lowestOf } from './bounds.ts';
+import type { Policy, PolicyFacts } from './policy.ts';
 
 const dayMs = 24 * 60 * 60 * 1000;
 
@@ -49,14 +50,6 @@ export function balanceOf({ transaction, refunds }: PolicyFacts): Balance {
   };
 }
 
-/** The lowest of some amounts; undefined without any. */
-export function lowestOf(amounts: readonly (bigint | undefined)[]): bigint | undefined {
-  return amounts.reduce<bigint | undefined>(
-    (lowest, each) => (lowest === undefined || (each ?? lowest) < lowest ? each : lowest),
-    undefined,
-  );
-}
-
 /** What is left of a limit; never negative. */
 export function leftOf(limit: bigint, used: bigint): bigint {
   return limit > used ? limit - used : 0n;
@@ -90,45 +83,16 @@ export function amountIn(currency: string, limit: Policy['maxAmount'] | undefine
   return limit?.currency === currency ? limit.amount : undefined;
 }
 
-/** The limits of an enforced policy. */
+/** Within which the limits of a policy that is enforced hold. */
 export function limitsOf(
   { maxPercent, maxAmount, velocity }: Policy,
   { currency, original }: Balance,
-): PolicyLimits {
+): Bounds {
   const { perTransaction, perDay, perRequesterDay } = velocity;
   const share = maxPercent === null ? undefined : percentOf(original, maxPercent);
   return {
-    maxTaken: lowestOf([share, amountIn(currency, maxAmount)]),
-    maxRefunds: perTransaction,
-    dayCount: perDay?.count,
-    dayAmount: perDay?.amount,
-    requesterDayCount: perRequesterDay?.count,
-    requesterDayAmount: perRequesterDay?.amount,
-  };
-}
-
-/** The totals of a payment's refunds for which a decision holds. */
-export type TotalBounds = Pick<PolicyLimits, 'minTaken' | 'maxTaken'>;
-
-/**
- * @param steps the totals above which another decision may apply.
- * @param total of the refunds, including the one decided about.
- */
-export function boundsAround(steps: readonly bigint[], total: bigint): TotalBounds {
-  const [highestBelow] = steps
-    .filter((step) => step < total)
-    .toSorted((one, other) => (one > other ? -1 : 1));
-  return {
-    minTaken: highestBelow === undefined ? undefined : highestBelow + 1n,
-    maxTaken: lowestOf(steps.filter((step) => step >= total)),
-  };
-}
-
-/** The bounds within both. */
-export function withinBoth(one: TotalBounds, other: TotalBounds): TotalBounds {
-  const [first = 0n, second = 0n] = [one.minTaken, other.minTaken];
-  return {
-    minTaken: (first > second ? one : other).minTaken,
-    maxTaken: lowestOf([one.maxTaken, other.maxTaken]),
+    payment: { maxAmount: lowestOf([share, amountIn(currency, maxAmount)]), maxCount: perTransaction },
+    organization: { maxAmount: perDay?.amount, maxCount: perDay?.count },
+    requester: { maxAmount: perRequesterDay?.amount, maxCount: perRequesterDay?.count },
   };
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { minorUnits } from '../money/amount-schemas.ts';
 import { formatAmount } from '../money/money.ts';
-import type { AgentVerdict } from './agent-limits.ts';
 import { type DenialCode, denialCodes, type PolicyVerdict } from './policy.ts';
 
 /** What the policies and the limits of the key said of a refund when it was created. Its first event keeps it as its detail. */
@@ -25,8 +24,8 @@ const storedDecisionSchema = z.object({
 export type StoredDecision = z.output<typeof storedDecisionSchema>;
 
 /** The detail of the first event of a refund. */
-export function detailOfDecision(verdict: PolicyVerdict | null, agent: AgentVerdict | null): object {
-  const approval = [...(verdict?.exceeded ?? []), ...(agent?.exceeded ?? [])];
+export function detailOfDecision(verdict: PolicyVerdict | null): object {
+  const approval = [...(verdict?.exceeded ?? [])];
   return storedDecisionSchema.encode({
     ...(verdict?.policyName == null ? {} : { policy: verdict.policyName }),
     ...(verdict?.deniedBy == null ? {} : { deniedBy: verdict.deniedBy }),

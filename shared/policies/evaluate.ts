@@ -1,15 +1,7 @@
 import { formatAmount } from '../money/money.ts';
 import type { InitiatedBy } from '../refunds/model/reasons.ts';
-import {
-  balanceOf,
-  boundsAround,
-  limitsOf,
-  lowestCap,
-  lowestOf,
-  type TotalBounds,
-  windowOf,
-  withinBoth,
-} from './balance.ts';
+import { balanceOf, limitsOf, lowestCap, windowOf } from './balance.ts';
+import { type Bounds, lowestOf, rangeAround, withinAll } from './bounds.ts';
 import { denialRules, firstDenial, type RuledRefund } from './denials.ts';
 import { allowedReason, balanceConditions, holdCondition, holdInWords, policyConditions } from './explain.ts';
 import {
@@ -17,7 +9,6 @@ import {
   inOrder,
   type Policy,
   type PolicyFacts,
-  type PolicyLimits,
   type PolicyVerdict,
   type Threshold,
 } from './policy.ts';
@@ -66,38 +57,29 @@ export function evaluatePolicies(policies: readonly Policy[], facts: PolicyFacts
     holdSeconds,
     deniedBy,
     exceeded,
-    limits: limitsToRecord(evaluation, enforced),
+    bounds: boundsOf(evaluation, enforced),
   };
 }
 
-/** The limits of an enforced policy, and the totals between which the same policy decides and approval stays as it is. */
-function limitsToRecord(evaluation: Evaluation, enforced: boolean): PolicyLimits | null {
-  const { policy, balance } = evaluation;
-  const limits = policy !== null && enforced ? limitsOf(policy, balance) : {};
-  const all = {
-    ...limits,
-    ...withinBoth(limits, boundsOf(evaluation)),
-    ...requesterBound(evaluation, limits),
-  };
-  return Object.values(all).every((limit) => limit === undefined) ? null : all;
-}
-
-function boundsOf({ checked, thresholds, total }: Evaluation): TotalBounds {
+/** The limits of a policy that is enforced, and the totals between which the same policy decides and approval stays as it is. */
+function boundsOf(
+  { policy, balance, checked, thresholds, total }: Evaluation,
+  enforced: boolean,
+): Bounds | null {
   const steps = checked.flatMap(({ match: { amount } }) => [
     ...(amount?.min === undefined ? [] : [amount.min - 1n]),
     ...(amount?.max === undefined ? [] : [amount.max]),
   ]);
-  const ofPayment = thresholds.filter((threshold) => threshold.of === 'payment');
-  return boundsAround([...steps, ...ofPayment.map(({ above }) => above)], total);
-}
-
-/** Without approval, the requester's refunds must not exceed the threshold. A refund with approval may await it in any case. */
-function requesterBound(
-  { thresholds }: Evaluation,
-  { requesterDayAmount }: PolicyLimits,
-): Pick<PolicyLimits, 'requesterDayAmount'> {
-  const kept = thresholds.filter((threshold) => threshold.of === 'requester' && !isExceeded(threshold));
-  return { requesterDayAmount: lowestOf([...kept.map(({ above }) => above), requesterDayAmount]) };
+  const ofPayment = thresholds.filter(({ of }) => of === 'payment');
+  // A refund that exceeds the threshold of its requester awaits approval, whatever the others come to.
+  const kept = thresholds.filter((each) => each.of === 'requester' && !isExceeded(each));
+  return withinAll([
+    policy !== null && enforced ? limitsOf(policy, balance) : null,
+    {
+      payment: rangeAround([...steps, ...ofPayment.map(({ above }) => above)], total),
+      requester: { maxAmount: lowestOf(kept.map(({ above }) => above)) },
+    },
+  ]);
 }
 
 /**
@@ -153,7 +135,7 @@ export function ineligible(reason: string, initiatedBy: InitiatedBy): PolicyVerd
     holdSeconds: 0,
     deniedBy: null,
     exceeded: [],
-    limits: null,
+    bounds: null,
   };
 }
 

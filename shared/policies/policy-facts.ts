@@ -1,10 +1,12 @@
-import { type KnownPayment, refundsOf } from '../payments/payment.ts';
-import { type Database, Prisma } from '../platform/database.ts';
+import type { KnownPayment } from '../payments/payment.ts';
+import type { Database } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { shareByOrganization, shareRead } from '../platform/shared-statement.ts';
-import { comparedOwnerSql, ownerSql } from '../refunds/queries/refund-filter.ts';
 import { countsRequester } from './evaluate.ts';
+import type { RefundFacts } from './evaluate-refund.ts';
 import type { Policy, PolicyFacts, Velocity } from './policy.ts';
+
+// Which refunds count is said by prisma/functions/limits/counted_refunds.sql.
 
 /** The refund to decide about; without an amount, whether the payment can be refunded at all. */
 export type PolicyRequest = PolicyFacts['request'];
@@ -16,19 +18,20 @@ interface PolicyCase {
   request: PolicyRequest;
   /** Who requests it: `user:<id>` or `key:<id>`. */
   actor: string;
-  now: Date;
+  /** What was read with the payment. */
+  stored: { now: Date; takenByKeyInLastDay: bigint };
 }
 
 /**
- * Reads the facts that policies decide by.
+ * Reads the facts that policies and the limits of a key decide by.
  * @param inFull true for what the conditions of the verdict name, such as the number and time of earlier refunds; false for the
  * facts that some policy limits.
  */
-export async function readPolicyFacts(
+export async function readRefundFacts(
   { db, velocities }: { db: Database; velocities: VelocityReads },
-  { policies, payment, request, actor, now }: PolicyCase,
+  { policies, payment, request, actor, stored }: PolicyCase,
   inFull: boolean,
-): Promise<PolicyFacts> {
+): Promise<RefundFacts> {
   const countsRefunds = policies.some(({ velocity }) => velocity.perTransaction !== undefined);
   const countsDays = policies.some(({ velocity }) => velocity.perDay !== undefined);
   const refunds =
@@ -41,19 +44,19 @@ export async function readPolicyFacts(
   const requesterVelocity = policies.some((policy) => countsRequester(policy, request))
     ? await day(actor)
     : noVelocity;
-  return { transaction: payment, refunds, velocity, requesterVelocity, request, now };
+  const { now, takenByKeyInLastDay: keyAmountInLastDay } = stored;
+  return { transaction: payment, refunds, velocity, requesterVelocity, keyAmountInLastDay, request, now };
 }
 
 /** Of no refunds, or where none are counted. */
 const noVelocity: Velocity = { refundsInLastDay: 0, amountInLastDay: 0n };
 
 async function earlierRefunds(db: Database, payment: KnownPayment): Promise<PolicyFacts['refunds']> {
-  const { _count, _max } = await db.refund.aggregate({
-    where: { ...refundsOf(payment), isLive: true },
-    _count: true,
-    _max: { createdAt: true },
-  });
-  return { count: _count, amount: payment.reserved, lastAt: _max.createdAt };
+  const { id, organizationId, environment, currency, reserved: amount } = payment;
+  const [made] = await db.$queryRaw<Omit<PolicyFacts['refunds'], 'amount'>[]>`
+    SELECT refunds AS count, last_at AS "lastAt"
+    FROM counted_refunds('payment', service_time(), ${organizationId}, ${environment}::environment, ${currency}, ${id}::bigint)`;
+  return { count: 0, lastAt: null, ...made, amount };
 }
 
 /** A requester, and null for all refunds of the organization. */
@@ -85,15 +88,10 @@ async function readVelocity(
   db: Database,
   [organizationId, environment, currency, actor]: VelocityQuestion,
 ): Promise<Velocity> {
-  const owner = { organizationId, environment };
-  const isCounted =
-    actor === null
-      ? ownerSql(owner)
-      : Prisma.sql`requester = (SELECT requester_of(${actor})) AND ${comparedOwnerSql(owner)}`;
+  const counted = actor === null ? 'organization' : 'requester';
   const [row] = await db.$queryRaw<Velocity[]>`
-    SELECT count(*)::int AS "refundsInLastDay",
-      coalesce(sum(amount) FILTER (WHERE currency = ${currency}), 0)::bigint AS "amountInLastDay"
-    FROM refund WHERE ${isCounted} AND created_at > (SELECT service_time() - interval '24 hours')
-      AND is_live`;
+    SELECT refunds AS "refundsInLastDay", amount AS "amountInLastDay"
+    FROM counted_refunds(${counted}, service_time(), ${organizationId}, ${environment}::environment, ${currency},
+      behind => requester_of(${actor}))`;
   return row ?? noVelocity;
 }

@@ -3,6 +3,7 @@ import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { isCurrency } from '../money/money.ts';
 import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/json.ts';
 import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
+import type { Bounds } from './bounds.ts';
 
 /** @param what such as `whole number of days`. */
 function wholeNumber(least: number, greatest: number, what: string) {
@@ -197,24 +198,6 @@ export interface RefundSummary {
   lastAt: Date | null;
 }
 
-/**
- * What is checked again when the refund is recorded, because concurrent refunds could exceed a limit together or change what
- * applies. Absent means unlimited. Amounts are minor units of the payment's currency.
- */
-export interface PolicyLimits {
-  /** The total of the payment's refunds, including this one, for which the verdict holds. */
-  minTaken?: bigint | undefined;
-  maxTaken?: bigint | undefined;
-  /** Refunds of the payment. */
-  maxRefunds?: number | undefined;
-  /** Refunds of the organization in 24 hours, and their amount in the payment's currency. */
-  dayCount?: number | undefined;
-  dayAmount?: bigint | undefined;
-  /** The same of the requester. */
-  requesterDayCount?: number | undefined;
-  requesterDayAmount?: bigint | undefined;
-}
-
 /** Refunds created in the 24 hours before a decision that have neither failed nor been cancelled. */
 export interface Velocity {
   refundsInLastDay: number;
@@ -265,8 +248,8 @@ export type DenialCode = (typeof denialCodes)[number];
 
 /** An amount above which a refund requires approval. */
 export interface Threshold {
-  /** What is compared: the refunds of the payment, or those of the requester in 24 hours. */
-  of: 'payment' | 'requester';
+  /** What is compared: the refunds of the payment, with a threshold of a policy or of the key, or those of the requester in 24 hours. */
+  of: 'payment' | 'requester' | 'key';
   above: bigint;
   /** What these refunds come to, including this one; without an amount, including the smallest refund. */
   total: bigint;
@@ -294,6 +277,6 @@ export interface PolicyVerdict {
   deniedBy: DenialCode | null;
   /** The thresholds that require approval. */
   exceeded: readonly Threshold[];
-  /** What to check again when the refund is recorded; null when concurrent refunds cannot change the verdict. */
-  limits: PolicyLimits | null;
+  /** Within which the verdict holds, as far as it matters for the refund; null when no other refund can change it. */
+  bounds: Bounds | null;
 }

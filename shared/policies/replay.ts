@@ -2,7 +2,8 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import { countsRequester, evaluatePolicies } from './evaluate.ts';
+import { countsRequester } from './evaluate.ts';
+import { evaluateRefund } from './evaluate-refund.ts';
 import { countOf } from './explain.ts';
 import { type PastRefund, readEarlierRefunds, readPastRefunds, startOfNewest } from './past-refunds.ts';
 import { PastTotals } from './past-totals.ts';
@@ -173,9 +174,10 @@ class Findings {
     }
     const { amount, reason, metadata, initiatedBy, hasAgentKey } = refund;
     const request = { amount, reason, metadata, initiatedBy, hasAgentKey };
-    const facts = { ...totals, transaction: payment, request, now: refund.createdAt };
-    const current = outcomeOf(evaluatePolicies(this.#sets.current, facts));
-    const verdict = evaluatePolicies(this.#sets.proposed, facts);
+    const facts = { ...totals, transaction: payment, request, now: refund.createdAt, keyAmountInLastDay: 0n };
+    // The limits of a key then are not on record.
+    const current = outcomeOf(evaluateRefund({ policies: this.#sets.current, agentLimits: null }, facts));
+    const verdict = evaluateRefund({ policies: this.#sets.proposed, agentLimits: null }, facts);
     const proposed = outcomeOf(verdict);
     this.#current[current] += 1;
     this.#proposed[proposed] += 1;

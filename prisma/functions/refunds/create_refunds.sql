@@ -9,8 +9,7 @@
 --   transaction_id    any id of the payment
 --   payment           the facts just read from the processor (see hold_payment.sql), '{}' when it was unreachable, null when the
 --                     id is stored
---   limits            what to check again because of concurrent refunds, see exceeded_limit.sql; null when they cannot change
---                     the decision
+--   bounds            within which the decision holds, see exceeded_bound.sql; null when concurrent refunds cannot change it
 --   hold_seconds      how long the refund is held before it is sent, after it is created or approved; null for not at all
 --   is_remaining      true when the amount has to be all that is left of the payment
 --   store_until       the last time at which it may be stored; null for none
@@ -21,7 +20,7 @@
 --   replayed          an earlier request with this key and the same content created this refund
 --   reused            the key created or cancelled another refund
 --   refused           the payment does not allow it; payment holds its current row
---   limited           a concurrent refund used up a limit, or the decision no longer holds, as when another amount is left of the
+--   limited           the decision no longer holds, as when a concurrent refund used up a limit, or another amount is left of the
 --                     payment: decide again
 --   unread            the stored payment has to be read from the processor first: read it and decide again
 --   late              it is after store_until
@@ -48,7 +47,7 @@ BEGIN
       id text, organization_id text, environment environment, processor text, transaction_id text, amount bigint,
       currency text, reason refund_reason, metadata jsonb, initiated_by initiated_by, api_key_id text, actor text,
       status refund_status, event_id text, approval_event_id text, approval_policy text, audit_id text,
-      idempotency_key text, fingerprint bytea, payment jsonb, limits jsonb, hold_seconds int, is_remaining boolean,
+      idempotency_key text, fingerprint bytea, payment jsonb, bounds jsonb, hold_seconds int, is_remaining boolean,
       store_until timestamptz, is_repeated boolean)
     ORDER BY each.ordinality
   LOOP
@@ -101,7 +100,7 @@ BEGIN
 
     -- The request was decided with facts that the row does not have, as when another request stored it, or joined it, meanwhile.
     IF paid.id IS NOT NULL AND (paid.amount IS NULL OR paid.fetched_at IS NULL) AND asked.payment->>'amount' IS NOT NULL
-      OR paid.amount IS NULL AND asked.limits IS NOT NULL THEN
+      OR paid.amount IS NULL AND asked.bounds IS NOT NULL THEN
       outcome := 'unread'; RETURN NEXT; CONTINUE;
     END IF;
     -- Policies allowed this amount, so more or less than it has to be decided about again.
@@ -113,8 +112,8 @@ BEGIN
       outcome := 'refused'; payment := to_json(paid); RETURN NEXT; CONTINUE;
     END IF;
     behind := requester_of(asked.actor);
-    outcome := CASE WHEN asked.limits IS NULL THEN NULL
-      ELSE exceeded_limit(asked.limits, paid, asked.amount, asked.currency, behind, moment) END;
+    outcome := CASE WHEN asked.bounds IS NULL THEN NULL
+      ELSE exceeded_bound(asked.bounds, paid, asked.amount, asked.currency, behind, asked.api_key_id, moment) END;
     IF outcome IS NOT NULL THEN
       RETURN NEXT; CONTINUE;
     END IF;

@@ -5,7 +5,7 @@ import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from 
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { requestDigestOf } from '../../platform/request-digest.ts';
-import type { RecordedLimits } from '../../policies/agent-limits.ts';
+import type { Bounds } from '../../policies/bounds.ts';
 import { detailOfDecision } from '../../policies/decision.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
@@ -38,7 +38,7 @@ export type CreationItem = Omit<RefundRequest, 'apiKey' | 'processor' | 'idempot
     auditId?: string | null;
     fingerprint?: Uint8Array | null;
     payment?: Partial<StoredFacts & Pick<ProcessorPayment, 'transactionIds'>> | null;
-    limits?: RecordedLimits | null;
+    bounds?: Bounds | null;
     holdSeconds?: number | null;
     isRemaining?: boolean;
     isRepeated?: true;
@@ -150,7 +150,7 @@ async function decideAndRecord(
 
 function itemOf(
   request: RefundRequest,
-  { processor, amount, verdict, agent, status, holdSeconds, limits, unstored }: Decision,
+  { processor, amount, verdict, status, holdSeconds, unstored }: Decision,
 ): Omit<CreationItem, keyof Attempt> {
   const { apiKey, idempotency, ...fields } = request;
   return {
@@ -162,16 +162,16 @@ function itemOf(
     status,
     holdSeconds: holdSeconds === 0 ? null : holdSeconds,
     eventId: newId('evt'),
-    detail: detailOfDecision(verdict, agent),
+    detail: detailOfDecision(verdict),
     approvalEventId: status === 'pending' ? newId('evt') : null,
     // Null when only the key's limits require it.
-    approvalPolicy: verdict?.approvalRequired === true ? verdict.policyName : null,
+    approvalPolicy: verdict?.exceeded.some(({ of }) => of !== 'key') === true ? verdict.policyName : null,
     // Requests of API keys are in the timeline only.
     auditId: request.actor.startsWith('user:') ? newId('aud') : null,
     idempotencyKey: idempotency && requestDigestOf(request, idempotency.key),
     fingerprint: idempotency?.fingerprint ?? null,
     payment: unstored === null ? null : factsOf(unstored),
-    limits,
+    bounds: verdict?.bounds ?? null,
   };
 }
 

@@ -2,14 +2,8 @@ import type { Dependencies } from '../../dependencies.ts';
 import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import {
-  type AgentVerdict,
-  availableOf,
-  type RecordedLimits,
-  recordedLimitsOf,
-} from '../../policies/agent-limits.ts';
 import { longestHold } from '../../policies/evaluate.ts';
-import type { PolicyVerdict } from '../../policies/policy.ts';
+import type { Verdict } from '../../policies/evaluate-refund.ts';
 import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
@@ -58,15 +52,11 @@ export interface Decision {
   /** How many seconds it is held before it is sent; 0 for not at all. */
   holdSeconds: number;
   /** Null while the payment cannot be read and no policy binds the requester. */
-  verdict: PolicyVerdict | null;
-  /** What the limits of the key say; null for a key without, and while the payment is not known. */
-  agent: AgentVerdict | null;
+  verdict: Verdict | null;
   /** How the policies were evaluated; empty except for a dry run. */
   trace: readonly string[];
   /** The most that can be refunded now, in minor units. */
   maxAmount: bigint;
-  /** What must still hold when the refund is recorded; null if concurrent refunds cannot change the decision. */
-  limits: RecordedLimits | null;
   /** What was read of a payment that is not stored; null when it is stored. */
   unstored: PaymentFacts | null;
 }
@@ -91,7 +81,7 @@ export async function decideRefund(
       `No processor account has the payment ${request.transactionId}. Check the ID and the environment.`,
     );
   }
-  const { processor, found, unstored, counted, ruling } = examined;
+  const { processor, found, unstored, ruling } = examined;
   const amount = examined.request.amount;
   if (amount === null) throw readProblem(processor, found) ?? unreachable(processor, found);
   const problem = amount > 0n ? processorKind(processor).amountProblem(amount, request.currency) : null;
@@ -100,50 +90,37 @@ export async function decideRefund(
     const refusal = amountProblem ?? readProblem(processor, found) ?? unverifiable(examined);
     if (refusal !== null) throw refusal;
     // Which policy matches is not known yet.
-    const holdSeconds = longestHold(examined.policies, examined.request);
+    const holdSeconds = longestHold(examined.rules.policies, examined.request);
     return { ...acceptedUnread, holdSeconds, processor, amount, maxAmount: amount, unstored };
   }
-  const { payment, verdict, agent, trace } = ruling;
+  const { payment, verdict, trace } = ruling;
   return {
     processor,
     amount,
-    refusal: amountProblem ?? refusalOf(request, payment, verdict, agent),
-    status: verdict.approvalRequired || agent?.approvalRequired === true ? 'pending' : 'processing',
+    refusal: amountProblem ?? refusalOf(request, payment, verdict),
+    status: verdict.approvalRequired ? 'pending' : 'processing',
     holdSeconds: verdict.holdSeconds,
     verdict,
-    agent,
     trace,
-    maxAmount: agent?.left ?? availableOf(payment, verdict),
-    limits: recordedLimitsOf(verdict, agent, counted),
+    maxAmount: verdict.available,
     unstored,
   };
 }
 
 // While the processor is unreachable, or refuses credentials that have worked before, the refund is accepted, and verified before it is sent.
-const acceptedUnread = {
-  ...{ refusal: null, status: 'processing' as const, verdict: null, agent: null },
-  ...{ trace: [], limits: null },
-};
+const acceptedUnread = { refusal: null, status: 'processing' as const, verdict: null, trace: [] };
 
 /** The first reason why there is no refund; null when there is none. */
 function refusalOf(
   request: RefundRequest,
   payment: KnownPayment,
-  verdict: PolicyVerdict,
-  agent: AgentVerdict | null,
+  { refusal, isDeniedByKey }: Verdict,
 ): ServiceError | null {
   const remaining = remainingOf(payment) ?? 0n;
-  if (request.currency !== payment.currency || remaining <= 0n) {
-    return balanceProblem(request, payment.currency, remaining);
-  }
-  const isDenied = verdict.enforced && !verdict.eligible;
-  const denial = isDenied ? new ServiceError('policy_denied', verdict.reason) : null;
-  if (agent !== null && agent.denial !== null) {
-    // No smaller amount and no other reason helps against a policy that leaves nothing.
-    const leavesNothing = (verdict.maxAmount ?? 0n) === 0n;
-    return isDenied && leavesNothing ? denial : new ServiceError('policy_denied', agent.denial);
-  }
-  return balanceProblem(request, payment.currency, remaining) ?? denial;
+  const problem = balanceProblem(request, payment.currency, remaining);
+  if (request.currency !== payment.currency || remaining <= 0n) return problem;
+  const denial = refusal === null ? null : new ServiceError('policy_denied', refusal);
+  return isDeniedByKey ? denial : (problem ?? denial);
 }
 
 /** Why the balance of a payment does not allow the refund; null when it does. */

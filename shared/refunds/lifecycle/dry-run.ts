@@ -41,7 +41,9 @@ function asDryRun({ refusal, status, verdict, trace, maxAmount }: Decision): Dry
   return {
     ...outcome,
     policy:
-      verdict === null || name === null ? null : { name, eligible: verdict.eligible, trace: [...trace] },
+      verdict === null || name === null
+        ? null
+        : { name, eligible: verdict.deniedBy === null, trace: [...trace] },
     maxAmount: Number(maxAmount),
   };
 }

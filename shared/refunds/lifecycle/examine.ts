@@ -7,29 +7,13 @@ import {
 } from '../../payments/payment.ts';
 import type { ApiKey } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import {
-  type AgentLimits,
-  type AgentVerdict,
-  agentConditions,
-  availableOf,
-  type CountedKey,
-  countedKey,
-  evaluateAgentLimits,
-  limitsPayment,
-  readAgentLimits,
-} from '../../policies/agent-limits.ts';
-import {
-  bindsRequester,
-  decideByTotal,
-  evaluatePolicies,
-  ineligible,
-  tracePolicies,
-  unknownTransaction,
-} from '../../policies/evaluate.ts';
-import { allowedReason } from '../../policies/explain.ts';
-import type { Policy, PolicyVerdict } from '../../policies/policy.ts';
-import { type PolicyRequest, readPolicyFacts } from '../../policies/policy-facts.ts';
+import { limitsPayment, readAgentLimits } from '../../policies/agent-limits.ts';
+import { bindsRequester, decideByTotal, ineligible, unknownTransaction } from '../../policies/evaluate.ts';
+import { evaluateRefund, type Rules, traceRefund, type Verdict } from '../../policies/evaluate-refund.ts';
+import type { PolicyVerdict } from '../../policies/policy.ts';
+import { type PolicyRequest, readRefundFacts } from '../../policies/policy-facts.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
+import { currencyMismatch } from '../model/refusals.ts';
 import { findPayment, type PaymentQuestion, type Purpose, readProblem, unreachable } from './find-payment.ts';
 
 /** An API key as it was read for this request. */
@@ -41,6 +25,8 @@ interface PolicyQuestion extends PaymentQuestion {
   apiKey: RequestingKey | null;
   /** `key:<id>` or `user:<id>`. */
   actor: string;
+  /** In which the refund would be, lowercase; undefined for that of the payment. */
+  currency?: string | undefined;
   request: Omit<PolicyRequest, 'hasAgentKey' | 'amount'> & { amount: PolicyRequest['amount'] | 'remaining' };
 }
 
@@ -70,13 +56,14 @@ export async function examinePayment(
   };
   const examined = await examine(deps, question, 'check');
   if (examined === null) return unknown;
-  const { processor, found, agentLimits, ruling } = examined;
+  const { processor, found, ruling } = examined;
   if (ruling !== null) {
-    const { payment, verdict, agent } = ruling;
-    return {
-      ...{ payment, unrefundable: null },
-      verdict: withAgentLimits(verdict, agentLimits, agent, examined.request.amount),
-    };
+    const { payment, verdict } = ruling;
+    if ((question.currency ?? payment.currency) === payment.currency) {
+      return { payment, unrefundable: null, verdict };
+    }
+    const { message } = currencyMismatch(payment.currency);
+    return { payment, unrefundable: null, verdict: ineligible(message, request.initiatedBy) };
   }
   if (found.kind === 'not-found') return unknown;
   if (found.kind === 'unrefundable') {
@@ -90,10 +77,7 @@ export async function examinePayment(
 /** What is known of a possible refund. */
 export interface Examination {
   processor: string;
-  policies: readonly Policy[];
-  agentLimits: AgentLimits | null;
-  /** The key whose refunds of a day are limited. */
-  counted: CountedKey | null;
+  rules: Rules;
   request: PolicyRequest;
   found: PaymentFacts;
   /** What was read of a payment that is not stored; null when it is stored. */
@@ -101,8 +85,7 @@ export interface Examination {
   /** Null while the payment is not known, or not well enough to decide about a refund. */
   ruling: {
     payment: KnownPayment;
-    verdict: PolicyVerdict;
-    agent: AgentVerdict | null;
+    verdict: Verdict;
     /** Empty except for a dry run. */
     trace: readonly string[];
   } | null;
@@ -120,40 +103,31 @@ export async function examine(
   const { apiKey, actor } = question;
   const { accounts, policies } = await deps.lookups.setUp(question);
   const agentLimits = readAgentLimits(apiKey?.agentLimits ?? null);
-  const counted = countedKey(apiKey, agentLimits);
+  const rules = { policies, agentLimits };
   const requester = { ...question.request, hasAgentKey: agentLimits !== null };
   const isDecisive =
     question.request.amount === 'remaining' ||
     (agentLimits !== null && limitsPayment(agentLimits)) ||
     decideByTotal(policies, requester);
   const freshMs = isDecisive ? decisiveFreshMs : undefined;
+  const counted =
+    apiKey === null || agentLimits?.maxPerDay === undefined
+      ? null
+      : { apiKeyId: apiKey.id, currency: agentLimits.currency };
   const known = await findPayment(deps, accounts, question, purpose, { counted, freshMs });
   if (known === null) return null;
   const { processor, stored, found, payment } = known;
-  const amount = amountOf(question.request.amount, payment);
-  const request = { ...requester, amount };
+  const request = { ...requester, amount: amountOf(question.request.amount, payment) };
   const unstored = stored.payment === null ? found : null;
-  const examined = { processor, policies, agentLimits, counted, request, found, unstored };
+  const examined = { processor, rules, request, found, unstored };
   // Limits are not compared with a payment that is known to have changed.
   const isOutdated = purpose !== 'check' && found.kind === 'stored' && found.payment.fetchedAt === null;
   if (payment === null || (isOutdated && unverifiable(examined) !== null))
     return { ...examined, ruling: null };
-  const asked = { policies, payment, request, actor, now: stored.now };
-  const facts = await readPolicyFacts(deps, asked, purpose !== 'creation');
-  const verdict = evaluatePolicies(policies, facts);
-  const agent =
-    agentLimits &&
-    evaluateAgentLimits(agentLimits, {
-      ...{ amount, reason: request.reason, currency: payment.currency },
-      taken: payment.reserved + payment.refundedOutside,
-      takenInLastDay: stored.takenByKeyInLastDay,
-      available: availableOf(payment, verdict),
-    });
-  const trace =
-    purpose === 'dry run'
-      ? [...tracePolicies(policies, facts), ...(agentLimits ? agentConditions(agentLimits) : [])]
-      : [];
-  return { ...examined, ruling: { payment, verdict, agent, trace } };
+  const asked = { policies, payment, request, actor, stored };
+  const facts = await readRefundFacts(deps, asked, purpose !== 'creation');
+  const trace = purpose === 'dry run' ? traceRefund(rules, facts) : [];
+  return { ...examined, ruling: { payment, verdict: evaluateRefund(rules, facts), trace } };
 }
 
 /** The amount to decide about; null when none is given, and for all that is left of a payment that is not known. */
@@ -165,10 +139,9 @@ function amountOf(asked: bigint | null | 'remaining', payment: KnownPayment | nu
 
 /** What a policy or a key enforces cannot be evaluated without the payment, and must not be skipped. */
 export function unverifiable({
-  policies,
+  rules: { policies, agentLimits },
   request,
-  agentLimits,
-}: Pick<Examination, 'policies' | 'request' | 'agentLimits'>): ServiceError | null {
+}: Pick<Examination, 'rules' | 'request'>): ServiceError | null {
   if (agentLimits === null && !policies.some((policy) => bindsRequester(policy, request))) return null;
   const checked = agentLimits === null ? 'the policies' : 'the policies and the limits of the key';
   return new ServiceError(
@@ -176,24 +149,4 @@ export function unverifiable({
     `The payment cannot be read at its processor now, and is needed to check ${checked}. Retry in a few seconds.`,
     { retryAfterSeconds: 5 },
   );
-}
-
-/** The verdict of the policies and the limits of the key together. A denial by the policies comes first. */
-function withAgentLimits(
-  verdict: PolicyVerdict,
-  limits: AgentLimits | null,
-  agent: AgentVerdict | null,
-  amount: bigint | null,
-): PolicyVerdict {
-  if (limits === null || agent === null) return verdict;
-  const approvalRequired = verdict.approvalRequired || agent.approvalRequired;
-  const allowed = () => allowedReason(amount, agent.left, limits, verdict.deadline, approvalRequired);
-  return {
-    ...verdict,
-    eligible: verdict.eligible && agent.denial === null,
-    reason: verdict.eligible ? (agent.denial ?? allowed()) : verdict.reason,
-    maxAmount: verdict.maxAmount === null ? null : agent.left,
-    conditions: [...verdict.conditions, ...agentConditions(limits)],
-    approvalRequired,
-  };
 }

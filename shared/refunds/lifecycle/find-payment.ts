@@ -9,13 +9,12 @@ import {
 import type { Payment } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { CountedKey } from '../../policies/agent-limits.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { displayNameOf } from '../../processors/registry.ts';
 import { refusedCredentials, unreadableAnswer } from '../model/refusals.ts';
-import type { KeySum } from './lookups.ts';
+import type { CountedKey, KeySum } from './lookups.ts';
 import { knownUnrecorded, recordKnown } from './record-payment.ts';
 
 /** A payment to find, by any of its ids. */
@@ -44,7 +43,7 @@ export interface FoundPayment {
 
 /** What else a payment is needed for than to see it. */
 interface Use {
-  /** The key whose refunds of 24 hours are summed up as well. */
+  /** The key whose refunds of the last 24 hours are summed up as well. */
   counted?: CountedKey | null;
   /** How long a reading counts as fresh, if for less than usual. */
   freshMs?: number | undefined;

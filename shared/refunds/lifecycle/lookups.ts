@@ -17,12 +17,13 @@ export interface Lookups {
   setUp(owner: { organizationId: string; environment: Environment }): Promise<SetUp>;
   /**
    * The payment under any of its ids.
-   * @param ofKey the API key whose refunds of the last 24 hours are summed up as well, in a currency.
+   * @param ofKey the key whose refunds are summed up as well.
    */
-  payment(key: PaymentKey, ofKey?: KeyCurrency | null): Promise<StoredPayment & KeySum>;
+  payment(key: PaymentKey, ofKey?: CountedKey | null): Promise<StoredPayment & KeySum>;
 }
 
-interface KeyCurrency {
+/** An API key whose refunds of the last 24 hours are summed up, in a currency. */
+export interface CountedKey {
   apiKeyId: string;
   currency: string;
 }
@@ -80,12 +81,9 @@ async function readSetUps(reads: Reads, owners: readonly string[]): Promise<Map<
   );
 }
 
-/** What the refunds of the key `asked.api_key_id` of the last 24 hours come to in `asked.currency`. */
-const takenInLastDaySql = `(
-  SELECT coalesce(sum(r.amount), 0)::bigint FROM refund AS r
-  WHERE r.requester = requester_of('key:' || asked.api_key_id)
-    AND r.created_at > (SELECT service_time() - interval '24 hours')
-    AND r.api_key_id = asked.api_key_id AND r.currency = asked.currency AND r.is_live)`;
+/** What the refunds of the key `asked.api_key_id` of the last 24 hours come to in `asked.currency`; see counted_refunds.sql. */
+const takenInLastDaySql = `(SELECT c.amount FROM counted_refunds('api_key', service_time(), asked.organization_id, asked.environment,
+  asked.currency, behind => requester_of('key:' || asked.api_key_id), asking_key => asked.api_key_id) AS c)`;
 
 async function readPayments(
   reads: Reads,
@@ -125,7 +123,10 @@ export async function takenByKeys(
 ): Promise<Map<string, bigint>> {
   const rows = await db.$queryRaw<{ id: string; taken: bigint }[]>`
     SELECT asked.api_key_id AS id, ${Prisma.raw(takenInLastDaySql)} AS taken
-    FROM unnest(${keys.map(({ id }) => id)}::text[], ${keys.map(({ currency }) => currency)}::text[])
-      AS asked(api_key_id, currency)`;
+    FROM (
+      SELECT k.id AS api_key_id, k.organization_id, k.environment, given.currency
+      FROM unnest(${keys.map(({ id }) => id)}::text[], ${keys.map(({ currency }) => currency)}::text[]) AS given(id, currency)
+      JOIN api_key AS k ON k.id = given.id
+    ) AS asked`;
   return new Map(rows.map(({ id, taken }) => [id, taken]));
 }

@@ -113,7 +113,7 @@ export function openRefundStatements(
   const create = openCreation();
   const createCounting = shareByOrganization(({ organizationId }) => organizationId, openCreation);
   return {
-    create: (item) => (countsDay(item.limits) ? createCounting(item) : create(item)),
+    create: (item) => (countsDay(item) ? createCounting(item) : create(item)),
     claim: shareStatement(async (refundIds) => {
       count('claim_refunds', refundIds.length);
       const since = performance.now();
@@ -147,10 +147,9 @@ export function openRefundStatements(
   };
 }
 
-/** Whether all refunds of a day are read for a limit. */
-function countsDay(limits: CreationItem['limits']): boolean {
-  const { dayCount, dayAmount, keyDayAmount, requesterDayCount, requesterDayAmount } = limits ?? {};
-  return (dayCount ?? dayAmount ?? keyDayAmount ?? requesterDayCount ?? requesterDayAmount) !== undefined;
+/** Whether refunds of a day are counted again. */
+function countsDay({ bounds }: CreationItem): boolean {
+  return (bounds?.organization ?? bounds?.requester ?? bounds?.apiKey) !== undefined;
 }
 
 /** A claimed refund, as `claim_refunds` returns it. */

@@ -66,8 +66,8 @@ const rules: readonly ImportRule[] = [
   },
   { from: /^shared\/platform\/ids\.ts/, to: /^(?!typeid-js$)/, why: 'this file is a pure leaf' },
   {
-    from: /^shared\/policies\/(evaluate|denials|balance|explain)\.ts/,
-    to: /^(?!shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(balance|denials|explain|policy)\.ts)/,
+    from: /^shared\/policies\/(evaluate|evaluate-refund|agent-limits|denials|balance|bounds|explain)\.ts/,
+    to: /^(?!zod$|shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(agent-limits|balance|bounds|denials|evaluate|explain|policy)\.ts)/,
     why: 'policy evaluation is a pure leaf',
   },
   {

@@ -8,7 +8,7 @@ export default {
     : [
         'shared/money/*.ts',
         'shared/refunds/model/*.ts',
-        'shared/policies/{balance,denials,evaluate,explain,policy,policy-facts,decision,past-totals}.ts',
+        'shared/policies/{balance,bounds,denials,evaluate,evaluate-refund,explain,policy,policy-facts,decision,past-totals}.ts',
         'worker/advance/{outcomes,unanswered}.ts',
         'worker/deliver/attempt-result.ts',
       ],

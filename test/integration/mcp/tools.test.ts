@@ -84,7 +84,10 @@ test('lists refunds by filter, as the API does', async () => {
 
 test('checks the policy as the API does', async () => {
   const agent = await agents.connect();
-  const question = { transactionId: await newPayment(service), amount: 20_000 };
+  const question = {
+    ...{ transactionId: await newPayment(service), amount: 20_000, reason: 'other' },
+    ...{ currency: 'USD', processor: 'stripe', metadata: { ticket: 'T-1' } },
+  };
   const { content } = await agent.call('check_policy', question);
   const { body } = await service.call('POST', '/v1/policies/check', { body: question });
   expect(content).toEqual({ policy: body.data });

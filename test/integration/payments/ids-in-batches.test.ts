@@ -82,7 +82,7 @@ test('a payment that was joined has to be read before a refund with limits, or a
   await joinPayments(db, { ...owner, processor: 'stripe', transactionId: unread.transactionId }, ids);
 
   const { payment: _stored, ...decided } = { ...known, id: newId('ref'), eventId: newId('evt') };
-  const answer = await statements.create({ ...decided, limits: { maxTaken: 1_000n } });
+  const answer = await statements.create({ ...decided, bounds: { payment: { maxAmount: 1_000n } } });
   expect(answer.outcome).toBe('unread');
   const holder = await db.payment.findFirstOrThrow({
     where: { names: { some: { name: known.transactionId } } },

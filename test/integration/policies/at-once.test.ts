@@ -74,6 +74,13 @@ test.each<
     'policy_denied',
   ],
   ["organization's number", 'of twenty payments', velocity({ perDay: { count: 5 } }), null, 'policy_denied'],
+  [
+    "organization's limit",
+    'of twenty payments',
+    velocity({ perDay: { amount: 5_000 } }),
+    null,
+    'policy_denied',
+  ],
 ])(
   'twenty refunds at once in two processes pass a %s five times %s',
   async (_what, how, policy, limits, otherwise) => {
@@ -113,4 +120,24 @@ test.each([
   recordTogether(6);
   const outcomes = await Promise.all(asked.map((each) => outcomeOf(service, each)));
   expect(new Set(outcomes)).toEqual(new Set(['processing']));
+});
+
+test('refunds of an organization at once are decided once each while they stay within all limits', async () => {
+  const twenty = { count: 20, amount: 20_000 };
+  await service.deps.db.$executeRaw`UPDATE refund SET created_at = created_at - interval '24 hours'`;
+  await storePolicies(service, {
+    ...velocity({ perTransaction: 20, perDay: twenty, perRequesterDay: twenty }),
+    maxAmount: { amount: 20_000, currency: 'usd' },
+  });
+  const apiKey = await agentKey(service, { maxPerDay: 20_000, maxPerPayment: 20_000 });
+  const requests = (await targets['by both ids of a payment']()).map((id) =>
+    refundRequest(service, id, { apiKey }),
+  );
+  recordTogether(20);
+  const outcomes = await Promise.all(
+    requests.map((asked, index) => outcomeOf(index % 4 < 2 ? service : other, asked)),
+  );
+  expect(new Set(outcomes)).toEqual(new Set(['processing']));
+  const recorded = [service, other].flatMap(({ deps }) => vi.mocked(deps.statements.create).mock.calls);
+  expect(recorded).toHaveLength(20);
 });

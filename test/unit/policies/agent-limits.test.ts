@@ -91,19 +91,23 @@ describe('the limits of an agent key', () => {
   });
 
   test.each([
-    [2_000n, 1_000n, false, { maxTaken: 2_000n }],
-    [2_000n, 1_001n, true, { minTaken: 2_001n }],
-    [0n, 0n, true, { minTaken: 1n }],
-    [undefined, 0n, false, {}],
+    [2_000n, 1_000n, false, { payment: { maxAmount: 2_000n } }],
+    [2_000n, 1_001n, true, { payment: { minAmount: 2_001n } }],
+    [0n, 0n, true, { payment: { minAmount: 1n } }],
+    [undefined, 0n, false, null],
   ])('require approval above %s when %s is taken: %s', (approvalAbove, taken, approvalRequired, bounds) => {
     const limits = approvalAbove === undefined ? {} : { approvalAbove };
     expect(evaluate(limits, { taken })).toMatchObject({ denial: null, approvalRequired, bounds });
   });
 
-  test('hold up to the lower of the threshold and the limit per payment', () => {
-    const limits = { maxPerPayment: 5_000n, approvalAbove: 2_000n };
-    expect(evaluate(limits, { taken: 0n }).bounds).toEqual({ maxTaken: 2_000n });
-    expect(evaluate(limits, { taken: 2_000n }).bounds).toEqual({ minTaken: 2_001n, maxTaken: 5_000n });
+  test('hold up to the lower of the threshold and the limit per payment, and up to the limit of a day', () => {
+    const limits = { maxPerPayment: 5_000n, approvalAbove: 2_000n, maxPerDay: 9_000n };
+    const apiKey = { maxAmount: 9_000n };
+    expect(evaluate(limits, { taken: 0n }).bounds).toEqual({ payment: { maxAmount: 2_000n }, apiKey });
+    expect(evaluate(limits, { taken: 2_000n }).bounds).toEqual({
+      payment: { minAmount: 2_001n, maxAmount: 5_000n },
+      apiKey,
+    });
   });
 
   test('are listed for people', () => {

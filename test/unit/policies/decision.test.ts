@@ -1,23 +1,18 @@
 import { expect, test } from 'vitest';
-import { evaluateAgentLimits } from '#shared/policies/agent-limits.ts';
 import { approvalReasons, denialReason, detailOfDecision, readDecision } from '#shared/policies/decision.ts';
-import { evaluatePolicies } from '#shared/policies/evaluate.ts';
+import { evaluateRefund } from '#shared/policies/evaluate-refund.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
 import { facts, type Given, policy, refund } from '../../support/refunds/policies.ts';
 
 /** The decision on a refund of 50.00 USD after one of 20.00 USD, as it is stored and read again. */
 function stored(rules: Partial<PolicyInput>, given: Given = {}, approvalAbove?: bigint) {
   const asked = facts({ request: { amount: 5_000n }, refunds: [refund(2_000n)], ...given });
-  const agent = evaluateAgentLimits(
-    { currency: 'usd', ...(approvalAbove === undefined ? {} : { approvalAbove }) },
-    {
-      ...{ amount: 5_000n, reason: 'other', currency: 'usd', taken: 2_000n },
-      takenInLastDay: 0n,
-      available: 8_000n,
-    },
+  const agentLimits = approvalAbove === undefined ? null : { currency: 'usd', approvalAbove };
+  const verdict = evaluateRefund(
+    { policies: [policy(rules)], agentLimits },
+    { ...asked, keyAmountInLastDay: 0n },
   );
-  const detail = detailOfDecision(evaluatePolicies([policy(rules)], asked), agent);
-  return readDecision(JSON.parse(JSON.stringify(detail)));
+  return readDecision(JSON.parse(JSON.stringify(detailOfDecision(verdict))));
 }
 
 test('says which threshold of which policy or key required approval, and what the refunds come to', () => {

@@ -85,7 +85,7 @@ describe('the verdict', () => {
     const nothing = {
       ...{ eligible: false, maxAmount: null, deadline: null, conditions: [] },
       ...{ policyName: null, approvalRequired: false, holdSeconds: 0 },
-      ...{ deniedBy: null, exceeded: [], limits: null },
+      ...{ deniedBy: null, exceeded: [], bounds: null },
     };
     const reason = expect.stringContaining('ch_1 was not found');
     expect(unknownTransaction('ch_1', 'mcp')).toEqual({ ...nothing, enforced: true, reason });
@@ -357,7 +357,7 @@ describe('approval and enforcement', () => {
   });
 });
 
-describe('the limits within which a verdict stays as it is', () => {
+describe('the bounds within which a verdict stays as it is', () => {
   const ranges = [
     policy({ name: 'Small', priority: 1, match: { amount: { max: 1_000 } }, approvalAbove: { api: 500 } }),
     policy({ name: 'Middle', priority: 2, match: { amount: { min: 1_001, max: 3_000 } } }),
@@ -366,31 +366,35 @@ describe('the limits within which a verdict stays as it is', () => {
   const enforce = { api: true };
   const limited = (amount: number, count?: number) => ({ velocity: { perRequesterDay: { amount, count } } });
 
-  test.each<[Policy[], Given, PolicyVerdict['limits']]>([
-    [ranges, split(400n, 0n), { maxTaken: 500n }],
-    [ranges, split(400n, 200n), { minTaken: 501n, maxTaken: 1_000n }],
-    [ranges, split(400n, 3_000n), { minTaken: 3_001n, maxTaken: 8_000n }],
+  test.each<[Policy[], Given, PolicyVerdict['bounds']]>([
+    [ranges, split(400n, 0n), { payment: { maxAmount: 500n } }],
+    [ranges, split(400n, 200n), { payment: { minAmount: 501n, maxAmount: 1_000n } }],
+    [ranges, split(400n, 3_000n), { payment: { minAmount: 3_001n, maxAmount: 8_000n } }],
     [[defaultPolicy], split(1n, 0n), null],
-    [[policy({ approvalAbovePerRequesterDay })], requested(1_000n, 4_000n), { requesterDayAmount: 5_000n }],
+    [
+      [policy({ approvalAbovePerRequesterDay })],
+      requested(1_000n, 4_000n),
+      { requester: { maxAmount: 5_000n } },
+    ],
     // It awaits approval, whatever the others come to.
     [[policy({ approvalAbovePerRequesterDay })], requested(1_000n, 5_000n), null],
     [[policy(limited(8_000, 9))], requested(1_000n, 0n), null],
     [
       [policy({ ...limited(8_000, 9), enforce })],
       requested(1_000n, 0n),
-      { requesterDayCount: 9, requesterDayAmount: 8_000n },
+      { requester: { maxCount: 9, maxAmount: 8_000n } },
     ],
     [
       [policy({ ...limited(8_000), approvalAbovePerRequesterDay, enforce })],
       requested(1_000n, 4_000n),
-      { requesterDayAmount: 5_000n },
+      { requester: { maxAmount: 5_000n } },
     ],
     [
       [policy({ ...limited(8_000), approvalAbovePerRequesterDay, enforce })],
       requested(1_000n, 5_000n),
-      { requesterDayAmount: 8_000n },
+      { requester: { maxAmount: 8_000n } },
     ],
-  ])('of %o for %o are %o', (policies, given, limits) => {
-    expect(evaluatePolicies(policies, facts(given)).limits).toEqual(limits);
+  ])('of %o for %o are %o', (policies, given, bounds) => {
+    expect(evaluatePolicies(policies, facts(given)).bounds).toEqual(bounds);
   });
 });

@@ -24,14 +24,14 @@ test('creations that count a large day hold one connection and delay no other or
     metrics: { statementItems: { observe: () => undefined } } as never,
     positionMarks: {} as never,
   });
-  const limits = { dayCount: 1_000_000 };
-  const large = () => void create({ ...creationOf(ownerOf('large')), limits });
+  const bounds = { organization: { maxCount: 1_000_000 } };
+  const large = () => void create({ ...creationOf(ownerOf('large')), bounds });
   large();
   await expect.poll(() => hanging.length).toBe(1);
   for (let count = 0; count < 20; count += 1) large();
   const small = creationOf(ownerOf('small'));
   expect(await create(small)).toMatchObject({ outcome: 'late' });
-  expect(await create({ ...small, limits })).toMatchObject({ outcome: 'late' });
+  expect(await create({ ...small, bounds })).toMatchObject({ outcome: 'late' });
   expect(hanging).toHaveLength(1);
 });
 

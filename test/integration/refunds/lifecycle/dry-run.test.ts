@@ -126,14 +126,22 @@ interface Case {
   /** Refunded here before. */
   refunded?: number;
   unreachable?: boolean;
+  /** What no policy decides: the amount is none of the currency. */
+  isAmountInvalid?: boolean;
   body?: object;
   maxAmount: number;
 }
 
 const enforce = { api: true };
 const everything = { amount: undefined, remaining: true };
+const onDuplicates: Partial<PolicyInput> = {
+  match: { reasons: ['duplicate_charge'] },
+  finalSale: true,
+  enforce,
+};
+const onGifts: Partial<PolicyInput> = { match: { metadata: { kind: 'gift' } }, finalSale: true, enforce };
 
-describe('a dry run, a creation and, where it can, a policy check agree', () => {
+describe('a dry run, a creation and a policy check of the same fields agree', () => {
   test.each<[string, Case]>([
     ['nothing limits', { maxAmount: 10_000 }],
     ['part is refunded', { refunded: 9_000, maxAmount: 1_000 }],
@@ -145,7 +153,10 @@ describe('a dry run, a creation and, where it can, a policy check agree', () => 
     ['the processor is unreachable', { unreachable: true, maxAmount: 1_000 }],
     [
       'the currency takes tens only',
-      { payment: { currency: 'kwd' }, body: { currency: 'kwd', amount: 1_001 }, maxAmount: 10_000 },
+      {
+        ...{ payment: { currency: 'kwd' }, body: { currency: 'kwd', amount: 1_001 }, maxAmount: 10_000 },
+        isAmountInvalid: true,
+      },
     ],
     [
       'the window is closed',
@@ -165,6 +176,19 @@ describe('a dry run, a creation and, where it can, a policy check agree', () => 
     ['the key leaves nothing', { limits: { maxPerDay: 1_000 }, refunded: 1_000, maxAmount: 0 }],
     ['the key has another currency', { limits: { currency: 'eur' }, maxAmount: 0 }],
     ['the key requires approval', { limits: { approvalAbove: 1_000 }, refunded: 1, maxAmount: 9_999 }],
+    [
+      'a policy matches the reason',
+      { policies: [onDuplicates, { enforce }], body: { reason: 'duplicate_charge' }, maxAmount: 0 },
+    ],
+    ['a policy matches another reason', { policies: [onDuplicates, { enforce }], maxAmount: 10_000 }],
+    [
+      'a policy matches the metadata',
+      { policies: [onGifts, { enforce }], body: { metadata: { kind: 'gift', note: 'x' } }, maxAmount: 0 },
+    ],
+    [
+      'a policy matches other metadata',
+      { policies: [onGifts, { enforce }], body: { metadata: { kind: 'usual' } }, maxAmount: 10_000 },
+    ],
     [
       'all that is left is more than the policy leaves',
       { policies: [{ maxPercent: 50, enforce }], body: everything, maxAmount: 5_000 },
@@ -205,7 +229,7 @@ describe('a dry run, a creation and, where it can, a policy check agree', () => 
     const dry = await dryRun(body, sent);
     const check = await service.call('POST', '/v1/policies/check', {
       ...sent,
-      body: { transactionId: body.transactionId, amount: 1_000 },
+      body: { amount: 1_000, reason: 'other', ...body },
     });
     const created = await create(body, sent);
     expect(dry.status).toBe(200);
@@ -216,9 +240,11 @@ describe('a dry run, a creation and, where it can, a policy check agree', () => 
       maxAmount,
     });
     const isEnforced = limits !== undefined || policies.some((policy) => policy.enforce?.api === true);
-    if (given.body === undefined && given.unreachable !== true && isEnforced) {
-      expect(check.body.data).toMatchObject({ eligible: created.status === 200 });
-      expect(check.body.data.maxAmount ?? 0).toBe(maxAmount);
-    }
+    if (given.unreachable === true || given.isAmountInvalid === true || !isEnforced) return;
+    expect(check.body.data).toMatchObject({ eligible: created.status === 200 });
+    const { code, message } = created.body.error ?? {};
+    if (code === 'policy_denied') expect(check.body.data.reason).toBe(message);
+    const isOtherCurrency = 'currency' in { ...given.body };
+    expect(check.body.data.maxAmount ?? 0).toBe(isOtherCurrency ? 0 : maxAmount);
   });
 });
