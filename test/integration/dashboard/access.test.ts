@@ -16,7 +16,7 @@ const rules: [route: RegExp, access: Access][] = [
   [/ \/dashboard\/(sign-in|set-up|password-reset|invitation)\b/, 'everyone'],
   [/ \/dashboard($|\/(sign-out|you)\b)/, 'signed in'],
   [/ \/settings\/company-sign-in|^POST \/settings\/approvals$/, 'owner'],
-  [/^POST \/(settings\/members\/leave|refunds\/views(\/delete)?)$/, 'viewer'],
+  [/^POST \/settings\/members\/leave$/, 'viewer'],
   [/^GET \/(settings\/(accounts\/:processor|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
   [/^POST \/(settings|policies|webhooks|agents)\b/, 'admin'],
