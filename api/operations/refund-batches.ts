@@ -6,7 +6,6 @@ import {
   findBatch,
   listBatches,
   maxRows,
-  pauseReasons,
   readResults,
   rowStates,
   toPublicBatch,
@@ -80,9 +79,9 @@ const batchSchema = z
       .enum(batchStatuses)
       .describe('`completed`: no row waits. Refunds that were created may still be on their way.'),
     pauseReason: z
-      .enum(pauseReasons)
+      .string()
       .nullable()
-      .describe('Why it is paused, or is about to be; null when it is not.'),
+      .describe('Why it is paused, or is about to be: `requested`; null when it is not.'),
     mode: z.enum(batchModes).describe('How invalid rows were handled.'),
     rows: z
       .object({

@@ -12,10 +12,6 @@ export type BatchMode = (typeof batchModes)[number];
 export const batchStatuses = ['processing', 'paused', 'completed'] as const;
 type BatchStatus = (typeof batchStatuses)[number];
 
-/** Why it is paused. */
-export const pauseReasons = ['requested'] as const;
-type PauseReason = (typeof pauseReasons)[number];
-
 /** The error code of rows that were left when the requester of their batch could not create refunds any more. */
 export const requesterEnded = 'requester_ended';
 
@@ -34,7 +30,7 @@ export function toPublicBatch(batch: RefundBatch) {
   return {
     id,
     status: batch.status as BatchStatus,
-    pauseReason: batch.pauseReason as PauseReason | null,
+    pauseReason: batch.pauseReason,
     mode: batch.mode as BatchMode,
     rows: {
       total: rowCount,
