@@ -270,8 +270,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       heading(page, 'Replay of the last 90 days'),
     ),
     'policies-delete': open('/policies', {}, opens('Delete')),
-    agents: open('/agents'),
-    'agents-empty': open('/agents', newcomer),
     webhooks: open('/webhooks'),
     'webhooks-empty': open('/webhooks', newcomer),
     'webhook-endpoint': open(() => stage.delivery.split('/deliveries')[0] ?? ''),
