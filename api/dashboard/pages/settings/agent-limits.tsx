@@ -73,8 +73,8 @@ export function AgentFields({ form }: { form: FormState }) {
     <fieldset class="stack field-group">
       <legend>For an agent</legend>
       <p class="small muted">
-        An agent's key refunds in one currency, within its limits. It can't approve refunds or manage
-        anything.
+        With a currency, the key is for an agent: it refunds within these limits, and can't approve refunds or
+        manage anything.
       </p>
       <Fields schema={entriesSchema} form={form} choices={{ reasons: reasonChoices }} />
     </fieldset>
