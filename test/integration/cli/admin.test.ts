@@ -117,7 +117,7 @@ describe('organizations and keys', () => {
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(403);
     const table = await admin(['key', 'list', '--organization', organization]);
     expect(table.stdout).toMatch(
-      /Support agent +svc_test_\.{3}\w{4} +stopped +refunds:read,refunds:write +\{"currency"/,
+      /Support agent +svc_test_\.{3}\w{4} +stopped +refunds:read,refunds:write +\{.*"currency":"usd"/,
     );
     expect((await admin(['key', 'resume', keyId])).code).toBe(0);
     expect((await service.call('GET', '/v1/refunds', { key: plaintext })).status).toBe(200);
