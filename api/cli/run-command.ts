@@ -7,7 +7,6 @@ import { SecretUnreadableError } from '#shared/platform/secrets.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { accountCommands } from './commands/account.ts';
 import { auditCommands } from './commands/audit.ts';
-import { batchCommands } from './commands/batch.ts';
 import { keyCommands } from './commands/key.ts';
 import { organizationCommands } from './commands/organization.ts';
 import { policyCommands } from './commands/policy.ts';
@@ -32,7 +31,6 @@ const all = {
   account: accountCommands,
   policy: policyCommands,
   refund: refundCommands,
-  batch: batchCommands,
   reconciliation: reconciliationCommands,
   recover: recoverCommand,
   secrets: secretsCommands,

@@ -10,7 +10,6 @@ import { dashboardPath } from './http/paths.ts';
 import { limitUsers } from './http/rate-limits.ts';
 import { protectPages, renderPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
-import { agentPages } from './pages/agents.tsx';
 import { batchPages } from './pages/batches/batches.tsx';
 import { companySignInPages } from './pages/company-sign-in.tsx';
 import { requireConfirmation } from './pages/confirmation.tsx';
@@ -107,7 +106,6 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       webhookPages(scope, deps);
       endpointPages(scope, deps);
       deliveryPages(scope, deps);
-      agentPages(scope, deps);
       apiKeyPages(scope, deps);
       accountPages(scope, deps);
       memberPages(scope, deps);

@@ -6,7 +6,6 @@ import {
   findBatch,
   listBatches,
   maxRows,
-  pauseReasons,
   readResults,
   rowStates,
   toPublicBatch,
@@ -80,11 +79,9 @@ const batchSchema = z
       .enum(batchStatuses)
       .describe('`completed`: no row waits. Refunds that were created may still be on their way.'),
     pauseReason: z
-      .enum(pauseReasons)
+      .string()
       .nullable()
-      .describe(
-        'Why it is paused, or is about to be; null when it is not. `requester_ended`: the API key or the user that created it may not create refunds any more.',
-      ),
+      .describe('Why it is paused, or is about to be: `requested`; null when it is not.'),
     mode: z.enum(batchModes).describe('How invalid rows were handled.'),
     rows: z
       .object({
@@ -128,7 +125,10 @@ const resultSchema = z
     errorCode: z
       .string()
       .nullable()
-      .describe('Why the row was rejected, why it still waits after it was tried, or why its refund failed.'),
+      .describe(
+        'Why the row was rejected, why it still waits after it was tried, or why its refund failed. `requester_ended`: the API key or the ' +
+          'user that created the batch could not create refunds any more when the turn of the row came; send it again.',
+      ),
     errorMessage: z.string().nullable().describe('The same for people.'),
   })
   .meta({
@@ -295,7 +295,7 @@ export const batchOperations = [
     scope: 'refunds:write',
     summary: 'Resume a batch',
     description:
-      'Goes on with the rows that wait. It is refused when the API key or the user that created the batch may not create refunds any more. ' +
+      'Goes on with the rows that wait. They are rejected if the API key or the user that created the batch may not create refunds any more. ' +
       'A body is ignored.',
     params: batchParamsSchema,
     answer: 'The batch.',

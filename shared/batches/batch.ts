@@ -12,9 +12,8 @@ export type BatchMode = (typeof batchModes)[number];
 export const batchStatuses = ['processing', 'paused', 'completed'] as const;
 type BatchStatus = (typeof batchStatuses)[number];
 
-/** Why it is paused: on request, or because its requester may not create refunds any more. */
-export const pauseReasons = ['requested', 'requester_ended'] as const;
-export type PauseReason = (typeof pauseReasons)[number];
+/** The error code of rows that were left when the requester of their batch could not create refunds any more. */
+export const requesterEnded = 'requester_ended';
 
 export const rowStates = ['waiting', 'created', 'rejected'] as const;
 export type RowState = (typeof rowStates)[number];
@@ -31,7 +30,7 @@ export function toPublicBatch(batch: RefundBatch) {
   return {
     id,
     status: batch.status as BatchStatus,
-    pauseReason: batch.pauseReason as PauseReason | null,
+    pauseReason: batch.pauseReason,
     mode: batch.mode as BatchMode,
     rows: {
       total: rowCount,

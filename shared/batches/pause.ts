@@ -1,10 +1,8 @@
 import type { Dependencies } from '../dependencies.ts';
 import { writeAudit } from '../platform/audit-log.ts';
 import { type Database, Prisma, type RefundBatch, serviceTime } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { findBatch } from './batch.ts';
-import { findRequester } from './requester.ts';
 
 /** A change of a batch by someone. */
 export interface BatchChange {
@@ -30,32 +28,16 @@ export async function pauseBatch(
 }
 
 /**
- * Goes on with a batch that is paused or about to be. Any other stays as it is. When its requester is a user who may not create refunds any
- * more, the user who resumes it takes over as its requester, so that others approve the rest. The idempotency keys of its rows stay the
- * same, so none is refunded twice.
- * @throws ServiceError not_found; insufficient_scope when its requester may not create refunds any more and no one takes over.
+ * Goes on with a batch that is paused or about to be. Any other stays as it is.
+ * @throws ServiceError not_found
  */
 export async function resumeBatch(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  { db }: Pick<Dependencies, 'db'>,
   change: BatchChange,
 ): Promise<RefundBatch> {
-  const batch = await findBatch(deps.db, change.owner, change.batchId);
-  const hasRequesterEnded = batch.pauseReason !== null && !(await findRequester(deps, batch)).mayRequest;
-  const isOfUser = batch.actor.startsWith('user:');
-  if (hasRequesterEnded && !(isOfUser && change.actor.startsWith('user:'))) {
-    const instead = isOfUser
-      ? 'Have an operator resume it in the dashboard.'
-      : 'Send the rows that are waiting as a new batch.';
-    throw new ServiceError(
-      'insufficient_scope',
-      `The user or API key that created this batch may not create refunds any more. ${instead}`,
-    );
-  }
-  const requester = hasRequesterEnded ? change.actor : batch.actor;
-  return await move(deps.db, change, 'refund_batch.resumed', {
+  return await move(db, change, 'refund_batch.resumed', {
     // A worker that still has it keeps its lease, which is the time at which it is due.
-    set: Prisma.sql`
-      actor = ${requester}, status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time())`,
+    set: Prisma.sql`status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time())`,
     where: Prisma.sql`pause_reason IS NOT NULL`,
   });
 }

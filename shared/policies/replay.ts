@@ -4,7 +4,6 @@ import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { countsRequester } from './evaluate.ts';
 import { evaluateRefund } from './evaluate-refund.ts';
-import { countOf } from './explain.ts';
 import { type PastRefund, readEarlierRefunds, readPastRefunds, startOfNewest } from './past-refunds.ts';
 import { PastTotals } from './past-totals.ts';
 import type { Policy, PolicyVerdict } from './policy.ts';
@@ -214,24 +213,6 @@ function unknownOf(isLeadCutOff: boolean): string[] {
     'Amounts refunded outside this service, whether a key has limits for agents, and metadata are those of today.',
     'Limits of agent keys are not replayed.',
     ...(isLeadCutOff ? ['Limits per 24 hours may miss refunds of the first day.'] : []),
-  ];
-}
-
-/** What a replay comes to, in sentences. */
-export function replayInWords(replay: Replay): string[] {
-  const { refundCount, skippedCount, isCutOff, current, proposed, changedCount, affected, unknown } = replay;
-  const refunds = `${countOf(refundCount, 'refund')} of the last ${replayedDays} days`;
-  const counted = ({ blocked, approval_required, not_blocked }: Replay['current']) =>
-    `block ${blocked}, require approval for ${approval_required}, and deny ${not_blocked} without blocking them`;
-  return [
-    `Of ${isCutOff ? `the newest ${refunds}` : refunds}, these policies would ${counted(proposed)}.`,
-    `Today's policies would ${counted(current)}.`,
-    `${countOf(changedCount, 'refund')} would be decided differently.`,
-    ...(changedCount > affected.length ? [`The newest ${affected.length} are listed.`] : []),
-    ...(skippedCount === 0
-      ? []
-      : [`Not replayed: ${countOf(skippedCount, 'refund')} whose payment is not known.`]),
-    ...unknown,
   ];
 }
 

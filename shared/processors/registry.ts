@@ -6,29 +6,13 @@ import { stripeKind } from './stripe/kind.ts';
  * The processors that there are, by name. Each one's credentials are known only to itself: what `parseCredentials`
  * returns goes into the same kind's `connect`, and nowhere else.
  */
-export const processorKinds: Readonly<Record<string, ProcessorKind<unknown>>> = {};
+export const processorKinds: Readonly<Record<string, ProcessorKind<unknown>>> = {
+  stripe: stripeKind,
+  braintree: braintreeKind,
+};
 
 /** Their names, in the order in which people should see them. */
-export const processorNames: readonly string[] = [];
-
-registerProcessor(stripeKind);
-registerProcessor(braintreeKind);
-
-/**
- * Adds a processor. Every process has to add the same ones, before it opens its dependencies.
- * @returns the function that removes it again.
- */
-export function registerProcessor<Credentials>(kind: ProcessorKind<Credentials>): () => void {
-  const { name } = kind;
-  const kinds = processorKinds as Record<string, ProcessorKind<unknown>>;
-  const names = processorNames as string[];
-  kinds[name] = kind;
-  names.push(name);
-  return () => {
-    delete kinds[name];
-    names.splice(names.indexOf(name), 1);
-  };
-}
+export const processorNames: readonly string[] = Object.keys(processorKinds);
 
 /** The name of a processor for display; an unknown one's as it is. */
 export function displayNameOf(name: string): string {

@@ -12,7 +12,6 @@ import {
   type ListingWindow,
   type Processor,
 } from '../processors/contract/processor.ts';
-import { processorKind } from '../processors/registry.ts';
 import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
 import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
@@ -75,10 +74,6 @@ interface Progress {
 type Comparison = RunContext & { progress: Progress };
 
 async function connect(deps: Dependencies, account: AccountName): Promise<Processor> {
-  const { displayName, capabilities } = processorKind(account.processor);
-  if (!capabilities.listsRefunds) {
-    throw new RunStoppedError(`${displayName} does not list refunds, so there is nothing to compare with.`);
-  }
   try {
     return await deps.connections.connect(account);
   } catch (error) {

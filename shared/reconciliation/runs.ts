@@ -7,7 +7,6 @@ import type {
 } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import type { ListingWindow } from '../processors/contract/processor.ts';
-import { processorKind } from '../processors/registry.ts';
 
 // When an account is due, which window a run compares, and the lease that allows one run per account at a time.
 
@@ -122,10 +121,9 @@ export async function findDueAccounts(
   } as const;
   const accounts = await db.processorAccount.findMany({
     where,
-    select: { id: true, processor: true, reconciliations: last },
+    select: { id: true, reconciliations: last },
   });
   return accounts
-    .filter(({ processor }) => processorKind(processor).capabilities.listsRefunds)
     .filter(({ reconciliations }) => isDue(reconciliations[0] ?? null, now, settings))
     .map(({ id }) => ({ id }));
 }

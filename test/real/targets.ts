@@ -63,7 +63,6 @@ function targetOf({ wrongCredentials, ...own }: Own): RealTarget {
   };
   return {
     ...own,
-    ...{ findsRefunds: true, readsRefunds: true, isCancelling: true },
     get recorder() {
       return started(recorder);
     },

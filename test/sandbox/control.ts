@@ -218,7 +218,7 @@ function changePayment(ledger: Ledger, id: string, call: Call) {
 /** A dispute that is a chargeback makes its payment `disputed`, and one that is none any more ends that. */
 function disputed(
   title: string,
-  { disputes = {}, statuses }: SandboxProcessor['payments'],
+  { disputes, statuses }: SandboxProcessor['payments'],
   payment: Payment,
   { status = payment.status, dispute }: z.infer<typeof paymentChange>,
 ): Pick<Payment, 'status' | 'disputeStatus'> {
@@ -228,7 +228,7 @@ function disputed(
   }
   const state = disputes[dispute];
   if (state === undefined) {
-    throw new ControlError(400, `dispute: ${title} knows ${Object.keys(disputes).join(', ') || 'none'}`);
+    throw new ControlError(400, `dispute: ${title} knows ${Object.keys(disputes).join(', ')}`);
   }
   if (state.isChargeback) return { status: 'disputed', disputeStatus: dispute };
   return { status: status === 'disputed' ? statuses[0] : status, disputeStatus: dispute };

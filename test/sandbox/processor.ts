@@ -34,8 +34,8 @@ export interface SandboxProcessor {
     };
     /** The statuses that the control API can set, the usual one first. */
     statuses: readonly [string, ...string[]];
-    /** The states of a dispute, the first one at its start; without it, no payment is disputed. */
-    disputes?: Readonly<Record<string, DisputeState>>;
+    /** The states of a dispute, the first one at its start. */
+    disputes: Readonly<Record<string, DisputeState>>;
     newId(): string;
     /** True when an unknown id becomes a payment at its first use. */
     isPlausible(id: string): boolean;

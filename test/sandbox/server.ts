@@ -15,8 +15,6 @@ export interface SandboxOptions extends Omit<LedgerOptions, 'processors'> {
   port: number;
   /** 127.0.0.1 by default. */
   host?: string;
-  /** Stripe and Braintree by default. */
-  processors?: LedgerOptions['processors'] | undefined;
   /** The port of a mail server; none by default. */
   smtpPort?: number | null;
 }
@@ -30,7 +28,6 @@ export interface RunningSandbox {
 export async function startSandbox({
   port,
   host = '127.0.0.1',
-  processors = Object.values(sandboxProcessors),
   smtpPort = null,
   ...options
 }: SandboxOptions): Promise<RunningSandbox> {
@@ -38,7 +35,7 @@ export async function startSandbox({
   // A second sandbox on the port fails here, before it rewrites the data file.
   server.listen(port, host);
   await once(server, 'listening');
-  const ledger = new Ledger({ ...options, processors });
+  const ledger = new Ledger({ ...options, processors: Object.values(sandboxProcessors) });
   const mailServer = smtpPort === null ? null : await startMailServer(smtpPort);
   const timers = new Set<NodeJS.Timeout>();
   const after: Connection['after'] = (ms, action) => {

@@ -15,7 +15,6 @@ import type { QueueWorker } from '#shared/platform/queues.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { startWorkers } from '#worker/start-workers.ts';
 import { type SandboxControl, sandboxControl } from '../sandbox/clients.ts';
-import type { SandboxProcessor } from '../sandbox/processor.ts';
 import { sandboxProcessors } from '../sandbox/processors.ts';
 import { startSandbox } from '../sandbox/server.ts';
 import { expectDeclared, operationAt, readDocument, type ServedDocument } from './http/openapi-document.ts';
@@ -75,8 +74,6 @@ export interface ServiceOptions {
   /** The same database as the service uses it; by default, with its own role. */
   serviceUrl?: string;
   backend: QueueBackend;
-  /** Those that are set up, which the registry has to have; Stripe and Braintree by default. */
-  processors?: readonly SandboxProcessor[];
   /** 1 by default. */
   workers?: number;
   settings?: Partial<ServiceSettings>;
@@ -123,10 +120,9 @@ export async function startService(options: ServiceOptions): Promise<TestService
     ...quick,
     ...options.settings,
   };
-  const processors = options.processors ?? Object.values(sandboxProcessors);
   const clock = options.overrides?.clock;
   const now = clock && (() => clock.now().getTime());
-  const sandboxServer = await startSandbox({ port: 0, processors, now });
+  const sandboxServer = await startSandbox({ port: 0, now });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =
     options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
@@ -140,7 +136,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
     return worker;
   };
   for (let index = 0; index < (options.workers ?? 1); index += 1) startWorker();
-  const addOrganization = (name: string) => seedOrganization(deps, processors, sandboxServer.url, name);
+  const addOrganization = (name: string) => seedOrganization(deps, sandboxServer.url, name);
   const organization = await addOrganization('Test organization');
   let listening: Promise<string> | undefined;
   return {
@@ -173,14 +169,13 @@ export async function startService(options: ServiceOptions): Promise<TestService
 /** Adds an organization whose accounts are at a sandbox. */
 async function seedOrganization(
   deps: Dependencies,
-  processors: readonly SandboxProcessor[],
   apiBase: string,
   name: string,
 ): Promise<TestOrganization> {
   const actor = 'test';
   const { id: organizationId } = await createOrganization(deps, { name, actor });
   for (const environment of ['live', 'test'] as const) {
-    for (const { name: processor, credentials: credentialsOf } of processors) {
+    for (const { name: processor, credentials: credentialsOf } of Object.values(sandboxProcessors)) {
       const credentials = { ...credentialsOf(environment), apiBase };
       await setProcessorAccount(deps, { organizationId, environment, processor, credentials, actor });
     }

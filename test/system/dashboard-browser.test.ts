@@ -127,7 +127,7 @@ describe.skipIf(inject('chromiumPath') === null)('a member with a browser', () =
     const body = { transactionId: await newPayment(service), amount: 950, reason: 'other' };
     const { plaintext: key } = agent;
     expect(await service.call('POST', '/v1/refunds', { key, body })).toMatchObject({ status: 200 });
-    const page = await pageOf(await addPerson(service, 'admin'), '/agents');
+    const page = await pageOf(await addPerson(service, 'admin'), '/settings/api-keys');
     const complaints = noteComplaints(page);
     const row = page.getByRole('row', { name: 'Support agent' });
     await row.getByText('9.50 USD of 100.00 USD in 24 hours').waitFor();

@@ -1,5 +1,4 @@
 import type { Database, Refund } from '#shared/platform/database.ts';
-import { noEvent } from '#shared/processors/accounts/event-evidence.ts';
 import { isLive, type ProcessorRefund } from '#shared/processors/contract/processor.ts';
 import { compare, type Discrepancy } from '#shared/reconciliation/compare.ts';
 import { wasSettled } from '#shared/refunds/lifecycle/flag.ts';
@@ -33,11 +32,8 @@ export async function reviewRefund(context: StepContext): Promise<ResultOfReview
     // Without the payment there is no refund to read, and nothing that contradicts the record.
     case 'payment-not-found':
       return await judge(context, null);
-    case 'unavailable': {
-      // The next event has the refund reviewed again.
-      if (answer.failure.code === noEvent) return { kind: 'unchanged', dueInMs: null };
+    case 'unavailable':
       return { kind: 'unchanged', dueInMs: retryPause(context, retryAttempt, answer.retryAfterMs) };
-    }
     case 'misconfigured':
       return { kind: 'unchanged', dueInMs: settings.MISCONFIGURED_RETRY_MS };
   }

@@ -5,7 +5,6 @@ import type {
   ProcessorRefund,
   ReadResult,
 } from '#shared/processors/contract/processor.ts';
-import { processorKind } from '#shared/processors/registry.ts';
 import { currencyProblem, recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
 import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
 import { renewLease } from '#shared/refunds/lifecycle/work.ts';
@@ -98,12 +97,11 @@ export async function sendRefund(context: StepContext): Promise<StepResult | nul
 
 /**
  * A rejection of the first attempt is final. A later one may be about an earlier attempt that the processor applied after all
- * ("already refunded", by us), so the refund is looked up. Where nothing can be looked up, no attempt follows one of unknown
- * outcome, so all the earlier ones were certainly not applied.
+ * ("already refunded", by us), so the refund is looked up.
  */
 async function rejected(context: StepContext, failure: ProcessorFailure): Promise<StepResult | null> {
   const { deps, claim, processor, options } = context;
-  if (claim.work.attemptNumber > 1 && processorKind(claim.refund.processor).capabilities.findsRefunds) {
+  if (claim.work.attemptNumber > 1) {
     if (!(await renewLease(deps, claim))) return null;
     const answer = await processor.findRefund(referenceTo(claim.refund), options);
     if (answer.kind === 'found') return accepted(context, 'lookup.found', answer.value);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
-import { maxRows, type PauseReason, type RowContent, type RowState } from '#shared/batches/batch.ts';
+import { maxRows, type RowContent, type RowState, requesterEnded } from '#shared/batches/batch.ts';
 import { findRequester, requestOfRow } from '#shared/batches/requester.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { Database, RefundBatch } from '#shared/platform/database.ts';
@@ -79,11 +79,13 @@ const ownerOf = ({ organizationId, environment }: RefundBatch) => `${organizatio
 
 /**
  * Creates the refunds of a leased batch's next rows. A row that was begun by a worker that died is begun again: its idempotency key
- * finds the refund. A batch that is to be paused is paused instead, once the refunds of all rows are known.
+ * finds the refund. A batch that is to be paused is paused instead, once the refunds of all rows are known. Then the rows that are left of
+ * one whose requester may not create refunds any more are rejected.
  */
 export async function advanceLeased(deps: Dependencies, batch: LeasedBatch): Promise<void> {
   const requester = await findRequester(deps, batch);
-  const isStopped = !requester.mayRequest || batch.pauseReason !== null;
+  const hasEnded = !requester.mayRequest;
+  const isStopped = hasEnded || batch.pauseReason !== null;
   const waiting = await deps.db.$queryRaw<{ number: number; content: RowContent }[]>`
     SELECT number, content FROM refund_batch_row WHERE batch_id = ${batch.id} AND state = 'waiting'
     ORDER BY attempts, number LIMIT ${isStopped ? maxRows : slice.rows}`;
@@ -93,8 +95,8 @@ export async function advanceLeased(deps: Dependencies, batch: LeasedBatch): Pro
   }));
   const outcomes = await (isStopped ? findRefunds : createRefunds)(deps, batch, rows);
   const isSettled = isStopped && outcomes.every(({ state }) => state !== 'waiting');
-  const reason = requester.mayRequest ? 'requested' : 'requester_ended';
-  await recordSlice(deps.db, batch, outcomes, isSettled ? reason : null);
+  const rest = isSettled && hasEnded ? rejectionsOf(rows, outcomes) : [];
+  await recordSlice(deps.db, batch, [...outcomes, ...rest], isSettled);
 }
 
 /**
@@ -165,6 +167,16 @@ async function findRefunds(
   return await outcomesOf(deps, batch, created, (request) => findByKey(deps, request));
 }
 
+/** The rows without an outcome, as rejected. */
+function rejectionsOf(rows: readonly RequestedRow[], outcomes: readonly RowOutcome[]): RowOutcome[] {
+  const known = new Set(outcomes.map(({ number }) => number));
+  const rejected = { state: 'rejected', errorCode: requesterEnded, errorMessage: endedMessage } as const;
+  return rows.flatMap(({ number }) => (known.has(number) ? [] : [{ number, ...rejected }]));
+}
+
+const endedMessage =
+  'The user or API key that created this batch may not create refunds any more. Send the row again to refund it.';
+
 /** @param refundOf the refund of a row; null to leave the row as it is. */
 async function outcomesOf(
   { log }: Dependencies,
@@ -196,19 +208,20 @@ async function outcomesOf(
 }
 
 /**
- * Records what came of rows, the counts and when the batch is due again; nothing once the lease has passed to another worker.
- * @param reason why to pause the batch, null to go on. It goes on as well if someone has taken it over since, or has resumed it after it
- * was to be paused on request.
+ * Records what came of rows, the counts and when the batch is due again; nothing once the lease has passed to another worker. Rows that
+ * their requester left may be sent again, so the idempotency key of the batch is free then.
+ * @param isSettled whether a batch that is to be paused is paused. It goes on if someone has resumed it since.
  */
 async function recordSlice(
   db: Database,
-  { id, dueAt, actor }: LeasedBatch,
+  { id, dueAt }: LeasedBatch,
   outcomes: readonly RowOutcome[],
-  reason: PauseReason | null,
+  isSettled: boolean,
 ): Promise<void> {
+  const hasEnded = outcomes.some(({ errorCode }) => errorCode === requesterEnded);
   await db.$executeRaw`
     WITH leased AS (
-      SELECT id, actor = ${actor} AND coalesce(${reason} IN ('requester_ended', pause_reason), false) AS pauses
+      SELECT id, ${isSettled} AND pause_reason IS NOT NULL AS pauses
       FROM refund_batch WHERE id = ${id} AND due_at = ${dueAt} FOR UPDATE
     ), outcome AS (
       SELECT * FROM jsonb_to_recordset(${JSON.stringify(outcomes)}::jsonb)
@@ -226,7 +239,8 @@ async function recordSlice(
     UPDATE refund_batch AS batch SET
       waiting_count = waiting_count - ended.rows, rejected_count = rejected_count + ended.rejected, updated_at = service_time(),
       status = CASE WHEN waiting_count = ended.rows THEN 'completed' WHEN pauses THEN 'paused' ELSE status END,
-      pause_reason = CASE WHEN waiting_count = ended.rows THEN NULL WHEN pauses THEN ${reason} ELSE pause_reason END,
+      pause_reason = CASE WHEN waiting_count > ended.rows THEN pause_reason END,
+      idempotency_key = CASE WHEN NOT ${hasEnded} THEN idempotency_key END,
       completed_at = CASE WHEN waiting_count = ended.rows THEN service_time() END,
       due_at = CASE WHEN waiting_count > ended.rows AND NOT pauses
         THEN service_time() + CASE WHEN ended.rows = 0 THEN ${pauseMs} ELSE 0 END * interval '1 millisecond' END

@@ -49,7 +49,7 @@ const limits = {
 const argument = ['<keyId>', 'as shown by `key list`'] as const;
 
 /** The API keys of backends and agents. */
-export const keyCommands = commands('create, list, limit, stop and revoke API keys', {
+export const keyCommands = commands('create, list, stop and revoke API keys', {
   create: command({
     description: 'create an API key and print it once, alone on stdout; only its hash is stored',
     options: {
@@ -105,18 +105,6 @@ export const keyCommands = commands('create, list, limit, stop and revoke API ke
           EXPIRES: ({ expiresAt }) => expiresAt,
         },
       });
-    },
-  }),
-  limit: command({
-    description: 'replace all limits of an API key that was made for agents',
-    argument,
-    options: limits,
-    examples: ['key_... --agent-currency usd --max-per-refund 5000 --max-per-day 50000'],
-    async run(session, given, keyId) {
-      const limits = agentLimitsFrom(given);
-      if (limits === null) throw new CommandError('Give the limits, beginning with --agent-currency.');
-      await changeApiKey(session, { keyId, actor: session.actor, change: { limits } });
-      explain(`Set the limits of ${keyId}.`);
     },
   }),
   stop: switching('refuse an API key, effective immediately, until it is resumed', true),

@@ -1,9 +1,7 @@
-import { formatAmount } from '#shared/money/money.ts';
-import { policyFileSchema, readPolicyFile } from '#shared/policies/policy-file.ts';
-import { replayInWords, replayPolicies, toPublicReplay } from '#shared/policies/replay.ts';
+import { policyFileSchema } from '#shared/policies/policy-file.ts';
 import { listPolicies, setPolicies } from '#shared/policies/stored-policies.ts';
 import { command, commands } from '../console/command.ts';
-import { environment, json, organization, required, text } from '../console/options.ts';
+import { json, organization, required, text } from '../console/options.ts';
 import { explain, printJson, printTable } from '../console/output.ts';
 import { readJson } from '../console/session.ts';
 
@@ -34,27 +32,6 @@ export const policyCommands = commands("set and show an organization's refund po
         PRIORITY: ({ priority }) => priority,
         NAME: ({ name }) => name,
         RULES: ({ priority: _, name: __, ...rules }) => JSON.stringify(rules),
-      });
-    },
-  }),
-  replay: command({
-    description: 'show what the policies of a file would have decided about the refunds of the last 90 days',
-    options: { organization, environment, file, json },
-    examples: ['--organization org_... --environment live --file policy.json'],
-    async run(session, { organization: organizationId, environment, file, json }) {
-      const proposed = readPolicyFile(await readJson(file, 'policies'));
-      const current = await listPolicies(session.db, organizationId);
-      const replay = await replayPolicies(session, { organizationId, environment }, { current, proposed });
-      if (json) return printJson(toPublicReplay(replay));
-      for (const sentence of replayInWords(replay)) explain(sentence);
-      if (replay.affected.length === 0) return;
-      printTable(replay.affected, {
-        CREATED: ({ refund }) => refund.createdAt.toISOString(),
-        REFUND: ({ refund }) => refund.id,
-        AMOUNT: ({ refund }) => formatAmount(refund.amount, refund.currency),
-        TODAY: ({ current }) => current,
-        PROPOSED: ({ proposed }) => proposed,
-        REASON: ({ reason }) => reason,
       });
     },
   }),

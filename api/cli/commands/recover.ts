@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ProcessorAccount, ReconciliationRun } from '#shared/platform/database.ts';
-import { processorKind, processorNames } from '#shared/processors/registry.ts';
+import { processorNames } from '#shared/processors/registry.ts';
 import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { command } from '../console/command.ts';
@@ -56,12 +56,7 @@ async function chooseAccounts({ db }: Session, without: readonly string[]): Prom
   const accounts = await db.processorAccount.findMany({ orderBy: { id: 'asc' } });
   const unknown = without.find((id) => accounts.every((account) => account.id !== id));
   if (unknown !== undefined) throw new CommandError(`Processor account not found: ${unknown}`);
-  return accounts.filter(({ id, processor }) => {
-    const { capabilities, displayName } = processorKind(processor);
-    if (!without.includes(id) && !capabilities.listsRefunds)
-      explain(`${displayName} does not list refunds; compare the refunds of ${id} by hand.`);
-    return !without.includes(id) && capabilities.listsRefunds;
-  });
+  return accounts.filter(({ id }) => !without.includes(id));
 }
 
 async function recoverAccount(

@@ -1,6 +1,5 @@
 import { InvalidArgumentError } from 'commander';
 import { findOrganization } from '#shared/platform/organization.ts';
-import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
 import { type ResolvedStatus, resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import {
@@ -151,48 +150,7 @@ export const refundCommands = commands('show refunds, and decide about those tha
       explain(`Erased the personal data of ${refundIds.length} refunds.`);
     },
   }),
-  approve: command({
-    description: 'approve a refund that awaits approval; it is then sent',
-    argument,
-    examples: ['ref_...'],
-    async run(session, _options, refundId) {
-      const outcome = await approveRefund(session, await loadRefund(session.db, refundId), session.actor);
-      reportDecision(outcome, 'Approved', 'it is sent now');
-    },
-  }),
-  reject: command({
-    description: 'reject a refund that awaits approval; it is never sent',
-    argument,
-    options: { reason },
-    examples: ["ref_... --reason 'Bought by mistake, wants an exchange'"],
-    async run(session, { reason }, refundId) {
-      const refund = await loadRefund(session.db, refundId);
-      const outcome = await rejectRefund(session, refund, session.actor, reason);
-      reportDecision(outcome, 'Rejected', 'it is cancelled and was never sent');
-    },
-  }),
 });
-
-function reportDecision({ kind, refund }: DecisionOutcome, done: string, consequence: string): void {
-  if (kind === 'flagged') {
-    throw new CommandError(
-      `${refund.id} is flagged: the processor has another refund under its name. Reject it, or dismiss the flag with ` +
-        '`refund resolve --dismiss` first. Nothing was changed.',
-    );
-  }
-  if (kind === 'disputed') {
-    throw new CommandError(
-      `The payment of ${refund.id} is disputed: a refund would pay the customer twice. Reject it, or approve it once the dispute is won. ` +
-        'Nothing was changed.',
-    );
-  }
-  if (kind === 'not-pending') {
-    throw new CommandError(
-      `${refund.id} is not awaiting approval: its status is ${refund.status}. Nothing was changed.`,
-    );
-  }
-  explain(`${done} ${refund.id}: ${consequence}.`);
-}
 
 /** @throws CommandError unless the decision was carried out. */
 function report(outcome: ResolutionOutcome, wanted: ResolvedStatus | 'dismissed'): void {

@@ -12,7 +12,7 @@ import { type RefundWithWork, toPublicRefund } from '#shared/refunds/model/refun
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { type Columns, explain, printData, printJson, printTable } from '../console/output.ts';
 
-/** What needs attention, the oldest first, each with the command to continue with. */
+/** What needs attention, the oldest first, each with the command or step to continue with. */
 interface Attention {
   /** Accounts of which an ability is refused, or all. */
   accounts: { account: AccountSummary; next: string }[];
@@ -135,7 +135,7 @@ function nextCommand(
 ): string {
   const isExtra = flag?.reason === 'extra_refund';
   if (flag?.reason === 'insufficient_balance') return `add funds at ${displayNameOf(processor)}`;
-  if (status === 'pending') return isExtra ? `refund reject ${id} --reason '...'` : `refund approve ${id}`;
+  if (status === 'pending') return `${isExtra ? 'reject' : 'approve or reject'} it in the dashboard`;
   if (fix !== undefined && !isExtra) return fix;
   const decision = isExtra || isTerminal(status) ? '--dismiss' : '--as ...';
   return `refund resolve ${id} ${decision} --reason '...'`;

@@ -73,7 +73,8 @@ function SchemaField({ name, form, property, choices, isRequired, isDisabled }: 
     const initial = typeof property.default === 'string' ? property.default : '';
     return <SelectField {...field} choices={choices ?? plain(property.enum)} initial={initial} />;
   }
-  const inputMode = type === 'integer' || format === 'digits' ? ('numeric' as const) : undefined;
+  const isWhole = type === 'integer' || format === 'digits';
+  const inputMode = isWhole ? 'numeric' : format === 'decimal' ? 'decimal' : undefined;
   const kinds = { email: 'email', uri: 'url', date: 'date', password: 'password' } as const;
   const kind = Object.hasOwn(kinds, format ?? '') ? kinds[format as keyof typeof kinds] : 'text';
   return (

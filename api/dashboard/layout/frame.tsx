@@ -28,7 +28,6 @@ const sections = {
   attention: { label: 'Needs attention', path: '/refunds?needsAttention=true', icon: 'alert' },
   batches: { label: 'Batches', path: '/batches', icon: 'rows' },
   policies: { label: 'Policies', path: '/policies', icon: 'law' },
-  agents: { label: 'Agents', path: '/agents', icon: 'copilot', group: 'Developers' },
   'api-keys': { label: 'API keys', path: '/settings/api-keys', icon: 'key', group: 'Developers' },
   webhooks: { label: 'Webhooks', path: '/webhooks', icon: 'webhook', role: 'operator', group: 'Developers' },
   health: { label: 'Health', path: '/health', icon: 'pulse', role: 'operator', group: 'Operations' },

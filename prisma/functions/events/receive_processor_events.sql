@@ -1,6 +1,5 @@
 -- Stores verified events of processors that differ from the record, each once, and has read again what they are about: a refund
--- of ours as soon as a worker can, a payment before its next use. Nothing else of an event is believed, unless
--- the processor cannot be asked (shared/processors/accounts/event-evidence.ts). They are compared here
+-- of ours as soon as a worker can, a payment before its next use. Nothing else of an event is believed. They are compared here
 -- once more, because the record may agree by now. A payment that is locked is not waited for; a refund_work row is.
 --
 -- items: as compare_processor_events takes them, and {external_event_id, type, is_charged_back}. A payment that was charged back needs

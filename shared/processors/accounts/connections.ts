@@ -23,7 +23,6 @@ import {
   type Operation,
 } from './abilities.ts';
 import { CallPace } from './call-pace.ts';
-import { withEventEvidence } from './event-evidence.ts';
 import { noteRateLimit, partOfRate, pauseLeftMs } from './rate-limits.ts';
 
 /** Names an organization's account at a processor; there is one per environment. */
@@ -116,11 +115,9 @@ export class ProcessorConnections {
     const stored = await this.#deps.db.processorAccount.findUniqueOrThrow({ where: { id: accountId } });
     const { encryptedCredentials: _, encryptionKeyId: _keyId, createdAt: _createdAt, ...account } = stored;
     const connection: Connection = { account, processor: await this.#unseal(stored), refusedWebhooks: 0 };
-    const watched = aroundCalls(connection.processor, (call, operation) =>
+    connection.processor = aroundCalls(connection.processor, (call, operation) =>
       this.#watch(connection, operation, call),
     );
-    const kind = processorKind(account.processor);
-    connection.processor = withEventEvidence(watched, { db: this.#deps.db, accountId, kind });
     this.#connected.set(accountId, connection);
     return connection;
   }

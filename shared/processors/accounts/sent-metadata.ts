@@ -61,8 +61,8 @@ export async function findSentMetadata(
 /** What is wrong with the setting; null when nothing is. */
 function problemOf(processor: string, keys: readonly string[]): string | null {
   if (!processorNames.includes(processor)) return `processor: must be one of: ${processorNames.join(', ')}.`;
-  const { displayName, capabilities } = processorKind(processor);
-  if (!capabilities.keepsMetadata) return `processor: ${displayName} keeps no metadata with a refund.`;
+  const { displayName, keepsMetadata } = processorKind(processor);
+  if (!keepsMetadata) return `processor: ${displayName} keeps no metadata with a refund.`;
   if (keys.length > maxSentKeys) return `keys: must be at most ${maxSentKeys}.`;
   const reserved = keys.find((key) => nameKeys.includes(key));
   if (reserved !== undefined) return `keys: must not include ${reserved}, which this service sends itself.`;

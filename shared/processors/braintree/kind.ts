@@ -8,7 +8,7 @@ import {
   readCredentials,
   secretText,
 } from '../contract/credentials.ts';
-import { allCapabilities, type ProcessorKind } from '../contract/processor.ts';
+import type { ProcessorKind } from '../contract/processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
 import { isTransactionId } from './client.ts';
@@ -50,7 +50,7 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   name: 'braintree',
   displayName: 'Braintree',
   credentialFields: credentialFieldsOf(credentialsInput),
-  capabilities: { ...allCapabilities, keepsMetadata: false },
+  keepsMetadata: false,
   refundState: mapStatus,
   // Its ids have no format of their own.
   recognizes: () => false,

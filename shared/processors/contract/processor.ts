@@ -242,8 +242,7 @@ export interface WebhookRequest {
 }
 
 /**
- * A verified event of a processor. It is only a hint of what to read again; its content is not relied on, unless the processor
- * cannot be asked (accounts/event-evidence.ts).
+ * A verified event of a processor. It is only a hint of what to read again; its content is not relied on.
  */
 export interface WebhookEvent {
   /** The processor's id of the event; a digest of its text where it has none. */
@@ -375,29 +374,6 @@ interface AcceptedRefund {
   processorStatus: string | null;
 }
 
-/**
- * What a processor can be asked, besides reading a payment and sending a refund. Where it cannot, its verified events are the
- * evidence; see accounts/event-evidence.ts. Whether it cancels is decided per refund, by `mayCancel`.
- */
-export interface ProcessorCapabilities {
-  /** Finds a refund by our id. Without it, an attempt of unknown outcome is never followed by another one. */
-  findsRefunds: boolean;
-  /** Reads a refund by its own id. Without it, only events settle a refund. */
-  readsRefunds: boolean;
-  /** Lists all refunds of a window. Without it, the account is not reconciled. */
-  listsRefunds: boolean;
-  /** Keeps metadata with a refund, beside its name. Without it, an account sends none. */
-  keepsMetadata: boolean;
-}
-
-/** The capabilities of most processors. */
-export const allCapabilities: ProcessorCapabilities = {
-  findsRefunds: true,
-  readsRefunds: true,
-  listsRefunds: true,
-  keepsMetadata: true,
-};
-
 /** A processor, independent of an account. */
 export interface ProcessorKind<Credentials> {
   name: string;
@@ -406,7 +382,8 @@ export interface ProcessorKind<Credentials> {
   credentialFields: readonly CredentialField[];
   /** What to know about the credentials, for the help of the command line. */
   credentialsNote?: string;
-  capabilities: ProcessorCapabilities;
+  /** False for a processor that keeps no metadata with a refund, beside its name: an account sends none. */
+  keepsMetadata: boolean;
   /** The meaning of a refund's status. */
   refundState(processorStatus: string): ProcessorRefundState;
   /** True when only this processor has transaction ids of this format. */

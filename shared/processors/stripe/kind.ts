@@ -8,7 +8,7 @@ import {
   readCredentials,
   secretText,
 } from '../contract/credentials.ts';
-import { allCapabilities, InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
+import { InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
 import type { StripeCredentials } from './client.ts';
@@ -51,7 +51,7 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
   credentialFields: credentialFieldsOf(credentialsInput),
   credentialsNote:
     'webhookSecret is the signing secret of the webhook endpoint at Stripe. Without it the account accepts no webhooks.',
-  capabilities: allCapabilities,
+  keepsMetadata: true,
   refundState: mapStatus,
   recognizes: isPaymentId,
   couldBe: isPaymentId,

@@ -7,7 +7,7 @@ import { useBatches } from '../../support/refunds/use-batches.ts';
 
 // Batches that are paused, that lose their requester, or whose worker is frozen or dies before they stop.
 
-const { service, rowsOf, created, read, refundsOf, workOff } = useBatches();
+const { service, rowsOf, created, read, results, refundsOf, workOff } = useBatches();
 
 test('a paused batch begins no row until it is resumed', async () => {
   const id = await created(await rowsOf(1));
@@ -60,18 +60,35 @@ test('a worker with RESTORED begins no row, and pauses no batch', async () => {
   await workOff();
 });
 
-test('a revoked key stops the rest of its batches, which no other key resumes', async () => {
+test('the rows that a revoked key leaves are rejected, and another key sends them again, each refunded once', async () => {
   const key = await service.newKey();
-  const id = await created(await rowsOf(60), { key: key.plaintext });
+  const rows = await rowsOf(60);
+  const headers = { 'idempotency-key': 'recall' };
+  const id = await created(rows, { key: key.plaintext, headers });
   await advanceOneBatch(service.deps);
   await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
   await workOff();
-  expect(await read(id)).toMatchObject({
-    ...{ status: 'paused', pauseReason: 'requester_ended' },
-    rows: { waiting: 10, created: 50 },
-  });
-  const { status, body } = await service.call('POST', `/v1/refund-batches/${id}/resume`);
-  expect([status, body.error.code]).toEqual([403, 'insufficient_scope']);
+  expect(await read(id)).toMatchObject({ status: 'completed', rows: { created: 50, rejected: 10 } });
+  const rejected = (await results(id)).filter(({ state }: { state: string }) => state === 'rejected');
+  expect(rejected).toEqual(
+    Array(10).fill(expect.objectContaining({ refundId: null, errorCode: 'requester_ended' })),
+  );
+  const again = await created(rows, { headers });
+  expect(again).not.toBe(id);
+  await workOff();
+  expect(await read(again)).toMatchObject({ status: 'completed', rows: { created: 60 } });
+  for (const { transactionId } of rows) expect(await refundsOf(transactionId)).toHaveLength(1);
+});
+
+test('a paused batch whose key was revoked is resumed to reject the rows that wait', async () => {
+  const key = await service.newKey();
+  const id = await created(await rowsOf(1), { key: key.plaintext });
+  await service.call('POST', `/v1/refund-batches/${id}/pause`);
+  await workOff();
+  await revokeApiKey(service.deps, { keyId: key.id, actor: 'test' });
+  await service.call('POST', `/v1/refund-batches/${id}/resume`);
+  await workOff();
+  expect(await read(id)).toMatchObject({ status: 'completed', rows: { rejected: 1 } });
 });
 
 test('a key that is revoked during a slice begins no further row of it', async () => {
@@ -88,21 +105,29 @@ test('a key that is revoked during a slice begins no further row of it', async (
   await advanceOneBatch(service.deps);
   vi.restoreAllMocks();
   // Eight rows are begun at once.
-  expect((await read(id)).rows.created).toBeLessThanOrEqual(8);
+  const { created: begun } = (await read(id)).rows;
+  expect(begun).toBeLessThanOrEqual(8);
   await workOff();
-  expect(await read(id)).toMatchObject({ status: 'paused', pauseReason: 'requester_ended' });
+  expect(await read(id)).toMatchObject({
+    status: 'completed',
+    rows: { created: begun, rejected: 50 - begun },
+  });
 });
 
 test.each([
   [
     'its key is revoked',
-    'requester_ended',
+    { status: 'completed', rows: { rejected: 10, created: 50 } },
     (_id: string, key: string) => revokeApiKey(service.deps, { keyId: key, actor: 'test' }),
   ],
-  ['someone pauses it', 'requested', (id: string) => service.call('POST', `/v1/refund-batches/${id}/pause`)],
+  [
+    'someone pauses it',
+    { status: 'paused', rows: { waiting: 10, created: 50 } },
+    (id: string) => service.call('POST', `/v1/refund-batches/${id}/pause`),
+  ],
 ])(
-  'a row whose refund a killed worker could not record does not wait once %s',
-  async (_case, pauseReason, stop) => {
+  'a row whose refund a killed worker could not record counts as created once %s',
+  async (_case, expected, stop) => {
     const key = await service.newKey();
     const id = await created(await rowsOf(60), { key: key.plaintext });
     const { db } = service.deps;
@@ -117,12 +142,8 @@ test.each([
     });
     await db.$executeRaw`UPDATE refund_batch SET due_at = service_time() WHERE id = ${id}`;
     await workOff();
-    // Whoever sends the rows that wait again refunds none twice.
-    expect(await read(id)).toMatchObject({
-      status: 'paused',
-      pauseReason,
-      rows: { waiting: 10, created: 50 },
-    });
+    // Whoever sends the other rows again refunds none twice.
+    expect(await read(id)).toMatchObject(expected);
   },
 );
 

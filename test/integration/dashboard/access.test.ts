@@ -16,13 +16,13 @@ const rules: [route: RegExp, access: Access][] = [
   [/ \/dashboard\/(sign-in|set-up|password-reset|invitation)\b/, 'everyone'],
   [/ \/dashboard($|\/(sign-out|you)\b)/, 'signed in'],
   [/ \/settings\/company-sign-in|^POST \/settings\/approvals$/, 'owner'],
-  [/^POST \/(settings\/members\/leave|refunds\/views(\/delete)?)$/, 'viewer'],
+  [/^POST \/settings\/members\/leave$/, 'viewer'],
   [/^GET \/(settings\/(accounts\/:processor|notifications|audit-log)|policies\/(new|edit))/, 'admin'],
   [/^POST \/webhooks\/.*\/(test|recover|retry)$/, 'operator'],
-  [/^POST \/(settings|policies|webhooks|agents)\b/, 'admin'],
+  [/^POST \/(settings|policies|webhooks)\b/, 'admin'],
   [/^GET \/(health|processor-events|reconciliation|webhooks|refunds\/new)\b/, 'operator'],
   [/^POST \/(refunds|batches|approvals|reconciliation)\b/, 'operator'],
-  [/^GET ($|\/(payments|policies|search|refunds|batches|approvals|agents|settings)\b)/, 'viewer'],
+  [/^GET ($|\/(payments|policies|search|refunds|batches|approvals|settings)\b)/, 'viewer'],
 ];
 
 interface Row {

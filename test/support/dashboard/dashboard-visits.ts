@@ -193,19 +193,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
     reconciliation: open('/reconciliation'),
     refunds: open('/refunds'),
     'refunds-filtered': open('/refunds?status=failed&currency=eur&from=2020-01-01'),
-    'refunds-saved-view': open(
-      async () => {
-        await service.deps.db.membership.updateMany({ data: { savedViews: {} } });
-        return '/refunds?status=failed&currency=eur';
-      },
-      {},
-      async (page) => {
-        await press(page, 'Save view');
-        await page.getByLabel('Name').fill('Failed in EUR');
-        await pressIn(page, 'Save view');
-        await opens('Delete view')(page);
-      },
-    ),
     'refunds-selected': open('/refunds?needsAttention=true&select=all', {}, opens('Decide')),
     'refunds-decided': open('/refunds?status=pending&select=all', {}, async (page) => {
       await press(page, 'Decide');
@@ -283,8 +270,6 @@ export function visitsOf(service: TestService, stage: DashboardStage): Record<st
       heading(page, 'Replay of the last 90 days'),
     ),
     'policies-delete': open('/policies', {}, opens('Delete')),
-    agents: open('/agents'),
-    'agents-empty': open('/agents', newcomer),
     webhooks: open('/webhooks'),
     'webhooks-empty': open('/webhooks', newcomer),
     'webhook-endpoint': open(() => stage.delivery.split('/deliveries')[0] ?? ''),

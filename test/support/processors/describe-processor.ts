@@ -5,7 +5,7 @@ import { describeProbes } from './describe/probes.ts';
 import { describeWebhooks } from './describe/webhooks.ts';
 import type { ProcessorVariant } from './processor-variants.ts';
 
-/** Everything that is asked of any processor, as far as it has the capability. */
+/** Everything that is asked of any processor. */
 export function describeProcessor(variant: ProcessorVariant): void {
   describeContract(variant);
   describeFaults(variant);
@@ -13,5 +13,5 @@ export function describeProcessor(variant: ProcessorVariant): void {
   if (variant.title !== variant.name) return;
   describeProbes(variant);
   describeWebhooks(variant);
-  if (variant.capabilities.listsRefunds) describeListing(variant);
+  describeListing(variant);
 }

@@ -1,11 +1,5 @@
 import { newId } from '#shared/platform/ids.ts';
-import {
-  allCapabilities,
-  type CallAnswer,
-  type Processor,
-  type ProcessorCapabilities,
-  type RefundSubmission,
-} from '#shared/processors/contract/processor.ts';
+import type { CallAnswer, Processor, RefundSubmission } from '#shared/processors/contract/processor.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import type { SandboxProcessor } from '../../sandbox/processor.ts';
 import { sandboxProcessors } from '../../sandbox/processors.ts';
@@ -19,13 +13,10 @@ import { useSandbox } from './use-sandbox.ts';
 export interface ProcessorVariant {
   title: string;
   name: string;
-  /** The sandbox's part; Stripe and Braintree are in every sandbox. */
-  sandbox?: SandboxProcessor;
-  capabilities: ProcessorCapabilities;
   credentials: Record<string, unknown>;
   wrongCredentials: Record<string, unknown>;
-  /** A payment whose refunds can be cancelled; null when the processor cancels none. */
-  cancellable: Record<string, unknown> | null;
+  /** A payment whose refunds can be cancelled. */
+  cancellable: Record<string, unknown>;
   /** True when the processor itself knows a repeated submission by its key. */
   knowsKeys: boolean;
   /** Ids of the processor's form: of any payment and refund, of missing ones, and of a payment whose refunds are declined. */
@@ -34,8 +25,8 @@ export interface ProcessorVariant {
   transactionIds: (id: string) => readonly string[];
   /** The processor's words for a refund that has succeeded and one that has failed. */
   statuses: { completed: string; failed: string };
-  /** The sandbox's status of a payment that was charged back; undefined for a processor without chargebacks. */
-  chargedBack?: string;
+  /** The sandbox's status of a payment that was charged back. */
+  chargedBack: string;
   /** The sandbox's names of the request that looks up a refund, and of the last one that reads a payment. */
   operations: { lookup: string; refundsOfPayment: string };
   webhooks: {
@@ -62,7 +53,6 @@ export const braintreeCredentials = { merchantId: 'merchant', publicKey: 'public
 const stripe: ProcessorVariant = {
   title: 'stripe',
   name: 'stripe',
-  capabilities: allCapabilities,
   webhooks: {
     about: (reported, signer) => webhookAbout('stripe', reported, signer),
     reported: { externalRefundId: 're_1', refundId, transactionId: 'ch_1' },
@@ -93,7 +83,6 @@ const stripe: ProcessorVariant = {
 
 const anyBraintree = {
   name: 'braintree',
-  capabilities: allCapabilities,
   webhooks: {
     about: (reported: ReportedRefund, signer?: Signer) => webhookAbout('braintree', reported, signer),
     reported: { externalRefundId: 'credit1', refundId, transactionId: 'sale1' },
@@ -154,8 +143,8 @@ export const options = { timeoutMs: 60_000 };
 
 /** Gives a `describe` block a sandbox in which refunds stay open, and the variant's adapter connected to it. */
 export function useProcessor(variant: ProcessorVariant) {
-  const { name, credentials, sandbox: own, capabilities, cancellable, ids } = variant;
-  const { sandbox, control } = useSandbox({ autoSettle: false, processors: own && [own] });
+  const { name, credentials, ids } = variant;
+  const { sandbox, control } = useSandbox({ autoSettle: false });
   const processor = madeBeforeTests('The processor', () => connect(name, credentials, sandbox.url));
   /** A payment of 50.00 USD. */
   const payment = (changes: Record<string, unknown> = {}) =>
@@ -173,17 +162,16 @@ export function useProcessor(variant: ProcessorVariant) {
       if (answer.kind !== 'accepted') throw new Error(answer.kind);
       return { transactionId, submission, refund: answer.refund };
     },
-    /** What an adapter answers to each call that the processor can be asked. */
+    /** What an adapter answers to each call about one payment. */
     async everyCall(adapter: Processor, transactionId: string): Promise<CallAnswer[]> {
       const submission = submissionFor(transactionId);
-      const answers: CallAnswer[] = [
+      return [
         await adapter.getPayment(transactionId, options),
         await adapter.createRefund(submission, options),
+        await adapter.findRefund(submission, options),
+        await adapter.getRefund(ids.refund, submission, options),
+        await adapter.cancelRefund(ids.refund, submission, options),
       ];
-      if (capabilities.findsRefunds) answers.push(await adapter.findRefund(submission, options));
-      if (capabilities.readsRefunds) answers.push(await adapter.getRefund(ids.refund, submission, options));
-      if (cancellable !== null) answers.push(await adapter.cancelRefund(ids.refund, submission, options));
-      return answers;
     },
     /** The refunds that moved money of a payment. */
     moved: (transactionId: string) => control.refunds({ processor: name, transactionId }),

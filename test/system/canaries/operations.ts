@@ -137,17 +137,19 @@ export async function administer(site: Site): Promise<void> {
   await run(['refund', 'attention'], '', {
     DATABASE_URL: site.databaseUrlWithSecret.replace(/:\d+\//, ':1/'),
   });
-  const pending = await waitForApproval(site);
-  await run(['refund', 'reject', pending, '--reason', `The card ${cards.inReason.text} was stolen`]);
+  const rejected = await rejectedFor(site, `The card ${cards.inReason.text} was stolen`);
+  await run(['refund', 'show', rejected]);
 }
 
-/** Creates a refund that needs approval, and returns its id. */
-async function waitForApproval(site: Site): Promise<string> {
+/** The id of a new refund that was rejected for a reason. */
+async function rejectedFor(site: Site, reason: string): Promise<string> {
   const { service } = site.processes;
   const payment = await newPayment(service);
   const { id: organizationId } = service.organization;
   const policy = { name: 'Ask', priority: 1, approvalAbove: { api: 1 } };
   await setPolicies(service.deps, { organizationId, file: { policies: [policy] }, actor: 'test' });
   const body = { transactionId: payment, amount: 100, reason: 'other' };
-  return (await service.call('POST', '/v1/refunds', { body })).body.data.id;
+  const { id } = (await service.call('POST', '/v1/refunds', { body })).body.data;
+  await service.call('POST', `/v1/refunds/${id}/reject`, { body: { reason } });
+  return id;
 }

@@ -1,4 +1,4 @@
-import type { PauseReason, RowResult } from '#shared/batches/batch.ts';
+import type { RowResult } from '#shared/batches/batch.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { askForException } from '#shared/policies/explain.ts';
@@ -54,12 +54,6 @@ function BatchState(props: BatchProps) {
   );
 }
 
-const pauseWords: Record<PauseReason, string> = {
-  requested: 'No further refund is created until someone resumes the batch.',
-  requester_ended:
-    'The user or API key that created the batch may not create refunds any more, so it stopped. Resume it to request the rest yourself; if an API key created it, upload the waiting rows as a new batch.',
-};
-
 function Progress({ batch, refunds, requestedBy }: BatchProps) {
   const { role } = useMember();
   const { id, status, pauseReason, rowCount, waitingCount, rejectedCount, createdAt, completedAt, seenAt } =
@@ -77,7 +71,9 @@ function Progress({ batch, refunds, requestedBy }: BatchProps) {
         </span>
       }
     >
-      {pauseReason === null ? null : <Notice tone="warn">{pauseWords[pauseReason as PauseReason]}</Notice>}
+      {pauseReason === null ? null : (
+        <Notice tone="warn">No further refund is created until someone resumes the batch.</Notice>
+      )}
       <progress max={rowCount} value={rowCount - waitingCount} aria-labelledby="progress" />
       <Facts
         facts={[

@@ -1,8 +1,6 @@
-import type { FastifyReply } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { listSavedViews, type SavedView } from '#shared/people/members/saved-views.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
@@ -20,7 +18,7 @@ import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { type Context, contextOf, needs, useMember } from '../../http/access.ts';
-import { entered, type FormProblems, type FormState } from '../../http/forms.ts';
+import { entered, type FormProblems } from '../../http/forms.ts';
 import { isForPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
@@ -36,7 +34,6 @@ import {
 } from './filter.ts';
 import { FilterForm } from './filter-form.tsx';
 import { type ListedRefund, RefundTable } from './refund-table.tsx';
-import { ownerOf, savedViewRoutes, ViewActions } from './saved-views.tsx';
 import { capped, Views, views } from './views.tsx';
 
 const pageLength = 25;
@@ -47,8 +44,7 @@ const countCap = 10_000;
 
 /** `/refunds`: views, search and filters. */
 export function refundListPages(scope: Api, deps: ApiDependencies): void {
-  const show = async (reply: FastifyReply, form?: FormState) => {
-    const { request } = reply;
+  scope.get('/refunds', needs('viewer'), async (request, reply) => {
     const context = contextOf(request);
     const filter = enteredFilter(request.query);
     const reading = readFilter(filter);
@@ -65,15 +61,14 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
       return reply.send(<ResultsPart filter={filter} results={results} />);
     }
     const counted = views.map((view) => view.filter);
-    const [{ results, count }, counts, saved] = await Promise.all([
+    const [{ results, count }, counts] = await Promise.all([
       readCounted(deps, context, filter, reading.value),
       deps.slowReads(context.owner.organizationId, () =>
         countRefunds(deps.db, context.owner, counted, countCap),
       ),
-      listSavedViews(deps.db, ownerOf(request)),
     ]);
     return reply.send(
-      <Page filter={filter} chips={{ counts, saved }} form={form} problems={{}}>
+      <Page filter={filter} counts={counts} problems={{}}>
         {count.count === 0 ? (
           <NoRefunds filter={filter} />
         ) : (
@@ -87,10 +82,7 @@ export function refundListPages(scope: Api, deps: ApiDependencies): void {
         )}
       </Page>,
     );
-  };
-
-  scope.get('/refunds', needs('viewer'), (_request, reply) => show(reply));
-  savedViewRoutes(scope, deps, show);
+  });
 }
 
 /** A page of the list; cursors are null where there is no such page. */
@@ -152,15 +144,13 @@ interface PageProps {
 }
 
 interface WholePageProps extends PageProps {
-  /** The counts of the views, and the saved ones; none for an invalid filter. */
-  chips?: { counts: readonly CappedCount[]; saved: readonly SavedView[] };
-  /** The refused name of a view. */
-  form?: FormState | undefined;
+  /** Of the views; none for an invalid filter. */
+  counts?: readonly CappedCount[];
   problems: FormProblems;
   children: ComponentChildren;
 }
 
-function Page({ filter, chips, form, problems, children }: WholePageProps) {
+function Page({ filter, counts, problems, children }: WholePageProps) {
   const create = mayAct(useMember().role, 'operator') && (
     <ButtonLink kind="primary" to="/refunds/new">
       Create refund
@@ -168,9 +158,8 @@ function Page({ filter, chips, form, problems, children }: WholePageProps) {
   );
   return (
     <Frame {...sectionOf(filter)} actions={create || undefined}>
-      {chips === undefined ? null : <Views filter={filter} {...chips} />}
+      {counts === undefined ? null : <Views filter={filter} counts={counts} />}
       <FilterForm filter={filter} problems={problems} />
-      {chips === undefined ? null : <ViewActions filter={filter} saved={chips.saved} form={form} />}
       {children}
     </Frame>
   );

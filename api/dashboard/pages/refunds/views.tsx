@@ -1,4 +1,3 @@
-import type { SavedView } from '#shared/people/members/saved-views.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import type { CappedCount } from '#shared/refunds/queries/search-refunds.ts';
 import { Link } from '../../components/button.tsx';
@@ -17,38 +16,21 @@ export const views = [
   { title: 'Cancelled', query: '?status=cancelled', filter: { statuses: ['cancelled'] } },
 ] as const satisfies readonly { title: string; query: string; filter: RefundFilter }[];
 
-/** The one of these views that a filter is, whatever its order; undefined for none of them. */
-export function viewOf<View extends { query: string }>(
-  filter: EnteredFilter,
-  among: readonly View[],
-): View | undefined {
-  const query = queryOf(filter);
-  return among.find((view) => view.query === query);
-}
-
-/** A filter as the query of a view, which has no order. */
-export function queryOf(filter: EnteredFilter): string {
-  return filterQuery({ ...filter, sort: '' });
-}
-
 interface ViewsProps {
   filter: EnteredFilter;
   /** Of each view. */
   counts: readonly CappedCount[];
-  saved: readonly SavedView[];
 }
 
-/** Links to the views that have refunds, with the number in each, and to those that the member saved. */
-export function Views({ filter, counts, saved }: ViewsProps) {
-  const all = [...views, ...saved];
-  const current = viewOf(filter, all);
+/** Links to the views that have refunds, with the number in each. The current one is the filter, in any order. */
+export function Views({ filter, counts }: ViewsProps) {
+  const query = filterQuery({ ...filter, sort: '' });
   return (
     <nav class="chips" aria-label="Views">
-      {all.map((view, index) =>
-        view !== current && counts[index]?.count === 0 ? null : (
-          <Link to={`/refunds${view.query}`} aria-current={view === current ? 'true' : undefined}>
-            {'title' in view ? `${view.title} ` : view.name}
-            {'title' in view && <span class="number muted">{capped(counts[index])}</span>}
+      {views.map((view, index) =>
+        view.query !== query && counts[index]?.count === 0 ? null : (
+          <Link to={`/refunds${view.query}`} aria-current={view.query === query ? 'true' : undefined}>
+            {view.title} <span class="number muted">{capped(counts[index])}</span>
           </Link>
         ),
       )}

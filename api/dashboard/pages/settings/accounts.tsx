@@ -162,7 +162,7 @@ function AccountBadge({ account, now, test }: AccountBadgeProps) {
 
 function AccountDetails({ account, now }: { account: AccountSummary; now: Date }) {
   const { misconfiguredAt, updatedAt, id, processor, sentMetadataKeys } = account;
-  const { displayName, webhooks, capabilities } = processorKind(processor);
+  const { displayName, webhooks, keepsMetadata } = processorKind(processor);
   const refusals = refusalsOf(account);
   const limited = limitedOperations(account, now);
   const webhookUrl = `${originOf(useRequest())}/webhooks/${processor}/${id}`;
@@ -180,7 +180,7 @@ function AccountDetails({ account, now }: { account: AccountSummary; now: Date }
         ['Rate limited', limited.length > 0 ? <RateLimits limited={limited} /> : null],
         ['Calls per second', account.callsPerSecond === null ? null : account.callsPerSecond || 'No limit'],
         ['Credentials updated', <Moment key="updated" at={updatedAt} />],
-        ['Metadata sent', capabilities.keepsMetadata ? sentMetadataKeys.join(', ') || 'None' : null],
+        ['Metadata sent', keepsMetadata ? sentMetadataKeys.join(', ') || 'None' : null],
         [
           'Webhook URL',
           <>
@@ -214,7 +214,7 @@ function RateLimits({ limited }: { limited: readonly LimitedOperation[] }) {
 
 function AccountActions({ processor, isSetUp }: { processor: string; isSetUp: boolean }) {
   const to = `${path}/${processor}`;
-  const { displayName, capabilities } = processorKind(processor);
+  const { displayName, keepsMetadata } = processorKind(processor);
   return (
     <div class="row">
       {isSetUp ? (
@@ -226,7 +226,7 @@ function AccountActions({ processor, isSetUp }: { processor: string; isSetUp: bo
         {isSetUp ? 'Replace credentials' : 'Set up'}
         <span class="visually-hidden"> {isSetUp ? `of ${displayName}` : displayName}</span>
       </ButtonLink>
-      {isSetUp && capabilities.keepsMetadata ? (
+      {isSetUp && keepsMetadata ? (
         <ButtonLink to={`${to}/metadata`}>
           Choose metadata<span class="visually-hidden"> for {displayName}</span>
         </ButtonLink>

@@ -5,11 +5,11 @@ import { Form } from '../../components/form.tsx';
 import { useMember } from '../../http/access.ts';
 import type { FormState } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
+import { AgentFields, agentFields } from './agent-limits.tsx';
 
 const aNumberOfDays = `Enter a number of days, 1 to ${maxExpiryDays}.`;
 
-/** A submitted form, invalid ones with messages. */
-export const newKeySchema = z.object({
+const keyFields = z.object({
   name: z
     .string()
     .default('')
@@ -39,6 +39,9 @@ export const newKeySchema = z.object({
     }),
 });
 
+/** A submitted form, invalid ones with messages. */
+export const newKeySchema = keyFields.extend(agentFields);
+
 const scopeWords: Record<ApiKeyScope, string> = {
   'refunds:read': 'Read refunds and events',
   'refunds:write': 'Create and cancel refunds',
@@ -65,7 +68,8 @@ export function NewKeyForm({ form }: { form: FormState }) {
       submit={`Create ${environment} key`}
       form={form}
     >
-      <Fields schema={newKeySchema} form={form} choices={{ scopes: scopeChoices }} />
+      <Fields schema={keyFields} form={form} choices={{ scopes: scopeChoices }} />
+      <AgentFields form={form} />
     </Form>
   );
 }

@@ -3,36 +3,36 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import {
-  type ApiKeyStatus,
   type ApiKeySummary,
-  apiKeyStatus,
   createApiKey,
   defaultScopes,
   expiryAfter,
   revokeApiKey,
 } from '#shared/organizations/api-keys.ts';
+import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { createdKeys } from '#shared/organizations/created-keys.ts';
-import { readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
+import { findAgentKey, readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
 import { nameActors } from '#shared/people/actors.ts';
 import { endedScopes } from '#shared/people/personal-scopes.ts';
 import { mayAct } from '#shared/people/roles.ts';
 import { isId } from '#shared/platform/ids.ts';
+import { type AgentLimits, readAgentLimits } from '#shared/policies/agent-limits.ts';
+import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
-import { Badge, type Tone } from '../../components/badge.tsx';
-import { Confirm } from '../../components/dialog.tsx';
-import { type Column, List, Pages } from '../../components/list.tsx';
+import { Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
-import { CopyButton, Made, Moment } from '../../components/values.tsx';
+import { CopyButton } from '../../components/values.tsx';
 import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
 import { answerForm, type FormState } from '../../http/forms.ts';
 import { idInPath, originOf } from '../../http/paths.ts';
 import { useRequest } from '../../http/render.ts';
 import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
+import { agentLimitsOf } from './agent-limits.tsx';
 import { NewKeyForm, newKeySchema } from './api-key-form.tsx';
+import { KeyList, type KeysView, mayHaveCreated, apiKeysPath as path } from './api-key-list.tsx';
 import { ShownOnce } from './settings-frame.tsx';
 
-const path = '/settings/api-keys';
 const pageSize = 50;
 
 /** A malformed `before` shows the first page. */
@@ -45,8 +45,9 @@ const querySchema = z.object({
 });
 
 const revocationSchema = z.object({ withCreated: z.stringbool().default(false) });
+const statusSchema = z.object({ status: z.enum(['active', 'stopped']) });
 
-/** `/settings/api-keys`: the API keys of the environment. */
+/** `/settings/api-keys`: the API keys of the environment, those for agents with their limits and what they have used of them. */
 export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
   scope.get(path, needs('viewer'), (_request, reply) => show(deps, reply, {}));
 
@@ -54,9 +55,10 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
     answerForm(reply, {
       schema: newKeySchema,
       again: (form) => show(deps, reply, { form }),
-      run: async ({ name, scopes, expiresInDays }) => {
+      run: async ({ name, scopes, expiresInDays, ...limits }) => {
         const expiresAt = expiresInDays === null ? null : expiryAfter(expiresInDays, deps.clock.now());
-        const { plaintext } = await createApiKey(deps, { ...actingIn(request), name, scopes, expiresAt });
+        const key = { name, scopes, expiresAt, agentLimits: agentLimitsOf(limits) };
+        const { plaintext } = await createApiKey(deps, { ...actingIn(request), ...key });
         return await show(deps, reply, { plaintext });
       },
     }),
@@ -70,6 +72,23 @@ export function apiKeyPages(scope: Api, deps: ApiDependencies): void {
     (request, { withCreated }) =>
       revokeApiKey(deps, { ...actingIn(request), keyId: idInPath(request, 'keyId', 'key'), withCreated }),
   );
+  change(
+    `${path}/:keyId/status`,
+    { ...needs('admin', 'confirmed'), schema: statusSchema },
+    ({ status }) => (status === 'stopped' ? 'agent-stopped' : 'agent-resumed'),
+    async (request, { status }) => {
+      const { owner, actor } = contextOf(request);
+      const { id: keyId } = await findAgentKey(deps.db, owner, idInPath(request, 'keyId', 'key'));
+      await changeApiKey(deps, { keyId, actor, change: { isStopped: status === 'stopped' } });
+    },
+  );
+}
+
+/** A page of the list. */
+interface PageOfKeys extends KeysView {
+  /** The key after which the next page begins; null on the last one. */
+  next: string | null;
+  isNewest: boolean;
 }
 
 /** The result of the last action. */
@@ -88,36 +107,35 @@ async function show(deps: ApiDependencies, reply: FastifyReply, state: State): P
   );
 }
 
-async function readKeys({ db, clock }: ApiDependencies, { request }: FastifyReply) {
+async function readKeys({ db, clock }: ApiDependencies, { request }: FastifyReply): Promise<PageOfKeys> {
   const { owner } = contextOf(request);
   const { organizationId } = owner;
   const { before } = querySchema.parse(request.query);
   const now = clock.now();
   const { keys, next } = await readApiKeyPage(db, { ...owner, before, limit: pageSize });
   const creators = keys.map(({ createdBy }) => createdBy);
+  const limits = limitsOf(keys);
+  const currencies = [...limits].map(([id, { currency }]) => ({ id, currency }));
   const actors = keys.filter(mayHaveCreated).map((key) => `key:${key.id}`);
   return {
     ...{ keys, next, now, isNewest: before === undefined },
+    limits,
     names: await nameActors(db, organizationId, creators),
-    /** Those that are neither revoked nor expired. */
+    taken: await takenByKeys(db, currencies),
     createdWithKeys: await createdKeys(db, actors, now, organizationId),
-    /** The enabled ones, also those that other keys created. */
     endpoints: await createdEndpoints(db, actors, organizationId),
-    /** The scopes that keys have lost with the people behind them. */
     ended: await endedScopes(db, organizationId, keys),
   };
 }
 
-type KeysView = Awaited<ReturnType<typeof readKeys>>;
-
-/** Whether a key can create what outlives it. */
-function mayHaveCreated({ scopes }: Pick<ApiKeySummary, 'scopes'>): boolean {
-  return scopes.includes('keys:manage') || scopes.includes('webhooks:manage');
+function limitsOf(keys: readonly ApiKeySummary[]): ReadonlyMap<string, AgentLimits> {
+  const read = keys.map(({ id, agentLimits }) => [id, readAgentLimits(agentLimits)] as const);
+  return new Map(read.flatMap(([id, limits]) => (limits === null ? [] : [[id, limits]])));
 }
 
 const newForm: FormState = { body: { scopes: defaultScopes }, problems: {} };
 
-function ApiKeys({ plaintext, form = newForm, ...view }: KeysView & State) {
+function ApiKeys({ plaintext, form = newForm, ...view }: PageOfKeys & State) {
   const { keys, next, isNewest } = view;
   const { environment, role, base } = useMember();
   const mayManage = mayAct(role, 'admin');
@@ -139,111 +157,11 @@ function ApiKeys({ plaintext, form = newForm, ...view }: KeysView & State) {
           </p>
         </Empty>
       ) : (
-        <List
-          caption="API keys, newest first"
-          items={keys}
-          rowId={({ id }) => id}
-          columns={columnsOf(view, mayManage)}
-        />
+        <KeyList {...view} />
       )}
       <Pages newest={isNewest ? null : `${base}${path}`} older={next && `${base}${path}?before=${next}`} />
       {mayManage ? <NewKeyForm form={form} /> : null}
     </div>
-  );
-}
-
-function columnsOf(view: KeysView, mayManage: boolean): readonly Column<ApiKeySummary>[] {
-  const { names, ended, now } = view;
-  return [
-    [
-      'Key',
-      ({ name, lastFour, agentLimits }) => (
-        <>
-          {name === '' ? null : `${name} `}
-          <code class="nowrap">...{lastFour}</code>{' '}
-          {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
-        </>
-      ),
-    ],
-    [
-      'Scopes',
-      ({ id, scopes }) => (
-        <span class="small">
-          {scopes.join(', ')}
-          <EndedScopes scopes={ended.get(id) ?? []} />
-        </span>
-      ),
-    ],
-    ['Created', ({ createdAt, createdBy }) => <Made at={createdAt} by={names.get(createdBy)} />],
-    ['Last used', ({ lastUsedAt }) => <LastUsed at={lastUsedAt} />],
-    ['Status', (key) => <KeyStatus apiKey={key} now={now} />],
-    [
-      'Actions',
-      (key) => (key.revokedAt === null && mayManage ? <Revoke {...view} apiKey={key} /> : null),
-      'actions',
-    ],
-  ];
-}
-
-function Revoke({ createdWithKeys, endpoints, apiKey }: KeysView & { apiKey: ApiKeySummary }) {
-  const { id, name, lastFour } = apiKey;
-  const isItsOwn = ({ creator }: { creator: string }) => creator === `key:${id}`;
-  return (
-    <Confirm
-      id={`revoke-${id}`}
-      action="Revoke"
-      title={`Revoke API key ${name === '' ? '' : `${name} `}...${lastFour}?`}
-      kind="danger"
-      to={`${path}/${id}/revoke`}
-    >
-      <p>Requests with this key will fail immediately. This can't be undone.</p>
-      {/* Shown also when there are none: the key may create one before it is revoked. */}
-      {mayHaveCreated(apiKey) ? (
-        <label>
-          <input type="checkbox" name="withCreated" value="yes" />
-          <span>
-            Also revoke the keys ({createdWithKeys.filter(isItsOwn).length} now) and disable the webhook
-            endpoints ({endpoints.filter(isItsOwn).length} now) that were created with it.
-          </span>
-        </label>
-      ) : null}
-    </Confirm>
-  );
-}
-
-function EndedScopes({ scopes }: { scopes: readonly string[] }) {
-  if (scopes.length === 0) return null;
-  return (
-    <span class="detail muted">{scopes.join(', ')} ended with the role of the person behind this key</span>
-  );
-}
-
-export function LastUsed({ at }: { at: Date | null }) {
-  return at === null ? <span class="muted">Never</span> : <Moment at={at} />;
-}
-
-const statuses: Record<ApiKeyStatus, { word: string; tone: Tone }> = {
-  active: { word: 'Active', tone: 'good' },
-  stopped: { word: 'Stopped', tone: 'warn' },
-  expired: { word: 'Expired', tone: 'quiet' },
-  revoked: { word: 'Revoked', tone: 'quiet' },
-};
-
-/** Whether a key works, since when not, and until when. */
-export function KeyStatus({ apiKey, now }: { apiKey: ApiKeySummary; now: Date }) {
-  const status = apiKeyStatus(apiKey, now);
-  const { word, tone } = statuses[status];
-  const { revokedAt, stoppedAt, expiresAt } = apiKey;
-  const since = status === 'expired' ? expiresAt : (revokedAt ?? stoppedAt);
-  return (
-    <span>
-      <Badge tone={tone}>{word}</Badge> {since && <Moment at={since} />}
-      {since === null && expiresAt !== null ? (
-        <span class="detail small muted">
-          Expires <Moment at={expiresAt} />
-        </span>
-      ) : null}
-    </span>
   );
 }
 

@@ -77,7 +77,7 @@ export function RefundColumnsForm({ form }: { form: FormState | undefined }) {
 /** @throws ServiceError not_found for a processor that keeps no metadata. */
 function keeperOf({ request }: FastifyReply) {
   const processor = processorInPath(request);
-  if (!processorKind(processor).capabilities.keepsMetadata) throw pageNotFound();
+  if (!processorKind(processor).keepsMetadata) throw pageNotFound();
   return { ...contextOf(request).owner, processor };
 }
 

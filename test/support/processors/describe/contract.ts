@@ -6,14 +6,12 @@ import { testAnywhere } from './anywhere.ts';
 /** What each call to an adapter answers. */
 export function describeContract(variant: ProcessorVariant): void {
   describe(`the contract of a processor: ${variant.title}`, () => {
-    const { findsRefunds, readsRefunds } = variant.capabilities;
     const { ids, statuses, chargedBack, knowsKeys, cancellable } = variant;
     const { sandbox, control, processor, payment, refunded, moved } = useProcessor(variant);
 
     testAnywhere({
-      ...{ processor, ids, knowsKeys, findsRefunds, readsRefunds, payment, moved },
+      ...{ processor, ids, knowsKeys, payment, moved },
       wrong: () => connect(variant.name, variant.wrongCredentials, sandbox.url),
-      isCancelling: cancellable !== null,
     });
 
     test('reads a payment with its amount, currency, time and refunds', async () => {
@@ -33,10 +31,10 @@ export function describeContract(variant: ProcessorVariant): void {
               currency: 'usd',
               state: 'open',
               processorStatus: refund?.status,
-              refundId: findsRefunds ? submission.refundId : null,
+              refundId: submission.refundId,
               requestDigest: null,
               failure: null,
-              ...(findsRefunds && { dueBy: expect.any(Date) }),
+              dueBy: expect.any(Date),
               ...(variant.name === 'stripe' && {
                 arrival: { kind: 'credit', reference: null, referenceType: null },
               }),
@@ -47,16 +45,14 @@ export function describeContract(variant: ProcessorVariant): void {
       });
     });
 
-    if (chargedBack !== undefined) {
-      test('does not refund a payment that was charged back, whose money the customer has', async () => {
-        const id = await payment({ status: chargedBack });
-        const failure = { code: 'charge_disputed' };
-        expect(await processor.getPayment(id, options)).toMatchObject({ value: { unrefundable: failure } });
-        const refused = { kind: 'rejected', failure };
-        expect(await processor.createRefund(submissionFor(id), options)).toMatchObject(refused);
-        expect(await moved(id)).toEqual([]);
-      });
-    }
+    test('does not refund a payment that was charged back, whose money the customer has', async () => {
+      const id = await payment({ status: chargedBack });
+      const failure = { code: 'charge_disputed' };
+      expect(await processor.getPayment(id, options)).toMatchObject({ value: { unrefundable: failure } });
+      const refused = { kind: 'rejected', failure };
+      expect(await processor.createRefund(submissionFor(id), options)).toMatchObject(refused);
+      expect(await moved(id)).toEqual([]);
+    });
 
     test.each([
       ['usd', 1_501n],
@@ -76,31 +72,27 @@ export function describeContract(variant: ProcessorVariant): void {
       });
     });
 
-    if (findsRefunds && readsRefunds) {
-      test.each(['completed', 'failed'] as const)(
-        'reads a refund that has %s by its id and by ours',
-        async (state) => {
-          const {
-            submission,
-            refund: { dueBy: _, ...refund },
-          } = await refunded();
-          const processorStatus = statuses[state];
-          await control.driveRefund(refund.id, { status: processorStatus });
-          const reason = { code: expect.any(String), message: expect.stringMatching(/\w/) };
-          const failure = state === 'failed' ? expect.objectContaining(reason) : null;
-          const found = { kind: 'found', value: { ...refund, state, processorStatus, failure } };
-          expect(await processor.getRefund(refund.id, submission, options)).toEqual(found);
-          expect(await processor.findRefund(submission, options)).toEqual(found);
-        },
-      );
-    }
+    test.each(['completed', 'failed'] as const)(
+      'reads a refund that has %s by its id and by ours',
+      async (state) => {
+        const {
+          submission,
+          refund: { dueBy: _, ...refund },
+        } = await refunded();
+        const processorStatus = statuses[state];
+        await control.driveRefund(refund.id, { status: processorStatus });
+        const reason = { code: expect.any(String), message: expect.stringMatching(/\w/) };
+        const failure = state === 'failed' ? expect.objectContaining(reason) : null;
+        const found = { kind: 'found', value: { ...refund, state, processorStatus, failure } };
+        expect(await processor.getRefund(refund.id, submission, options)).toEqual(found);
+        expect(await processor.findRefund(submission, options)).toEqual(found);
+      },
+    );
 
-    if (findsRefunds) {
-      test('does not take a missing payment as proof that it has no refund', async () => {
-        const lookup = await processor.findRefund(submissionFor(ids.missingPayment), options);
-        expect(lookup).toMatchObject({ kind: 'payment-not-found' });
-      });
-    }
+    test('does not take a missing payment as proof that it has no refund', async () => {
+      const lookup = await processor.findRefund(submissionFor(ids.missingPayment), options);
+      expect(lookup).toMatchObject({ kind: 'payment-not-found' });
+    });
 
     test('rejects a declined refund with the reason of the processor', async () => {
       const failure = { message: expect.stringMatching(/declined|expired card/i) };
@@ -109,26 +101,24 @@ export function describeContract(variant: ProcessorVariant): void {
       expect(await moved(ids.declined)).toEqual([]);
     });
 
-    if (cancellable !== null) {
-      test('cancels an open refund once, and no settled or missing one', async () => {
-        const open = await refunded(cancellable);
-        const cancel = (id: string) => processor.cancelRefund(id, open.submission, options);
-        const refused = { kind: 'refused', failure: { message: expect.stringMatching(/\w/) } };
-        expect(await cancel(open.refund.id)).toMatchObject({
-          kind: 'cancelled',
-          refund: { state: 'cancelled' },
-        });
-        expect(await cancel(open.refund.id)).toMatchObject(refused);
-        const read = await processor.getRefund(open.refund.id, open.submission, options);
-        expect(read).toMatchObject({ value: { state: 'cancelled' } });
-
-        const settled = await refunded(cancellable);
-        await control.driveRefund(settled.refund.id, { status: statuses.completed });
-        expect(await processor.cancelRefund(settled.refund.id, settled.submission, options)).toMatchObject(
-          refused,
-        );
-        expect(await cancel(ids.missingRefund)).toMatchObject(refused);
+    test('cancels an open refund once, and no settled or missing one', async () => {
+      const open = await refunded(cancellable);
+      const cancel = (id: string) => processor.cancelRefund(id, open.submission, options);
+      const refused = { kind: 'refused', failure: { message: expect.stringMatching(/\w/) } };
+      expect(await cancel(open.refund.id)).toMatchObject({
+        kind: 'cancelled',
+        refund: { state: 'cancelled' },
       });
-    }
+      expect(await cancel(open.refund.id)).toMatchObject(refused);
+      const read = await processor.getRefund(open.refund.id, open.submission, options);
+      expect(read).toMatchObject({ value: { state: 'cancelled' } });
+
+      const settled = await refunded(cancellable);
+      await control.driveRefund(settled.refund.id, { status: statuses.completed });
+      expect(await processor.cancelRefund(settled.refund.id, settled.submission, options)).toMatchObject(
+        refused,
+      );
+      expect(await cancel(ids.missingRefund)).toMatchObject(refused);
+    });
   });
 }

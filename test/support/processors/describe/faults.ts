@@ -14,7 +14,6 @@ export const causes: Readonly<Record<string, UnavailableCause>> = {
 /** What each call answers when the processor or the network fails. */
 export function describeFaults(variant: ProcessorVariant): void {
   describe(`faults of a processor: ${variant.title}`, () => {
-    const { findsRefunds, readsRefunds } = variant.capabilities;
     const { knowsKeys, operations, cancellable } = variant;
     const { control, processor, payment, refunded, everyCall, moved } = useProcessor(variant);
 
@@ -54,10 +53,8 @@ export function describeFaults(variant: ProcessorVariant): void {
       const answer = await meet('refund.create', kind, () => processor.createRefund(submission, options));
       expect(answer).toMatchObject(result);
       expect(await moved(id)).toHaveLength(moves ? 1 : 0);
-      if (findsRefunds) {
-        const lookup = await processor.findRefund(submission, options);
-        expect(lookup.kind).toBe(moves ? 'found' : 'not-found');
-      }
+      const lookup = await processor.findRefund(submission, options);
+      expect(lookup.kind).toBe(moves ? 'found' : 'not-found');
       // Stripe repeats a 500 for ever.
       if (kind === 'error-500-after-apply') return;
       expect(await processor.createRefund(submission, options)).toMatchObject({ kind: 'accepted' });
@@ -73,35 +70,29 @@ export function describeFaults(variant: ProcessorVariant): void {
           const answer = await meet(operation, kind, () => processor.getPayment(transactionId, options));
           expect(answer).toMatchObject(expected);
         }
-        if (findsRefunds) {
-          const lookUp = () => processor.findRefund(submission, options);
-          expect(await meet(operations.lookup, kind, lookUp)).toMatchObject(expected);
-        }
-        if (readsRefunds) {
-          const read = () => processor.getRefund(refund.id, submission, options);
-          expect(await meet('refund.get', kind, read)).toMatchObject(expected);
-        }
+        const lookUp = () => processor.findRefund(submission, options);
+        expect(await meet(operations.lookup, kind, lookUp)).toMatchObject(expected);
+        const read = () => processor.getRefund(refund.id, submission, options);
+        expect(await meet('refund.get', kind, read)).toMatchObject(expected);
       },
     );
 
-    if (cancellable !== null) {
-      test.each([
-        ['error-500', unknown, false],
-        ['rate-limit', rateLimited, false],
-        ['timeout', unknown, false],
-        ['timeout-after-apply', unknown, true],
-        ['reset', unknown, false],
-        ['reset-after-apply', unknown, true],
-        ['malformed', unknown, true],
-        ['delay', { kind: 'cancelled' }, true],
-      ])('classifies %s during a cancellation as %o', async (kind, result, cancels) => {
-        const { submission, refund } = await refunded(cancellable);
-        const cancel = () => processor.cancelRefund(refund.id, submission, options);
-        expect(await meet('refund.cancel', kind, cancel)).toMatchObject(result);
-        const read = await processor.getRefund(refund.id, submission, options);
-        expect(read).toMatchObject({ value: { state: cancels ? 'cancelled' : 'open' } });
-      });
-    }
+    test.each([
+      ['error-500', unknown, false],
+      ['rate-limit', rateLimited, false],
+      ['timeout', unknown, false],
+      ['timeout-after-apply', unknown, true],
+      ['reset', unknown, false],
+      ['reset-after-apply', unknown, true],
+      ['malformed', unknown, true],
+      ['delay', { kind: 'cancelled' }, true],
+    ])('classifies %s during a cancellation as %o', async (kind, result, cancels) => {
+      const { submission, refund } = await refunded(cancellable);
+      const cancel = () => processor.cancelRefund(refund.id, submission, options);
+      expect(await meet('refund.cancel', kind, cancel)).toMatchObject(result);
+      const read = await processor.getRefund(refund.id, submission, options);
+      expect(read).toMatchObject({ value: { state: cancels ? 'cancelled' : 'open' } });
+    });
 
     test('sends nothing when the time was over before the call', async () => {
       const id = await payment();

@@ -1,29 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { abilities, type ProbedAbility } from '#shared/processors/contract/processor.ts';
+import { abilities } from '#shared/processors/contract/processor.ts';
 import { connect, options, type ProcessorVariant, useProcessor } from '../processor-variants.ts';
 
 /** What a probe of each ability shows. */
 export function describeProbes(variant: ProcessorVariant): void {
   describe(`probes of a processor: ${variant.title}`, () => {
-    const { listsRefunds } = variant.capabilities;
     const { sandbox, control, processor, moved } = useProcessor(variant);
-    const isOffered: Record<ProbedAbility, boolean> = {
-      readPayments: true,
-      disputes: variant.chargedBack !== undefined,
-      list: listsRefunds,
-      refund: true,
-      cancel: variant.cancellable !== null,
-    };
     const probed = abilities.filter((ability) => ability !== 'webhooks');
-    const offered = probed.filter((ability) => isOffered[ability]);
 
-    test.each(offered)('shows that working credentials permit %s, and moves nothing', async (ability) => {
+    test.each(probed)('shows that working credentials permit %s, and moves nothing', async (ability) => {
       expect(await processor.probe(ability, options)).toEqual({ kind: 'permitted', ability });
       for (const id of [variant.ids.missingPayment, 'missing_connection_test', 'ch_missing_connection_test'])
         expect(await moved(id)).toEqual([]);
     });
 
-    test.each(offered)('shows that a permission is missing for %s, or all of them', async (ability) => {
+    test.each(probed)('shows that a permission is missing for %s, or all of them', async (ability) => {
       await control.fault({ processor: variant.name, operation: '*', kind: 'error-403', times: null });
       const denied = { kind: 'misconfigured', scope: 'ability', ability };
       expect(await processor.probe(ability, options)).toMatchObject(denied);
@@ -33,7 +24,7 @@ export function describeProbes(variant: ProcessorVariant): void {
       expect(await wrong.probe(ability, options)).toMatchObject(refused);
     });
 
-    test.each(offered)('shows nothing of %s while the processor fails', async (ability) => {
+    test.each(probed)('shows nothing of %s while the processor fails', async (ability) => {
       for (const kind of ['error-503', 'rate-limit', 'reset']) {
         await control.fault({ processor: variant.name, operation: '*', kind, times: null });
         const answer = await processor.probe(ability, options);
@@ -41,12 +32,5 @@ export function describeProbes(variant: ProcessorVariant): void {
         await control.clearFaults();
       }
     });
-
-    if (offered.length < probed.length) {
-      test('shows nothing of what the processor does not offer', async () => {
-        for (const ability of probed.filter((each) => !isOffered[each]))
-          expect(await processor.probe(ability, options)).toMatchObject({ kind: 'unavailable' });
-      });
-    }
   });
 }
