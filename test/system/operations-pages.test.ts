@@ -4,15 +4,15 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, inject, test } from 'vitest';
-import { sandboxCredentials } from '../../sandbox/processors.ts';
-import { cliSettings } from '../../support/processes/admin-cli.ts';
-import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
-import { startRedis } from '../../support/stores/redis.ts';
-import { useService } from '../../support/use-service.ts';
+import { sandboxCredentials } from '../sandbox/processors.ts';
+import { cliSettings } from '../support/processes/admin-cli.ts';
+import { useTemporaryFolder } from '../support/processes/temporary-folder.ts';
+import { startRedis } from '../support/stores/redis.ts';
+import { useService } from '../support/use-service.ts';
 
 const service = useService();
 const inFolder = useTemporaryFolder();
-const root = resolve(import.meta.dirname, '..', '..', '..');
+const root = resolve(import.meta.dirname, '..', '..');
 
 /** PostgreSQL's own programs do nothing here; ours run as they were compiled. Any other word has to be a program of this machine. */
 const shell = `

@@ -4,11 +4,11 @@ import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
-import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
-import { useAgents } from '../../support/agents/use-agents.ts';
-import { freePort } from '../../support/processes/free-port.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { useService } from '../../support/use-service.ts';
+import { connectOverStdio, stdioProgram } from '../support/agents/agent.ts';
+import { useAgents } from '../support/agents/use-agents.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { useService } from '../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 500 } });
 const agents = useAgents(service);
