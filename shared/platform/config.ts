@@ -88,6 +88,8 @@ const settingsSchema = z.object({
   DATABASE_URL: optional,
   DATABASE_OWNER_URL: optional,
   DATABASE_POOL_SIZE: count(10),
+  DATABASE_CONNECT_TIMEOUT_MS: count(3_000),
+  DATABASE_STATEMENT_TIMEOUT_MS: count(9_000),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
   DASHBOARD_POOL_SIZE: count(4),
   REDIS_URL: optional,

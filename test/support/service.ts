@@ -21,6 +21,7 @@ import { startSandbox } from '../sandbox/server.ts';
 import { expectDeclared, operationAt, readDocument, type ServedDocument } from './http/openapi-document.ts';
 import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
+import { openTestDatabase, patient } from './stores/open-database.ts';
 import { asService } from './stores/service-role.ts';
 
 /** One organization with a key of every scope per environment and every processor set up. */
@@ -85,6 +86,7 @@ export interface ServiceOptions {
 
 /** Short pauses for tests. */
 const quick = {
+  ...patient,
   RETRY_BASE_MS: 40,
   RETRY_CAP_MS: 400,
   SETTLEMENT_BASE_MS: 50,
@@ -129,8 +131,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const sandboxServer = await startSandbox({ port: 0, processors, now });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =
-    options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
-  const ownerDb = openDatabase(databaseUrl, { poolSize: 1 });
+    options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE, settings });
+  const ownerDb = openTestDatabase(databaseUrl);
   // The first request to a page loads the browser part, which takes longer than all else here.
   const { app } = await buildApp({ ...deps, dashboardDb });
   const workers: QueueWorker[] = [];

@@ -8,7 +8,6 @@ import { disableUser } from '#shared/people/members/disable-user.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { pagesOf, startOf, useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
-import { startIdentityProvider } from '#test/support/company-sign-in/identity-provider.ts';
 import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
 import { newPerson } from '#test/support/people.ts';
 import { useService } from '#test/support/use-service.ts';
