@@ -10,7 +10,8 @@ declare module 'vitest' {
 
 // Before each test file, which is imported afterwards.
 const before = cpuSeconds();
-afterAll((_context, file) => {
+// biome-ignore lint/correctness/noEmptyPattern: Vitest reads from the pattern which fixtures the hook needs.
+afterAll(({}, file) => {
   file.meta.cpuSeconds = cpuSeconds() - before;
 });
 

@@ -96,6 +96,7 @@ const quick = {
   // Longer than any machine takes for a call, so that none runs out of time by chance.
   PROCESSOR_TIMEOUT_MS: 60_000,
   TRANSACTION_READ_TIMEOUT_MS: 60_000,
+  MAX_WAIT_MS: 600_000,
   MISCONFIGURED_RETRY_MS: 400,
   RATE_LIMIT_PER_SECOND: 0,
   PROCESSOR_ACCOUNT_CALLS_PER_SECOND: 100_000,
@@ -107,7 +108,10 @@ const quick = {
 };
 
 /** For tests of what a creation answers: it waits for the processor as long as it takes, also on a slow machine. */
-export const untilVerdict = { CREATE_WAIT_MS: 30_000 };
+export const untilVerdict = { CREATE_WAIT_MS: 600_000 };
+
+/** The same for one request. */
+export const untilChange = { prefer: 'wait=600' };
 
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, serviceUrl = asService(databaseUrl), backend } = options;

@@ -72,6 +72,7 @@ async function openStage(lane: Lane, run: Run): Promise<Stage> {
     });
   }
   const stage = new Stage(lane, run, id);
+  await stage.forgetAccount();
   if (flow.isArmedFirst) await stage.arm(flow.call);
   await flow.arrange?.(stage, stage.start());
   if (!flow.isArmedFirst) await stage.arm(flow.call);

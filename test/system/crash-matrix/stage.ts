@@ -168,12 +168,21 @@ export class Stage {
     return Number(sequence?.next);
   }
 
+  /** Makes nothing known of the account, so that a run marks it whatever runs came before. */
+  async forgetAccount(): Promise<void> {
+    const { id: organizationId } = this.organization;
+    await this.service.deps.db.processorAccount.updateMany({
+      where: { organizationId, environment: 'test', processor: this.run.processor },
+      data: { abilities: {}, workedAt: null, misconfiguredAt: null, rateLimits: {} },
+    });
+  }
+
   /** Pauses the sends of the account for a time that passes with the refund's time. */
   async pauseSends(): Promise<void> {
     const { id: organizationId } = this.organization;
     await this.service.deps.db.processorAccount.updateMany({
       where: { organizationId, environment: 'test', processor: this.run.processor },
-      data: { rateLimits: paused(new Date(Date.now() + 30_000), 'createRefund') },
+      data: { rateLimits: paused(new Date(this.service.deps.clock.now().getTime() + 30_000), 'createRefund') },
     });
   }
 
