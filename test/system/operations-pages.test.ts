@@ -14,10 +14,20 @@ const service = useService();
 const inFolder = useTemporaryFolder();
 const root = resolve(import.meta.dirname, '..', '..');
 
-/** PostgreSQL's own programs do nothing here; ours run as they were compiled. Any other word has to be a program of this machine. */
+/**
+ * PostgreSQL's own programs only check that their arguments fit together: what is restored was dumped before, into the database
+ * that was created. Ours run as they were compiled. Any other word has to be a program of this machine.
+ */
 const shell = `
 set -eu
-pg_dump() { :; }; createdb() { :; }; pg_restore() { :; }; psql() { :; }
+pg_dump() { for each in "$@"; do case $each in --file=*) : > "\${each#--file=}" ;; esac; done; isUrl "$each"; }
+createdb() { isUrl "\${1#--maintenance-db=}"; created=$2; }
+pg_restore() {
+  for each in "$@"; do case $each in --dbname=*) isUrl "\${each#--dbname=}"; [ "\${each##*/}" = "$created" ] ;; esac; done
+  [ -f "$each" ]
+}
+psql() { isUrl "$1"; }
+isUrl() { case $1 in postgresql://?*@?*/?*) ;; *) echo "no address of a database: $1" >&2; return 1 ;; esac; }
 node() { case $1 in dist/*) entry=$COMPILED/\${1#dist/}; shift; command node "$entry" "$@" ;; *) command node "$@" ;; esac; }
 npm() { [ "$1 $2 $3 $4" = 'run -s admin --' ]; shift 4; node dist/api/cli/main.js "$@"; }
 `;

@@ -38,11 +38,11 @@ async function startWorker() {
   return worker;
 }
 
-/** By how much a metric grows during the work. */
-async function growthOf(line: string, work: () => Promise<unknown>): Promise<number> {
+/** Expects a metric to grow by this much with the work, or soon after. */
+async function expectGrowth(line: string, by: number, work: () => Promise<unknown>): Promise<void> {
   const before = (await metric(line)) ?? 0;
   await work();
-  return ((await metric(line)) ?? 0) - before;
+  await waitFor(`${line} to grow by ${by}`, async () => (await metric(line)) === before + by);
 }
 
 // Each test begins without workers and open refunds.
@@ -74,14 +74,13 @@ test('a processor that answers nothing is named by metrics, readiness, overview 
   const { deps, organization } = service;
   const owner = { organizationId: organization.id, environment: 'test' } as const;
   const place = 'processor="stripe",environment="test"';
-  const attempts = await growthOf(`refund_attempts_total{${place},outcome="unavailable"}`, async () => {
+  await expectGrowth(`refund_attempts_total{${place},outcome="unavailable"}`, 2, async () => {
     for (let each = 0; each < 2; each += 1) await refund();
     await waitFor(
       'both refunds to be retried',
       async () => (await findAccountsInTrouble(deps.db, owner))[0]?.refunds === 2,
     );
   });
-  expect(attempts).toBe(2);
   expect((await ready()).processors).toEqual([]);
 
   // Four minutes later.
@@ -178,19 +177,15 @@ test('the heartbeat of a worker removes those that are gone for a day', async ()
 
 test('requests and attempts are counted by operation, status and outcome, never by path or organization', async () => {
   const found = 'refund_request_duration_seconds_count{operation="getRefund",status="404"}';
-  const unknown = async () => {
+  await expectGrowth(found, 1, async () => {
     await service.call('GET', '/v1/refunds/ref_unknown');
     await service.call('GET', '/v1/nothing-of-ours');
-  };
-  expect(await growthOf(found, unknown)).toBe(1);
+  });
+  await startWorker();
   const place = 'processor="stripe",environment="test"';
-  const completed = async () => {
-    const id = await refund();
-    await advanceRefund(service.deps, id);
-    await untilStatus(service, id, 'completed');
-  };
-  expect(await growthOf(`refund_attempts_total{${place},outcome="accepted"}`, completed)).toBe(1);
-  expect(await growthOf(`refund_created_to_settled_seconds_count{${place}}`, completed)).toBe(1);
+  const complete = async () => void (await untilStatus(service, await refund(), 'completed'));
+  await expectGrowth(`refund_attempts_total{${place},outcome="accepted"}`, 1, complete);
+  await expectGrowth(`refund_created_to_settled_seconds_count{${place}}`, 1, complete);
   expect(await metric('refund_pool_connections{pool="main",state="waiting"}')).toBe(0);
   const text = await renderMetrics(service.deps, {});
   expect(text).not.toContain(service.organization.id);

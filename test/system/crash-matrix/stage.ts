@@ -182,7 +182,9 @@ export class Stage {
     const { id: organizationId } = this.organization;
     await this.service.deps.db.processorAccount.updateMany({
       where: { organizationId, environment: 'test', processor: this.run.processor },
-      data: { rateLimits: paused(new Date(this.service.deps.clock.now().getTime() + 30_000), 'createRefund') },
+      data: {
+        rateLimits: paused(new Date(this.service.deps.clock.now().getTime() + 30_000), 'createRefund'),
+      },
     });
   }
 
