@@ -12,7 +12,6 @@ import { makeDue, rowOf } from '../../support/refunds/refund-records.ts';
 import { storePolicies } from '../../support/refunds/stored-policies.ts';
 import { untilChange } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 // Why a refund is not moving, as clients see it. No worker: steps are taken here, and a refund that is tried again later stays so.
 const hourMs = 3_600_000;
