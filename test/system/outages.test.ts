@@ -196,6 +196,28 @@ describe.skipIf(inject('redisUrl') === null)('an outage of Redis', () => {
   );
 });
 
+test.skipIf(inject('redisUrl') === null)(
+  'no request is refused for its rate while the Redis that counts requests is gone',
+  async () => {
+    const template = templateDatabase;
+    const databaseUrl = await createDatabase(inject('postgresUrl'), `test_${randomUUID()}`, { template });
+    const redis = await OwnRedis.prepare();
+    await redis.start();
+    onTestFinished(() => redis.stop());
+    const backend = { name: 'redis' as const, redisUrl: redis.url };
+    const settings = { RATE_LIMIT_PER_SECOND: 1 };
+    const service = await startService({ databaseUrl, backend, workers: 0, settings });
+    onTestFinished(() => service.close());
+    const statuses = async () => {
+      const answers = Array.from({ length: 10 }, () => service.call('GET', '/v1/refunds'));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    await waitFor('the rate to be limited', async () => (await statuses()).includes(429));
+    await redis.kill();
+    expect(new Set(await statuses())).toEqual(new Set([200]));
+  },
+);
+
 releaseTest(
   'a failover of a Redis Cluster under load costs no refund, and the queue is back once the replica has taken over',
   async () => {
