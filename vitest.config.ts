@@ -90,7 +90,7 @@ export default defineConfig({
     // More than two processors, because many tests wait: for retries, deadlines and processes that start.
     maxWorkers: 4,
     setupFiles: ['test/support/own-fetch.ts', 'test/run/measure-cpu-time.ts', 'test/run/seed-properties.ts'],
-    reporters: ['default', 'test/run/cpu-time-reporter.ts'],
+    reporters: ['default', './test/run/cpu-time-reporter.ts'],
     // Servers of tests are on this machine, also where the environment names a proxy.
     env: { no_proxy: '*', TEST_SEED: seed },
     // For tests that hang. No test asserts how fast something is: tests run on machines of any speed.

@@ -3,7 +3,7 @@ import { setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { pagesOf, useCompanySignIn } from '../support/company-sign-in/company-sign-in-stage.ts';
 import { startIdentityProvider } from '../support/company-sign-in/identity-provider.ts';
 import { noteComplaints } from '../support/dashboard/browser.ts';
-import { useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
+import { addPerson, useDashboardBrowser } from '../support/dashboard/dashboard-browser.ts';
 import { useService } from '../support/use-service.ts';
 
 describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
@@ -13,6 +13,8 @@ describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
 
   test('a member signs in through the provider and opens the page that was asked for', async () => {
     const { organizationId } = company;
+    // Until there is a user, pages lead to the set-up.
+    await addPerson(service, 'owner');
     const local = await startIdentityProvider();
     onTestFinished(() => local.close());
     await setProvider(service.deps, { organizationId, actor: 'test', settings: local.settings });
