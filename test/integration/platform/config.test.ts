@@ -105,6 +105,17 @@ describe('a setting from a file', () => {
   });
 });
 
+test('a statement may not take longer than leases allow, in production', () => {
+  const given = {
+    DATABASE_URL: databaseUrl,
+    ENCRYPTION_KEY: encryptionKey,
+    DATABASE_STATEMENT_TIMEOUT_MS: '10001',
+  };
+  const refusal = messageOf(() => loadServiceSettings({ ...given, NODE_ENV: 'production' }));
+  expect(refusal).toMatch(/^DATABASE_STATEMENT_TIMEOUT_MS must be at most 10000: /);
+  expect(loadServiceSettings(given).DATABASE_STATEMENT_TIMEOUT_MS).toBe(10_001);
+});
+
 describe('HTTPS_PROXY, HTTP_PROXY and NO_PROXY', () => {
   const { HTTPS_PROXY: _, HTTP_PROXY: __, NO_PROXY: ___, ...others } = loadSettings({});
 
