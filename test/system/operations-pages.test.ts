@@ -47,6 +47,8 @@ async function runPage(page: string, env: Record<string, string | undefined>) {
       ...process.env,
       ...cliSettings(service),
       NODE_ENV: 'production',
+      // Longer than in production.
+      DATABASE_STATEMENT_TIMEOUT_MS: undefined,
       DATABASE_OWNER_URL: service.databaseUrl,
       COMPILED: inject('compiledFolder'),
       ...env,
