@@ -72,7 +72,8 @@ async function openStage(lane: Lane, run: Run): Promise<Stage> {
     });
   }
   const stage = new Stage(lane, run, id);
-  await stage.forgetAccount();
+  // An account is marked once; each combination stops before or after that.
+  await stage.forgetAbilities();
   if (flow.isArmedFirst) await stage.arm(flow.call);
   await flow.arrange?.(stage, stage.start());
   if (!flow.isArmedFirst) await stage.arm(flow.call);

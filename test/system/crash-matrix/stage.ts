@@ -144,6 +144,15 @@ export class Stage {
     await this.service.sandbox.fault({ processor, operation, ...what, transactionId, delayMs });
   }
 
+  /** Nothing is known of the account, as with new credentials. */
+  async forgetAbilities(): Promise<void> {
+    const { id: organizationId } = this.organization;
+    await this.service.deps.db.processorAccount.updateMany({
+      where: { organizationId, environment: 'test', processor: this.run.processor },
+      data: { abilities: {}, misconfiguredAt: null },
+    });
+  }
+
   /** What a reviewer at the processor does: the processor carries out what it holds. */
   async approveAtProcessor(): Promise<void> {
     const { sandbox } = this.service;
@@ -168,23 +177,12 @@ export class Stage {
     return Number(sequence?.next);
   }
 
-  /** Makes nothing known of the account, so that a run marks it whatever runs came before. */
-  async forgetAccount(): Promise<void> {
-    const { id: organizationId } = this.organization;
-    await this.service.deps.db.processorAccount.updateMany({
-      where: { organizationId, environment: 'test', processor: this.run.processor },
-      data: { abilities: {}, workedAt: null, misconfiguredAt: null, rateLimits: {} },
-    });
-  }
-
   /** Pauses the sends of the account for a time that passes with the refund's time. */
   async pauseSends(): Promise<void> {
     const { id: organizationId } = this.organization;
     await this.service.deps.db.processorAccount.updateMany({
       where: { organizationId, environment: 'test', processor: this.run.processor },
-      data: {
-        rateLimits: paused(new Date(this.service.deps.clock.now().getTime() + 30_000), 'createRefund'),
-      },
+      data: { rateLimits: paused(new Date(Date.now() + 30_000), 'createRefund') },
     });
   }
 
