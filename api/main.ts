@@ -6,10 +6,7 @@ import { runMain } from '#shared/process.ts';
 runMain(async () => {
   const settings = loadApiSettings();
   const log = openLog(settings.LOG_LEVEL, 'api');
-  const db = openDatabase(settings.DATABASE_URL, {
-    poolSize: settings.DATABASE_POOL_SIZE,
-    preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
-  });
+  const db = openDatabase(settings.DATABASE_URL, { poolSize: settings.DATABASE_POOL_SIZE, settings });
   // Connects to the database while the rest is loaded. Errors are reported by the first query that needs it.
   serviceTime(db).catch(() => undefined);
   const { serve } = await import('./serve.ts');

@@ -21,7 +21,7 @@ export async function serve(settings: ServiceSettings, log: Logger, db: Database
   const deps = openDependencies(settings, log, { db, telemetry });
   const dashboardDb = openDatabase(settings.DATABASE_URL, {
     poolSize: settings.DASHBOARD_POOL_SIZE,
-    preparesStatements: settings.DATABASE_PREPARED_STATEMENTS,
+    settings,
   });
   const { app, loadBrowserApp } = await buildApp({ ...deps, dashboardDb });
   await untilClockStarted(deps);

@@ -63,10 +63,9 @@ export function openDependencies(
   overrides: Partial<Dependencies> = {},
 ): Dependencies {
   const secrets = new SecretBox(encryptionKeys(settings));
-  const { DATABASE_URL, DATABASE_POOL_SIZE: poolSize, DATABASE_PREPARED_STATEMENTS } = settings;
-  const preparesStatements = DATABASE_PREPARED_STATEMENTS;
-  const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, preparesStatements });
-  const reads = overrides.reads ?? openReads(DATABASE_URL, { poolSize: readConnections, preparesStatements });
+  const { DATABASE_URL, DATABASE_POOL_SIZE: poolSize } = settings;
+  const db = overrides.db ?? openDatabase(DATABASE_URL, { poolSize, settings });
+  const reads = overrides.reads ?? openReads(DATABASE_URL, { poolSize: readConnections, settings });
   const metrics = overrides.metrics ?? openMetrics();
   const clock = overrides.clock ?? new DatabaseClock({ readDatabaseTime: () => serviceTime(db) });
   const positionMarks = overrides.positionMarks ?? marksInMemory();

@@ -76,6 +76,9 @@ function hasReadableUserInfo(url: string): boolean {
   }
 }
 
+/** Below the margins of leases: a worker that waits for a statement must not store what another one has taken over. */
+const longestStatementMs = 10_000;
+
 /** Every setting with its default; `.env.example` explains each of them. */
 const settingsSchema = z.object({
   NODE_ENV: z.string().default('development'),
@@ -88,6 +91,8 @@ const settingsSchema = z.object({
   DATABASE_URL: optional,
   DATABASE_OWNER_URL: optional,
   DATABASE_POOL_SIZE: count(10),
+  DATABASE_CONNECT_TIMEOUT_MS: count(3_000),
+  DATABASE_STATEMENT_TIMEOUT_MS: count(9_000),
   DATABASE_PREPARED_STATEMENTS: z.stringbool().default(true),
   DASHBOARD_POOL_SIZE: count(4),
   REDIS_URL: optional,
@@ -251,6 +256,11 @@ export function loadServiceSettings(env: NodeJS.ProcessEnv = process.env): Servi
   if (settings.NODE_ENV === 'production' && settings.LOOKUP_SETTLE_DELAY_MS !== undefined) {
     throw new ConfigError(
       'LOOKUP_SETTLE_DELAY_MS is for tests: in production it could cause double refunds. Remove it.',
+    );
+  }
+  if (settings.NODE_ENV === 'production' && settings.DATABASE_STATEMENT_TIMEOUT_MS > longestStatementMs) {
+    throw new ConfigError(
+      `DATABASE_STATEMENT_TIMEOUT_MS must be at most ${longestStatementMs}: leases of workers are longer than a statement may take`,
     );
   }
   if (settings.SMTP_URL !== null && (settings.MAIL_FROM === null || settings.PUBLIC_URL === null)) {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { Prisma, PrismaClient } from '#prisma/generated/client.ts';
+import { loadSettings, type Settings } from './config.ts';
 
 export type {
   ApiKey,
@@ -37,21 +38,30 @@ export type DatabaseTransaction = Prisma.TransactionClient;
 interface DatabaseOptions {
   /** The most connections. */
   poolSize: number;
-  /** False behind a pooler that may run each statement on another connection. */
-  preparesStatements?: boolean;
+  /** The defaults of all settings, unless given. */
+  settings?: DatabaseSettings;
 }
 
+type DatabaseSettings = Pick<
+  Settings,
+  'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'DATABASE_PREPARED_STATEMENTS'
+>;
+
 /** Opens a connection pool; connections are made on first use. */
-export function openDatabase(databaseUrl: string, options: DatabaseOptions): Database {
-  const pool = new pg.Pool(poolConfig(databaseUrl, options));
+export function openDatabase(
+  databaseUrl: string,
+  { poolSize, settings = loadSettings({}) }: DatabaseOptions,
+): Database {
+  const config = poolConfig(databaseUrl, poolSize, settings);
+  const pool = new pg.Pool(config);
   const adapter = new PrismaPg(pool, {
     disposeExternalPool: true,
     // Without names every statement is parsed and planned again.
-    ...((options.preparesStatements ?? true) ? { statementNameGenerator: ({ sql }) => nameOf(sql) } : {}),
+    ...(settings.DATABASE_PREPARED_STATEMENTS ? { statementNameGenerator: ({ sql }) => nameOf(sql) } : {}),
   });
   const db = new PrismaClient({
     adapter,
-    transactionOptions: { maxWait: 3_000, timeout: 10_000 },
+    transactionOptions: { maxWait: config.connectionTimeoutMillis, timeout: config.query_timeout },
     errorFormat: 'minimal',
   });
   pools.set(db, pool);
@@ -76,10 +86,13 @@ export interface Reads {
 }
 
 /** Opens a pool for `Reads`. */
-export function openReads(databaseUrl: string, options: DatabaseOptions): Reads {
-  const pool = new pg.Pool(poolConfig(databaseUrl, options));
+export function openReads(
+  databaseUrl: string,
+  { poolSize, settings = loadSettings({}) }: DatabaseOptions,
+): Reads {
+  const pool = new pg.Pool(poolConfig(databaseUrl, poolSize, settings));
   pool.on('error', () => {});
-  const isPrepared = options.preparesStatements ?? true;
+  const isPrepared = settings.DATABASE_PREPARED_STATEMENTS;
   const reads: Reads = {
     async query<Row>(text: string, values: readonly unknown[]): Promise<Row[]> {
       // Statements that are composed of filters are many: PostgreSQL keeps the plans of the first ones.
@@ -138,18 +151,20 @@ function withSettings(databaseUrl: string): string {
 }
 
 /** The timeouts turn an unreachable or hanging server into an error while the caller is still waiting. */
-function poolConfig(databaseUrl: string, { poolSize }: DatabaseOptions): pg.PoolConfig {
+function poolConfig(databaseUrl: string, poolSize: number, settings: DatabaseSettings) {
+  const statementTimeoutMs = settings.DATABASE_STATEMENT_TIMEOUT_MS;
   return {
     connectionString: withSettings(databaseUrl),
     max: poolSize,
-    connectionTimeoutMillis: 3_000,
+    connectionTimeoutMillis: settings.DATABASE_CONNECT_TIMEOUT_MS,
     idleTimeoutMillis: 30_000,
-    query_timeout: 10_000,
-    statement_timeout: 9_000,
-    idle_in_transaction_session_timeout: 15_000,
+    // The server ends a statement first, if it still answers.
+    query_timeout: statementTimeoutMs + 1_000,
+    statement_timeout: statementTimeoutMs,
+    idle_in_transaction_session_timeout: statementTimeoutMs + 6_000,
     keepAlive: true,
     Client: StrictClient,
-  };
+  } satisfies pg.PoolConfig;
 }
 
 /** The database's time, which all times of refunds use. */

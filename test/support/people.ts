@@ -5,12 +5,13 @@ import { createUser } from '#shared/people/members/users.ts';
 import { type HashLimiter, openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import type { Proof } from '#shared/people/sign-in/sessions.ts';
 import type { Clock } from '#shared/platform/clock.ts';
-import { type Database, openDatabase, type Role } from '#shared/platform/database.ts';
+import type { Database, Role } from '#shared/platform/database.ts';
 import { type Logger, openLog } from '#shared/platform/log.ts';
 import type { EncryptionSettings } from '#shared/platform/secrets.ts';
 import { type StoppedClock, stoppedClock } from './clocks.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';
+import { openTestDatabase } from './stores/open-database.ts';
 import { asService } from './stores/service-role.ts';
 
 /** A user with a known password. */
@@ -49,7 +50,7 @@ export function usePeople(): TestPeople {
 
 function peopleOf(databaseUrl: string): TestPeople {
   const time = stoppedClock();
-  const db = openDatabase(asService(databaseUrl), { poolSize: 10 });
+  const db = openTestDatabase(asService(databaseUrl), 10);
   const settings = { ENCRYPTION_KEY: randomBytes(32).toString('base64'), ENCRYPTION_PREVIOUS_KEYS: [] };
   const clock = { now: () => new Date(time.ms) };
   const deps = { db, clock, hashLimiter: openHashLimiter(), log: openLog('silent', 'test'), settings };

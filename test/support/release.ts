@@ -1,7 +1,7 @@
 import { test } from 'vitest';
 import { type QueueBackend, queueBackends } from './stores/backends.ts';
 
-// `npm run test:system` runs every system test before a release. `npm test` runs a slice of them.
+// `npm run test:system` runs every system test before a release. `npm run test:ci` runs a slice of them.
 
 export const isRelease = process.env.RELEASE === 'true';
 

@@ -20,6 +20,7 @@ import { startSandbox } from '../sandbox/server.ts';
 import { expectDeclared, operationAt, readDocument, type ServedDocument } from './http/openapi-document.ts';
 import type { ParsedJson } from './parsed-json.ts';
 import type { QueueBackend } from './stores/backends.ts';
+import { openTestDatabase, patient } from './stores/open-database.ts';
 import { asService } from './stores/service-role.ts';
 
 /** One organization with a key of every scope per environment and every processor set up. */
@@ -82,6 +83,7 @@ export interface ServiceOptions {
 
 /** Short pauses for tests. */
 const quick = {
+  ...patient,
   RETRY_BASE_MS: 40,
   RETRY_CAP_MS: 400,
   SETTLEMENT_BASE_MS: 50,
@@ -91,6 +93,7 @@ const quick = {
   // Longer than any machine takes for a call, so that none runs out of time by chance.
   PROCESSOR_TIMEOUT_MS: 60_000,
   TRANSACTION_READ_TIMEOUT_MS: 60_000,
+  MAX_WAIT_MS: 600_000,
   MISCONFIGURED_RETRY_MS: 400,
   RATE_LIMIT_PER_SECOND: 0,
   PROCESSOR_ACCOUNT_CALLS_PER_SECOND: 100_000,
@@ -102,7 +105,10 @@ const quick = {
 };
 
 /** For tests of what a creation answers: it waits for the processor as long as it takes, also on a slow machine. */
-export const untilVerdict = { CREATE_WAIT_MS: 30_000 };
+export const untilVerdict = { CREATE_WAIT_MS: 600_000 };
+
+/** The same for one request. */
+export const untilChange = { prefer: 'wait=600' };
 
 export async function startService(options: ServiceOptions): Promise<TestService> {
   const { databaseUrl, serviceUrl = asService(databaseUrl), backend } = options;
@@ -125,8 +131,8 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const sandboxServer = await startSandbox({ port: 0, now });
   const deps = openDependencies(settings, openLog(settings.LOG_LEVEL, 'test'), options.overrides);
   const dashboardDb =
-    options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE });
-  const ownerDb = openDatabase(databaseUrl, { poolSize: 1 });
+    options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE, settings });
+  const ownerDb = openTestDatabase(databaseUrl);
   // The first request to a page loads the browser part, which takes longer than all else here.
   const { app } = await buildApp({ ...deps, dashboardDb });
   const workers: QueueWorker[] = [];

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { isRelease } from '../support/release.ts';
+import { seed } from '../support/seed.ts';
 import { useDatabase } from '../support/stores/database.ts';
 import { type Combination, type Run, slice } from './crash-matrix/combinations.ts';
 import { crashPoints } from './crash-matrix/crash-points.ts';
@@ -12,7 +13,6 @@ const usualCount = 30;
 /** Combinations in which a planted bug must show. */
 const plantedCount = 8;
 
-const seed = Number(process.env.MATRIX_SEED ?? 1);
 const databaseUrl = useDatabase();
 const matrix = madeBeforeTests(
   'The matrix',
@@ -38,7 +38,7 @@ describe('a process that is killed or frozen, with every answer of the processor
     const { MATRIX: asked = usualCount } = process.env;
     const count = asked === 'full' ? all.length : Number(asked);
     const result = await playAll(matrix, slice(all, count, seed));
-    console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, seed ${seed})`);
+    console.log(`Crash matrix: ${describeResult(result)} (of ${all.length} combinations, TEST_SEED=${seed})`);
     for (const title of result.missed) console.log(`Missed its point: ${title}`);
     expect(result.violations.join('\n')).toBe('');
     expect(result.combinations).toBe(Math.min(count, all.length));

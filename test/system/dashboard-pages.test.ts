@@ -17,7 +17,7 @@ import { madeBeforeTests } from '../support/made-before-tests.ts';
 import { isRelease } from '../support/release.ts';
 import { useService } from '../support/use-service.ts';
 
-/** Visited by `npm test`; `npm run test:system` visits all, also on a phone. */
+/** Visited by `npm run test:ci`; `npm run test:system` visits all, also on a phone. */
 const mainPages = ['sign-in', 'overview', 'refunds', 'refund-approve', 'settings-api-keys'];
 
 describe.skipIf(inject('chromiumPath') === null)('pages of the dashboard in a browser', () => {

@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { RefundClient } from '#shared/client/index.ts';
 import { settingNames } from '#shared/platform/config.ts';
@@ -14,7 +16,7 @@ import { waitFor } from '../support/wait-for.ts';
 describe('npm run dev', () => {
   // With a blank in the path, as in many home folders.
   const folder = mkdtempSync(join(tmpdir(), 'refund dev-'));
-  const dataDir = join(folder, 'data');
+  const dataDir = join(folder, '.data');
   let port: number;
   let dev: StartedProcess;
   let first: DevFile;
@@ -86,6 +88,24 @@ describe('npm run dev', () => {
     expect(driven.status).toBe(200);
     const isFailed = async () => (await client.refunds.get(id)).status === 'failed';
     await waitFor('the refund to be failed', isFailed);
+  });
+
+  test('does what the first refund of the README does, pasted as written', async () => {
+    const page = readFileSync('README.md', 'utf8');
+    const [, commands = ''] = /^## Your first refund$.*?^```sh$(.*?)^```$/ms.exec(page) ?? [];
+    const { stdout } = await promisify(execFile)('sh', ['-c', commands], { cwd: folder });
+    const answers = stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+    const [created, read, listed, cancelled, checked, ...others] = answers;
+    expect(others).toEqual([]);
+    expect(created.data).toMatchObject({ transactionId: 'ch_order1001', amount: 1_500, currency: 'usd' });
+    expect(read.data.id).toBe(created.data.id);
+    expect(listed).toMatchObject({ data: expect.any(Array), hasMore: false });
+    // Whether the worker was faster is left to chance, as the page says.
+    expect(['cancelled', 'refund_not_cancellable']).toContain(cancelled.data?.status ?? cancelled.error.code);
+    expect(checked.data).toMatchObject({ eligible: false, maxAmount: 8_500 });
   });
 
   test('says why it does not start when its data directory or its port is in use', async () => {

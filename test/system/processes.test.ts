@@ -66,6 +66,34 @@ describe.each(testedBackends)('processes, queues on $name', (backend) => {
     await expectToComplete([body.data.id]);
   });
 
+  test.each([
+    ['get a second signal', '600000', true],
+    ['have not stopped within their time limit', '100', false],
+  ])('a worker and an API that %s end at once, with 1', async (_what, limitMs, isAskedAgain) => {
+    const { service } = processes;
+    // Both wait for the processor for longer than they may take to stop.
+    const settings = { SHUTDOWN_TIMEOUT_MS: limitMs, TRANSACTION_READ_TIMEOUT_MS: '60000' };
+    for (const operation of ['refund.create', 'transaction.get'])
+      await service.sandbox.fault({ processor: 'stripe', operation, kind: 'delay', delayMs: 60_000 });
+    const api = await processes.startApi(settings);
+    const creating = api.post('/v1/refunds', await refundOfNewPayment(service, 'stripe')).catch(() => null);
+    const isMet = async (operation: string) =>
+      (await service.sandbox.faults()).every((fault) => fault.operation !== operation);
+    await waitFor('the API to read the payment', () => isMet('transaction.get'));
+    await newRefund(service, { processor: 'stripe' });
+    const worker = await processes.startWorker({ ...settings, PROCESSOR_TIMEOUT_MS: '60000' });
+    await waitFor('the worker to send the refund', () => isMet('refund.create'));
+    for (const started of [worker, api.process]) {
+      const ended = started.stop();
+      if (isAskedAgain) {
+        await waitFor('the stop to begin', () => started.output().includes('"closing"'));
+        void started.stop();
+      }
+      expect(await ended, started.name).toEqual({ code: 1, signal: null });
+    }
+    expect(await creating).toBeNull();
+  });
+
   releaseTest(
     'an API whose clock is an hour ahead and a worker an hour behind complete refunds',
     async () => {

@@ -72,7 +72,7 @@ describe('what would break a client is found', () => {
       /body.*\.reason "other": removed/,
     ],
     ['a parameter that is required', (later) => (parameter(later, 'status').required = true), /now required/],
-  ])('%s', (_change, edit, found) => {
+  ])('the comparison of two documents finds %s', (_change, edit, found) => {
     const later = structuredClone(document);
     edit(later);
     const changes = breakingChanges(document, later);

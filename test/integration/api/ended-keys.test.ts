@@ -5,6 +5,7 @@ import { removeMember } from '#shared/people/members/members.ts';
 import { holdBody } from '#test/support/held-request.ts';
 import { newPerson } from '#test/support/people.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
+import { untilChange } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
@@ -72,7 +73,7 @@ test('a client that waits for events gets none that follow the revocation of its
   const { id, plaintext } = await service.newKey({ scopes: ['refunds:read'] });
   await newRefund(service);
   const { nextAfter } = (await service.call('GET', '/v1/events')).body;
-  const options = { key: plaintext, headers: { prefer: 'wait=20' } };
+  const options = { key: plaintext, headers: untilChange };
   const waiting = service.call('GET', `/v1/events?after=${nextAfter}`, options);
   await waitFor('the client to wait', () => service.app.deps.feed.waiting === 1);
   await revokeApiKey(service.deps, { keyId: id, actor });

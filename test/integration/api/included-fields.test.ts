@@ -77,7 +77,7 @@ describe('policy tells what was decided when the refund was created', () => {
     [{ approvalAbove: { api: 999 } }, 'approval_required'],
     [{ windowDays: 30 }, 'not_blocked'],
     [{ windowDays: 30, approvalAbove: { api: 0 } }, 'not_blocked'],
-  ])('under %j: %s', async (policy, decision) => {
+  ])('a refund under %j keeps the decision: %s', async (policy, decision) => {
     await storePolicies(service, { name: 'First', ...policy });
     const id = await create({ createdAt: new Date(Date.now() - 60 * day).toISOString() });
     // Later changes of the policies change nothing.

@@ -40,7 +40,7 @@ describe('the trace of a refund begins with the request that created it', () => 
     ['the API', 'POST /v1/refunds', create],
     ['a tool for agents', 'POST /mcp', async () => (await agents.connect()).call('create_refund', body())],
     ['the dashboard', 'POST /dashboard/:organizationId/:environment/refunds/new', createInDashboard],
-  ])('through %s', async (_where, name, request) => {
+  ])('with a refund that is created through %s', async (_where, name, request) => {
     await request();
     expect(recorded.filter(({ refund }) => refund !== null)).toMatchObject([
       { name, refund: { id: await refundId(), isNew: true } },

@@ -11,27 +11,38 @@ const createCsv = async (text: string) =>
   });
 
 test.each([
-  ['columns', `transactionId,${'a,'.repeat(80_000)}amount,reason\n`, 'more than 60 columns'],
-  ['rows', `transactionId,amount,reason\n${',,\n'.repeat(1_000_000)}`, 'must have at most 10000 rows'],
-])('a CSV with a million %s is refused before it is read to its end', async (_what, text, problem) => {
-  const since = performance.now();
+  // Names that are unknown and repeated, which are compared with each other.
+  ['columns is refused before they are compared', `${'a,'.repeat(80_000)}\n`, 'more than 60 columns'],
+  // Its end is no CSV.
+  [
+    'rows is refused before it is read to its end',
+    `transactionId,amount,reason\n${',,\n'.repeat(1_000_000)}"`,
+    'must have at most 10000 rows',
+  ],
+])('a CSV with too many %s', async (_what, text, problem) => {
   expect(await createCsv(text)).toMatchObject({
     status: 400,
     body: { error: { message: expect.stringContaining(problem) } },
   });
-  expect(performance.now() - since).toBeLessThan(5_000);
 });
 
 test('a CSV of 4 MB leaves time to other requests while it is read', async () => {
   let turns = 0;
-  const counting = setInterval(() => (turns += 1));
+  let next: NodeJS.Immediate | undefined;
+  const count = () => {
+    turns += 1;
+    next = setImmediate(count);
+  };
+  count();
   const row = `,ch_1,5,${'é'.repeat(190)}`;
-  const rows = await readRows(
-    await readCsvRows(`reason,transactionId,amount,metadata.note${`\n${row}`.repeat(9_900)}`),
-  );
-  clearInterval(counting);
+  const read = await readCsvRows(`reason,transactionId,amount,metadata.note${`\n${row}`.repeat(9_900)}`);
+  const turnsOfParsing = turns;
+  const rows = await readRows(read);
+  clearImmediate(next);
   expect(rows).toHaveLength(9_900);
-  expect(turns).toBeGreaterThan(50);
+  // After each 64 KB of text, and after each 20 rows.
+  expect(turnsOfParsing).toBeGreaterThan(60);
+  expect(turns - turnsOfParsing).toBeGreaterThan(490);
 });
 
 test('a CSV is read with quotes, line breaks in cells, a byte order mark, and columns of metadata', async () => {

@@ -6,7 +6,7 @@ import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts
 import { processorNames } from '#shared/processors/registry.ts';
 import { paused } from '#test/support/processors/paused.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import { adminCliOf, adminProcess, cliSettings, onlyLine } from '../../support/processes/admin-cli.ts';
+import { adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
@@ -30,7 +30,7 @@ describe('processor accounts', () => {
     const before = await stripeAccount('test');
     const set = ['account', 'set', ...accountOf('test', 'stripe')];
     const apiBase = service.sandboxUrl;
-    const fromStdin = await adminProcess(cliSettings(service))(set, JSON.stringify({ secretKey, apiBase }));
+    const fromStdin = await admin(set, JSON.stringify({ secretKey, apiBase }));
     expect(fromStdin.code, fromStdin.stderr).toBe(0);
     expect(onlyLine(fromStdin.stdout)).toBe(before.id);
     await expectNotInDatabase(service.databaseUrl, secretKey);

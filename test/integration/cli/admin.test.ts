@@ -1,19 +1,9 @@
-import { execFile } from 'node:child_process';
-import { copyFileSync, symlinkSync } from 'node:fs';
-import { promisify } from 'node:util';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { findApiKey } from '#shared/organizations/find-api-key.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { createEndpoint } from '#shared/webhooks/manage-endpoints.ts';
 import { auditOf } from '../../support/audit-log.ts';
-import {
-  adminCli,
-  adminCliOf,
-  adminProcess,
-  cliSettings,
-  onlyLine,
-} from '../../support/processes/admin-cli.ts';
-import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
+import { adminCli, adminCliOf, onlyLine } from '../../support/processes/admin-cli.ts';
 import { useEmptyDatabase } from '../../support/stores/database.ts';
 import { expectNotInDatabase } from '../../support/stores/database-content.ts';
 import { useService } from '../../support/use-service.ts';
@@ -21,12 +11,9 @@ import { useService } from '../../support/use-service.ts';
 const emptyDatabaseUrl = useEmptyDatabase();
 const service = useService({ workers: 0 });
 const admin = adminCliOf(service);
-const inFolder = useTemporaryFolder();
 
 describe('organizations and keys', () => {
   test('creates an organization and an API key that works until it is revoked', async () => {
-    // As an operator does, in processes of its own.
-    const admin = adminProcess(cliSettings(service));
     const created = await admin(['organization', 'create', '--name', 'Acme Inc']);
     expect(created.code, created.stderr).toBe(0);
     const organization = onlyLine(created.stdout);
@@ -180,15 +167,6 @@ describe('policies', () => {
     );
     expect(['A1,A2', 'B1,B2', 'C1,C2']).toContain(names.sort().join());
   });
-});
-
-test('npm run admin in production runs what was compiled, without development packages', async () => {
-  copyFileSync('package.json', inFolder('package.json'));
-  symlinkSync(inject('compiledFolder'), inFolder('dist'));
-  const env = { ...process.env, NODE_ENV: 'production' };
-  const command = ['run', '-s', 'admin', '--', 'key', 'create', '--name', 'Two words', '--help'];
-  const { stdout } = await promisify(execFile)('npm', command, { cwd: inFolder('.'), env });
-  expect(stdout).toContain('create an API key and print it once');
 });
 
 describe('errors are reported in one line with exit code 1', () => {

@@ -1,10 +1,14 @@
 import { beforeAll, expect, test } from 'vitest';
 import type { Role } from '#shared/platform/database.ts';
+import { newId } from '#shared/platform/ids.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { DashboardVisitor, type FormOptions, type Page } from '../../support/dashboard/dashboard-visitor.ts';
 import { filledPath, noteRegisteredRoutes } from '../../support/http/registered-routes.ts';
+import { newRefund } from '../../support/refunds/new-refund.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
 import { unknownRefundId } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
+import { newEndpoint, storeDelivery } from '../../support/webhooks/api-endpoints.ts';
 
 /** Who may use a route: everyone, signed-in users, or members of the organization with at least this role. */
 type Access = 'everyone' | 'signed in' | Role;
@@ -168,11 +172,62 @@ test('treats another organization like an unknown one', async () => {
   }
 });
 
-test('admits the required role', async () => {
+/** What the required role gets from a page that is there, and for an empty form. The first rule that matches says the status. */
+const answers: [route: RegExp, status: number][] = [
+  [/^GET \/settings$/, 303],
+  [/^GET /, 200],
+  [/^POST \/(settings\/accounts\/:processor\/test|refunds\/views)$/, 200],
+  [/^POST \/settings\/(accounts\/(columns|:processor\/metadata)|company-sign-in\/test)$/, 303],
+  [/^POST \/batches\/confirm$/, 303],
+  [/^POST \/policies\/delete$/, 409],
+  // What the form is about is looked for afterwards.
+  [
+    /^POST \/(webhooks\/:endpointId\/(status|rotate-secret|recover)|(agents|settings\/members)\/:\w+\/(status|role))$/,
+    400,
+  ],
+  [/^POST \/(reconciliation|settings\/(company-sign-in\/rule|notifications\/(test|remove)))$/, 404],
+  // The id names nothing.
+  [/^POST .*\/:\w*[iI]d\b/, 404],
+  [/^POST /, 400],
+];
+
+/** The paths of pages about something, which exists. */
+async function pagesOfSomething(): Promise<Record<string, string>> {
+  const { db } = service.deps;
+  const { id: refundId } = await newRefund(service);
+  const rows = [{ transactionId: await newPayment(service), amount: 100, reason: 'other' }];
+  const { id: batchId } = (await service.call('POST', '/v1/refund-batches', { body: { rows } })).body.data;
+  const { id: endpointId } = await newEndpoint(service);
+  const { id: deliveryId } = await storeDelivery(service, endpointId);
+  const { id: accountId } = await db.processorAccount.findFirstOrThrow({
+    where: { organizationId: service.organization.id, environment: 'test', processor: 'stripe' },
+  });
+  const { id: runId } = await db.reconciliationRun.create({
+    data: {
+      ...{ id: newId('rec'), accountId, actor: 'worker', windowStart: new Date(0) },
+      ...{ windowEnd: new Date(), startedAt: new Date(), finishedAt: new Date() },
+    },
+  });
+  return {
+    '/reconciliation/:runId': `/reconciliation/${runId}`,
+    '/policies/edit': '/policies/edit?name=Default+30-day+policy',
+    '/webhooks/:endpointId': `/webhooks/${endpointId}`,
+    '/webhooks/:endpointId/deliveries/:deliveryId': `/webhooks/${endpointId}/deliveries/${deliveryId}`,
+    '/batches/:id': `/batches/${batchId}`,
+    '/batches/:id/results': `/batches/${batchId}/results`,
+    '/refunds/:id': `/refunds/${refundId}`,
+  };
+}
+
+test('admits the required role to every page, and answers its empty forms', async () => {
+  const paths = await pagesOfSomething();
   // Leaving would end the membership that the others need.
   for (const row of ofOrganization().filter(({ url }) => !url.endsWith('/leave'))) {
-    const page = await send(as(row.access as Role), row);
-    expect([200, 303, 400, 404, 409], row.route).toContain(page.status);
+    const path = row.method === 'GET' ? paths[row.url.replace(base, '')] : undefined;
+    const url = path === undefined ? row.url : `${base}${path}`;
+    const page = await send(as(row.access as Role), { ...row, url });
+    const status = answers.find(([pattern]) => pattern.test(row.route))?.[1];
+    expect(page.status, row.route).toBe(status);
     expect(String(page.headers.location), row.route).not.toContain('/sign-in');
     expect(page.text, row.route).not.toContain('This requires the');
   }

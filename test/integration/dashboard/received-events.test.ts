@@ -4,13 +4,14 @@ import { webhookAbout } from '../../support/processors/signed-webhooks.ts';
 import { reportOf, useWebhooks } from '../../support/processors/webhooks.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';
 import { untilStatus } from '../../support/refunds/refund-records.ts';
+import { untilChange } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService();
 const webhooks = useWebhooks(service);
 
 test('an event of a processor is found by its ID, with its refund and what followed, in its environment alone', async () => {
-  const { id } = await newRefund(service, {}, { headers: { prefer: 'wait=20' } });
+  const { id } = await newRefund(service, {}, { headers: untilChange });
   const refund = await untilStatus(service, id, 'completed');
   const failed = { status: 'failed', failureReason: 'expired_or_canceled_card' };
   await service.sandbox.driveRefund(refund.externalRefundId ?? '', failed);

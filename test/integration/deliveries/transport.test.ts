@@ -200,7 +200,7 @@ describe('in production', () => {
     '127.0.0.1.nip.io',
   ];
 
-  test.each([...addresses, ...names])('refuses https://%s', async (host) => {
+  test.each([...addresses, ...names])('sends nothing to https://%s, which is not public', async (host) => {
     const reply = await post(open({ isPublicOnly: true, resolve: resolveHere }), `https://${host}:${port}/`);
     expect(reply).toEqual({ status: null, body: '', retryAfter: null, error: 'address_not_public' });
     expect(hits).toBe(0);

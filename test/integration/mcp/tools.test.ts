@@ -1,61 +1,21 @@
 import { readFileSync } from 'node:fs';
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
-import { connectOverHttp, connectOverStdio } from '../../support/agents/agent.ts';
+import { connectOverHttp } from '../../support/agents/agent.ts';
+import { expectFirstRefund } from '../../support/agents/first-refund.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
-import { untilStatus } from '../../support/refunds/refund-records.ts';
 import { useService } from '../../support/use-service.ts';
 
 const service = useService();
 const agents = useAgents(service);
 beforeEach(() => service.sandbox.settings({ autoSettleMs: 0 }));
 
-test.each([
-  ['over HTTP, by the protocol of 2026', connectOverHttp, { versionNegotiation: { mode: 'auto' } }],
-  ['over stdio', connectOverStdio, {}],
-  ['over stdio, by the protocol of 2026', connectOverStdio, { versionNegotiation: { mode: 'auto' } }],
-] as const)(
-  'an agent %s finds five tools, and creates and gets a refund, which the API shows as requested by mcp',
-  async (_name, connect, options) => {
-    const agent = await connect(agents.origin(), service.organization.keys.test.plaintext, options);
-    onTestFinished(() => agent.close());
-    // With the list, the client checks results against their schemas.
-    const { tools } = await agent.client.listTools();
-    expect(
-      tools.map(({ name, annotations, inputSchema, outputSchema }) => [
-        name,
-        annotations?.readOnlyHint,
-        annotations?.destructiveHint,
-        inputSchema.additionalProperties,
-        outputSchema?.type,
-      ]),
-    ).toEqual([
-      ['create_refund', false, true, false, 'object'],
-      ['get_refund', true, undefined, false, 'object'],
-      ['cancel_refund', false, true, false, 'object'],
-      ['list_refunds', true, undefined, false, 'object'],
-      ['check_policy', true, undefined, false, 'object'],
-    ]);
-    const metadata = { ticket: 'T-1', tags: ['a', { b: null }] };
-    const args = {
-      ...{ transactionId: await newPayment(service), amount: 1_050, reason: 'product_defective' },
-      ...{ currency: 'USD', metadata },
-    };
-    const { isError, content } = await agent.call('create_refund', args);
-    expect(isError, JSON.stringify(content)).toBe(false);
-    const { refund } = content;
-    expect(refund).toMatchObject({ ...args, currency: 'usd', initiatedBy: 'mcp', status: 'processing' });
-    expect(content).toEqual({ refund, idempotencyKey: expect.stringMatching(/^mcp_/), replayed: false });
-    await untilStatus(service, refund.id, 'completed');
-    const { body } = await service.call('GET', `/v1/refunds/${refund.id}`);
-    expect((await agent.call('get_refund', { refundId: refund.id })).content).toEqual({
-      refund: { ...body.data, waiting: null },
-    });
-    const where = { refundId: refund.id, seq: 1 };
-    const { actor } = await service.deps.db.refundEvent.findFirstOrThrow({ where });
-    expect(actor).toBe(`key:${service.organization.keys.test.id}`);
-  },
-);
+test('an agent over HTTP, by the protocol of 2026 finds five tools, and creates and gets a refund, which the API shows as requested by mcp', async () => {
+  const options = { versionNegotiation: { mode: 'auto' } } as const;
+  const agent = await connectOverHttp(agents.origin(), service.organization.keys.test.plaintext, options);
+  onTestFinished(() => agent.close());
+  await expectFirstRefund(service, agent);
+});
 
 test('lists refunds by filter, as the API does', async () => {
   const agent = await agents.connect();

@@ -7,7 +7,7 @@ import { expectInvariants } from '../../support/refunds/invariants.ts';
 import { askForRefund, newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment } from '../../support/refunds/payments.ts';
 import { refundDirectly } from '../../support/refunds/refund-directly.ts';
-import { untilVerdict } from '../../support/service.ts';
+import { untilChange, untilVerdict } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 
 // All that is left of a payment of 100.00 is requested, and overtaken by refunds elsewhere that no webhook reports.
@@ -29,7 +29,7 @@ async function overtakenPayment(processor: ProcessorName, amount: number): Promi
   return transactionId;
 }
 
-const waiting = { headers: { prefer: 'wait=30' } };
+const waiting = { headers: untilChange };
 const remaining = { amount: undefined, remaining: true };
 const rowsOf = (transactionId: string) =>
   service.deps.db.refund.findMany({ where: { transactionId }, orderBy: { createdAt: 'asc' }, skip: 1 });

@@ -40,7 +40,7 @@ describe('an ended refund gives its part back', () => {
     ['threshold of a key', { approvalAbove: 2_000 }, 'pending'],
     ['limit per payment of a key', { maxPerPayment: 2_000 }, 'policy_denied'],
     ['limit per day of a key', { maxPerDay: 2_000 }, 'policy_denied'],
-  ])('of a %s', async (_what, limits, otherwise) => {
+  ])('its part of a %s is there for another refund', async (_what, limits, otherwise) => {
     await storePolicies(service, limits === null ? { approvalAbove: { api: 2_000 } } : {});
     const apiKey = limits === null ? null : await agentKey(service, limits);
     const transactionId = await payment();

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { describe, expect, inject, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   ConfigError,
   loadApiSettings,
@@ -8,8 +8,6 @@ import {
   loadSettings,
   settingNames,
 } from '#shared/platform/config.ts';
-import { startProcess } from '../../support/processes/child-process.ts';
-import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 
 const databaseUrl = 'postgresql://someone:hidden-password@127.0.0.1:5432/refunds';
@@ -107,12 +105,15 @@ describe('a setting from a file', () => {
   });
 });
 
-test('a process ends with one line, and without a secret in it, when a setting is invalid', async () => {
-  const env = { DATABASE_URL: databaseUrl, ENCRYPTION_KEY: 'hidden-key' };
-  const { code, output } = await run('worker/main.js', env);
-  expect(output).toMatch(/^ENCRYPTION_KEY must be .+\n$/);
-  expect(output).not.toMatch(/hidden|redacted/);
-  expect(code).toBe(1);
+test('a statement may not take longer than leases allow, in production', () => {
+  const given = {
+    DATABASE_URL: databaseUrl,
+    ENCRYPTION_KEY: encryptionKey,
+    DATABASE_STATEMENT_TIMEOUT_MS: '10001',
+  };
+  const refusal = messageOf(() => loadServiceSettings({ ...given, NODE_ENV: 'production' }));
+  expect(refusal).toMatch(/^DATABASE_STATEMENT_TIMEOUT_MS must be at most 10000: /);
+  expect(loadServiceSettings(given).DATABASE_STATEMENT_TIMEOUT_MS).toBe(10_001);
 });
 
 describe('HTTPS_PROXY, HTTP_PROXY and NO_PROXY', () => {
@@ -147,10 +148,9 @@ describe('TRUSTED_PROXIES', () => {
   const proxiesOf = (value: string) =>
     loadApiSettings({ ...valid, NODE_ENV: 'production', TRUSTED_PROXIES: value }).TRUSTED_PROXIES;
 
-  test('is required of the API in production, and of nothing else', async () => {
-    const { code, output } = await run('api/main.js', valid);
-    expect(output).toMatch(/^TRUSTED_PROXIES is required: .+, or none\n$/);
-    expect(code).toBe(1);
+  test('is required of the API in production, and of nothing else', () => {
+    const refusal = messageOf(() => loadApiSettings({ ...valid, NODE_ENV: 'production' }));
+    expect(refusal).toMatch(/^TRUSTED_PROXIES is required: .+, or none$/);
     expect(loadApiSettings(valid).TRUSTED_PROXIES).toBeNull();
     expect(loadServiceSettings({ ...valid, NODE_ENV: 'production' }).TRUSTED_PROXIES).toBeNull();
   });
@@ -170,19 +170,6 @@ describe('TRUSTED_PROXIES', () => {
     },
   );
 });
-
-async function run(
-  entry: string,
-  env: Partial<Record<string, string>>,
-): Promise<{ code: number | null; output: string }> {
-  // What this machine has set would stand in for what is missing.
-  const unset = Object.fromEntries(settingNames.map((name) => [name, undefined]));
-  const child = startProcess(compiledIn(inject('compiledFolder')).entry(entry), {
-    env: { ...unset, NODE_ENV: 'production', ...env },
-  });
-  const { code } = await child.exited;
-  return { code, output: child.output() };
-}
 
 function messageOf(load: () => unknown): string {
   try {

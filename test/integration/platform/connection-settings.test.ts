@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { loadSettings } from '#shared/platform/config.ts';
 import { type Database, openDatabase, serviceTime } from '#shared/platform/database.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { query } from '../../support/stores/database-client.ts';
@@ -51,4 +52,11 @@ test('a commit is on disk, and what is read under a lock is up to date, whatever
     SELECT current_setting('synchronous_commit') AS commit, current_setting('transaction_isolation') AS isolation,
       current_setting('lock_timeout') AS "ofUrl"`;
   expect(settings).toEqual({ commit: 'on', isolation: 'read committed', ofUrl: '5s' });
+});
+
+test('a statement may take as long as the settings say', async () => {
+  const settings = { ...loadSettings({}), DATABASE_STATEMENT_TIMEOUT_MS: 100 };
+  const hurried = openDatabase(databaseUrl(), { poolSize: 1, settings });
+  onTestFinished(() => hurried.$disconnect());
+  await expect(hurried.$queryRaw`SELECT pg_sleep(3600)::text`).rejects.toThrow(/statement timeout/);
 });

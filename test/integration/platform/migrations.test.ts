@@ -1,21 +1,14 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeAll, describe, expect, inject, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '#prisma/migrate.ts';
 import { prismaFolder, readMigrations } from '#prisma/migrations-folder.ts';
 import { prepareDatabase } from '#prisma/prepare-database.ts';
 import { migrationStatus, schemaDifference } from '../../dev/checks/schema-engine.ts';
-import { startProcess } from '../../support/processes/child-process.ts';
-import { compiledIn } from '../../support/processes/compiled-service.ts';
 import { freePort } from '../../support/processes/free-port.ts';
 import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
 import { useDatabase, useEmptyDatabase } from '../../support/stores/database.ts';
 import { query, waitForLock, withClient } from '../../support/stores/database-client.ts';
-import { asService } from '../../support/stores/service-role.ts';
-
-/** As a deployment does. */
-const startMigrating = (env: Record<string, string>) =>
-  startProcess(compiledIn(inject('compiledFolder')).entry('prisma/migrate-main.js'), { env });
 
 const everyMigration = readMigrations().map(({ name }) => name);
 
@@ -39,34 +32,6 @@ describe('the migrations', () => {
     const edited = readMigrations().map(({ name, sql }) => ({ name, sql: `${sql}\n` }));
     const { editedMigrationNames } = await migrationStatus(url(), schema, edited);
     expect(editedMigrationNames).toEqual(everyMigration);
-  });
-});
-
-describe('the role of the service', () => {
-  const url = useDatabase();
-
-  test('cannot migrate, and the command says which setting is missing', async () => {
-    const run = startMigrating({ DATABASE_URL: asService(url()) });
-    expect(await run.exited).toMatchObject({ code: 1 });
-    expect(run.output().trim()).toBe(
-      'The role "refunds_service" does not own the tables of this database. Set DATABASE_OWNER_URL to the URL of their owner.',
-    );
-  });
-});
-
-describe('two processes that migrate at the same time', () => {
-  const url = useEmptyDatabase();
-
-  test('both succeed, and every migration is applied once', async () => {
-    const env = { DATABASE_URL: url() };
-    const runs = [1, 2].map(() => startMigrating(env));
-    const exits = await Promise.all(runs.map((run) => run.exited));
-    const outputs = runs.map((run) => run.output());
-    expect(exits.map((exit) => exit.code)).toEqual([0, 0]);
-    for (const name of everyMigration) {
-      expect(outputs.filter((output) => output.includes(`Applied ${name}`))).toHaveLength(1);
-    }
-    expect(outputs.filter((output) => output.includes('The database is up to date.'))).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,5 @@
-import { expect, inject, onTestFinished, test } from 'vitest';
+import { Redis } from 'ioredis';
+import { inject, onTestFinished, test } from 'vitest';
 import { failFast, openRedis } from '#shared/platform/queues.ts';
 import { startRedis } from '../../support/stores/redis.ts';
 import { waitFor } from '../../support/wait-for.ts';
@@ -12,12 +13,16 @@ test.skipIf(inject('redisUrl') === null)(
       redis.disconnect();
       await server.stop();
     });
-    const connection = await waitFor('the connection', () => redis.client('ID').catch(() => null));
-    await redis.call('REPLICAOF', '127.0.0.1', '1');
-    await expect(redis.set('key', 'value')).rejects.toThrow('READONLY');
-    await waitFor('another connection', async () => {
-      const id = await redis.client('ID').catch(() => connection);
-      return id !== connection;
+    // It fails fast: whatever is asked of it before it is connected, again, is refused.
+    const connectionId = () => redis.client('ID').catch(() => null);
+    const connection = await waitFor('the connection', connectionId);
+    const operator = new Redis(server.url);
+    onTestFinished(() => operator.disconnect());
+    await operator.replicaof('127.0.0.1', 1);
+    await waitFor('the refusal of a write', async () => {
+      const refusal = await redis.set('key', 'value').catch(String);
+      return refusal.includes('READONLY');
     });
+    await waitFor('another connection', async () => ![null, connection].includes(await connectionId()));
   },
 );

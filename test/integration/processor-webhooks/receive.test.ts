@@ -8,6 +8,7 @@ import { newRefund } from '../../support/refunds/new-refund.ts';
 import { newPayment, storedPayment } from '../../support/refunds/payments.ts';
 import { type RefundRecord, rowOf, timelineOf, untilStatus } from '../../support/refunds/refund-records.ts';
 import { putOff, untilReviewed } from '../../support/refunds/refund-work.ts';
+import { untilChange } from '../../support/service.ts';
 import { useService } from '../../support/use-service.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
@@ -33,8 +34,7 @@ afterEach(async () => {
 
 /** Waits for the answer of the processor. */
 async function createdRefund(transactionId: string): Promise<string> {
-  const headers = { prefer: 'wait=20' };
-  return (await newRefund(service, { transactionId, amount: 2_500 }, { headers })).id;
+  return (await newRefund(service, { transactionId, amount: 2_500 }, { headers: untilChange })).id;
 }
 
 async function completedRefund(

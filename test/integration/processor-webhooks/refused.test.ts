@@ -108,7 +108,7 @@ describe('forged, spoilt and old webhooks change nothing at all', () => {
     ['stripe', "another organization's secret", () => signStripe(eventText(), { secret: 'whsec_other' })],
     ['braintree', 'a wrong private key', () => signBraintree(xml(), { keys: sandboxKeys })],
     ['braintree', 'entities that would grow, signed well', () => signBraintree(growing)],
-  ])('%s: %s', async (processor, _title, make) => {
+  ])('a webhook of %s changes nothing: %s', async (processor, _title, make) => {
     await expectRefused(await webhooks.addressOf(processor), make());
   });
 

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { openDatabase } from '#shared/platform/database.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
 import { approveRefund, rejectRefund } from '#shared/refunds/decisions/approve.ts';
@@ -18,6 +17,7 @@ import { type ServiceOptions, startService, type TestService } from '../../suppo
 import { postgresQueues } from '../../support/stores/backends.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { createDatabase, withClient } from '../../support/stores/database-client.ts';
+import { openTestDatabase } from '../../support/stores/open-database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 // A service makes refunds, its database is backed up, it makes more, and a second service starts on the backup. Both use the same
@@ -341,7 +341,7 @@ describe('a recovery', () => {
     const { generation } = await readRecovery(restored.deps.db, []);
     const reached = () => restored.deps.positionMarks.reached;
     await waitFor('a mark since then', () => reached().some((mark) => mark.generation === generation));
-    const db = openDatabase(copied, { poolSize: 1 });
+    const db = openTestDatabase(copied);
     const { maySend } = await readRecovery(db, reached());
     await db.$disconnect();
     expect(maySend).toBe(false);

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase } from '#shared/platform/database.ts';
+import type { Database } from '#shared/platform/database.ts';
 import { eraseRefunds, findErasable } from '#shared/refunds/decisions/erase.ts';
 import { fillRefunds } from '../../support/refunds/many-refunds.ts';
 import { useDatabase } from '../../support/stores/database.ts';
 import { withClient } from '../../support/stores/database-client.ts';
+import { openTestDatabase } from '../../support/stores/open-database.ts';
 import { waitFor } from '../../support/wait-for.ts';
 
 const databaseUrl = useDatabase();
@@ -15,7 +16,7 @@ beforeAll(async () => {
   await withClient(databaseUrl(), async (client) => {
     await fillRefunds(client, { ...owner, count: 1_100, now, days: 10 });
   });
-  db = openDatabase(databaseUrl(), { poolSize: 1 });
+  db = openTestDatabase(databaseUrl());
 });
 afterAll(() => db.$disconnect());
 

@@ -176,7 +176,7 @@ describe('finds', () => {
         'rejected 3: last event, with the status completed, but the refund is cancelled or has another external id',
       ],
     ],
-  ])('%s', async (_, statements, problems) => {
+  ])('a verification finds what was done: %s', async (_, statements, problems) => {
     expect((await foundAfter(...statements.map(named))).toSorted()).toEqual(problems.toSorted());
   });
 });

@@ -4,15 +4,6 @@ import { waitFor } from '../wait-for.ts';
 
 // Refunds that are created while something fails.
 
-/** An answer, and how long it took. */
-export type TimedAnswer = ApiAnswer & { ms: number };
-
-export async function timed(answer: Promise<ApiAnswer>): Promise<TimedAnswer> {
-  const since = performance.now();
-  const { status, body, headers } = await answer;
-  return { status, body, headers, ms: Math.round(performance.now() - since) };
-}
-
 /** The body of a refund of a tenth of a new payment. */
 export async function refundOfNewPayment(service: TestService, processor: string) {
   const transactionId = await newPayment(service, { processor });
@@ -24,10 +15,10 @@ export async function create(
   service: TestService,
   transactionId: string,
   headers: Record<string, string> = {},
-): Promise<TimedAnswer> {
+): Promise<ApiAnswer> {
   const processor = transactionId.startsWith('ch_') ? 'stripe' : 'braintree';
   const body = { transactionId, amount: 1_000, reason: 'other', processor };
-  return await timed(service.call('POST', '/v1/refunds', { body, headers }));
+  return await service.call('POST', '/v1/refunds', { body, headers });
 }
 
 /** Waits until the refunds have met the faults that were armed for them, and their outcome is unknown. */

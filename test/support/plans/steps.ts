@@ -373,7 +373,7 @@ export function stepsOf(
       // Of seven days and those before, at the end of a day.
       rows: 3_200,
       pages: 3_000,
-      run: () => readOverview(db, owner, { now: new Date(), days: 7, currency: null }),
+      run: () => readOverview(db, owner, { now: endOfYesterday(), days: 7, currency: null }),
     },
     'the state of the service': {
       // Fewer than the service counts, so that reading more of the backlog shows.
@@ -505,4 +505,9 @@ export function stepsOf(
       ]),
     ),
   };
+}
+
+/** The end of the last day in UTC, so that an overview reads as much at any time of the day. */
+function endOfYesterday(): Date {
+  return new Date(new Date().setUTCHours(0, 0, 0, 0) - 1);
 }

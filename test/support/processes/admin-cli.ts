@@ -27,7 +27,7 @@ export function adminProcess(settings: CliSettings): AdminCli {
     const child = spawn(process.execPath, [join(inject('compiledFolder'), 'api/cli/main.js'), ...args], {
       cwd: root,
       env: { ...process.env, REDIS_URL: undefined, ...settings },
-      timeout: 40_000,
+      timeout: 300_000,
       killSignal: 'SIGKILL',
     });
     const ended = new Promise<number | null>((settle) => child.once('close', settle));
@@ -76,7 +76,11 @@ async function runHere(settings: CliSettings, args: readonly string[], input: st
 /** The settings of a command for a test's service. */
 export function cliSettings({ settings }: TestService): CliSettings {
   const { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX } = settings;
-  return { DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX };
+  return {
+    ...{ DATABASE_URL, ENCRYPTION_KEY, QUEUE_PREFIX },
+    DATABASE_CONNECT_TIMEOUT_MS: String(settings.DATABASE_CONNECT_TIMEOUT_MS),
+    DATABASE_STATEMENT_TIMEOUT_MS: String(settings.DATABASE_STATEMENT_TIMEOUT_MS),
+  };
 }
 
 /** The command line for a test's service, in this process. */

@@ -1,10 +1,11 @@
-// Provided to every test file by test/global-setup.ts.
 declare module 'vitest' {
   interface ProvidedContext {
+    // Provided by test/run/stores.ts.
     /** The PostgreSQL of this run, as superuser. */
     postgresUrl: string;
     /** The Redis of this run; null without redis-server. */
     redisUrl: string | null;
+    // Provided by test/run/programs.ts, to tests of test/system alone.
     /** Null without a browser. */
     chromiumPath: string | null;
     /** The folder of the compiled service. */

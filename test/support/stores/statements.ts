@@ -1,6 +1,7 @@
 import pg from 'pg';
-import { openDatabase } from '#shared/platform/database.ts';
+import type { Database } from '#shared/platform/database.ts';
 import { withClient } from './database-client.ts';
+import { openTestDatabase } from './open-database.ts';
 
 /** A statement with the values of its parameters. */
 export interface Statement {
@@ -39,7 +40,7 @@ export function recordStatements(): Recording {
   return { statements, during, stop };
 }
 
-type Work = (db: ReturnType<typeof openDatabase>) => Promise<unknown>;
+type Work = (db: Database) => Promise<unknown>;
 
 /** How PostgreSQL carried out one statement. */
 export interface QueryPlan {
@@ -62,7 +63,7 @@ interface PlanNode {
 /** Does the work, then runs EXPLAIN ANALYZE for each of its queries. */
 export async function plansOf(databaseUrl: string, work: Work): Promise<QueryPlan[]> {
   const recording = recordStatements();
-  const db = openDatabase(databaseUrl, { poolSize: 1 });
+  const db = openTestDatabase(databaseUrl);
   try {
     await work(db);
   } finally {

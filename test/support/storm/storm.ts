@@ -8,11 +8,10 @@ import type { Database } from '#shared/platform/database.ts';
 import { errorCatalogue } from '#shared/platform/errors.ts';
 import type { ExposedService } from '../http/exposed-service.ts';
 import { expectDeclared, type ServedDocument } from '../http/openapi-document.ts';
+import { seed } from '../seed.ts';
 import { waitFor } from '../wait-for.ts';
 import type { StormRequest } from './requests.ts';
 
-/** The same requests each time, so that a change is held against what was good before it; `STORM_SEED=7` sends others. */
-const seed = Number(process.env.STORM_SEED || 1);
 /** For each route. */
 const requestCount = Number(process.env.STORM_REQUESTS ?? 10_000);
 /** Of an outcome that requests are generated for; fewer would say that the generator is broken. */
@@ -86,7 +85,7 @@ export async function storm(
       `${name}: ${accepted} requests were accepted, but ${table} grew by ${made} rows.`,
     );
   }
-  console.info(`${name} (STORM_SEED=${seed}): ${JSON.stringify(outcomes)}`);
+  console.info(`${name} (TEST_SEED=${seed}): ${JSON.stringify(outcomes)}`);
   return outcomes;
 }
 
@@ -121,7 +120,7 @@ async function outcomeOf(
   } catch (error) {
     const sent = JSON.stringify({ ...request, body: request.body?.toString('latin1') }).slice(0, 3_000);
     throw new Error(
-      `${(error as Error).message}\nanswer: ${JSON.stringify(answer).slice(0, 2_000)}\nrequest: ${sent}\nSTORM_SEED=${seed}`,
+      `${(error as Error).message}\nanswer: ${JSON.stringify(answer).slice(0, 2_000)}\nrequest: ${sent}\nTEST_SEED=${seed}`,
       { cause: error },
     );
   }

@@ -1,4 +1,5 @@
 import { describe, expect, inject, test } from 'vitest';
+import { seed } from '../../support/seed.ts';
 import { queueBackends } from '../../support/stores/backends.ts';
 import { runChaos } from '../chaos/run-chaos.ts';
 import { problemLines, verdictLine } from '../chaos/verdict.ts';
@@ -9,7 +10,7 @@ const refunds = Number(process.env.CHAOS_REFUNDS || 2_000);
 describe.each(queueBackends.slice(-1))('chaos, queues on $name', ({ name }) => {
   test('loses no refund, moves none twice, leaves none stuck and answers every client truthfully', async () => {
     const { verdict, keptIn } = await runChaos({
-      seed: 7,
+      seed,
       refunds,
       queues: name,
       compiledFolder: inject('compiledFolder'),

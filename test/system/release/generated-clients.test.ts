@@ -155,24 +155,27 @@ async function expectToRead(command: string, file: string): Promise<void> {
 }
 
 describe('a client that is generated from the document compiles, and reads what a later version adds', () => {
-  test.each(Object.entries(clients))('%s', async (name, { config, generate, use }) => {
-    if (config !== undefined) writeFileSync(folder(config[0]), config[1]);
-    await npx(...generate);
-    const file = `${name.split(/\W/)[0]}-program.ts`;
-    writeFileSync(folder(file), `${program}${use}`);
-    const options = [
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'es2023',
-      '--skipLibCheck',
-      '--types',
-      'node',
-    ];
-    await npx('tsc', ...options, '--rewriteRelativeImportExtensions', '--outDir', 'out', file);
-    await expectToRead(process.execPath, `out/${file.replace('.ts', '.js')}`);
-  });
+  test.each(Object.entries(clients))(
+    'a program with the client of %s compiles and runs',
+    async (name, { config, generate, use }) => {
+      if (config !== undefined) writeFileSync(folder(config[0]), config[1]);
+      await npx(...generate);
+      const file = `${name.split(/\W/)[0]}-program.ts`;
+      writeFileSync(folder(file), `${program}${use}`);
+      const options = [
+        '--strict',
+        '--module',
+        'nodenext',
+        '--target',
+        'es2023',
+        '--skipLibCheck',
+        '--types',
+        'node',
+      ];
+      await npx('tsc', ...options, '--rewriteRelativeImportExtensions', '--outDir', 'out', file);
+      await expectToRead(process.execPath, `out/${file.replace('.ts', '.js')}`);
+    },
+  );
 
   test('quicktype for Python', async () => {
     const schemas = 'openapi.json#/components/schemas/';

@@ -12,6 +12,12 @@ test('each promise of the list names a test that exists', () => {
   expect(lines.filter((line) => !namesTest(line))).toEqual([]);
 });
 
+test('each title says something besides what its cases fill in', () => {
+  const words = (title: string) => title.replace(/%\w|\$\w+/g, '').match(/[\w'-]{2,}/g) ?? [];
+  const titles = lines.map((line) => /`: "(.+)"$/.exec(line)?.[1] ?? '');
+  expect(titles.filter((title) => words(title).length < 3)).toEqual([]);
+});
+
 test('no test stands for two promises of the list', () => {
   const tests = lines.map((line) => line.slice(line.indexOf('`test/')));
   expect(tests.filter((each, index) => tests.indexOf(each) < index)).toEqual([]);

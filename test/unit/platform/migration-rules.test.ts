@@ -39,7 +39,7 @@ test.each([
   // Cannot run within a transaction, or not twice.
   'CREATE INDEX CONCURRENTLY extra ON refund (note);',
   'ALTER TABLE refund ADD COLUMN label TEXT; CREATE INDEX CONCURRENTLY IF NOT EXISTS extra ON refund (label);',
-])('refuses %s', (sql) => {
+])('refuses a migration that is %s', (sql) => {
   expect(isRefused(sql)).toBe(true);
 });
 

@@ -74,7 +74,7 @@ describe('the outcome of a refused request', () => {
     [['915200'], { kind: 'refused', failure: { code: '915200' } }],
     [['91512', '915235'], { kind: 'unknown', keyRefused: true }],
     [[], { kind: 'refused', failure: { code: 'rejected', message: 'In total.' } }],
-  ])('%j is %o', (codes, outcome) => {
+  ])('a refusal with the codes %j is %o', (codes, outcome) => {
     expect(refusal(codes)).toMatchObject(outcome);
   });
 

@@ -86,7 +86,7 @@ describe('isPublicAddress', () => {
     'no addresses': 'localhost example.com 8.8.8.8.8 ::ffff:8.8.8.8. [::1]',
   };
 
-  test.each(Object.entries(refused))('refuses %s', (_kind, addresses) => {
+  test.each(Object.entries(refused))('takes none for public of the kind: %s', (_kind, addresses) => {
     for (const address of ['', ...addresses.split(' ')])
       expect(isPublicAddress(address), address).toBe(false);
   });

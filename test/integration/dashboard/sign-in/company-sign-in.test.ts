@@ -2,15 +2,12 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { beforeEach, describe, expect, inject, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { disableProvider, enforceProvider, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { disableUser } from '#shared/people/members/disable-user.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { pagesOf, startOf, useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
-import { startIdentityProvider } from '#test/support/company-sign-in/identity-provider.ts';
-import { noteComplaints } from '#test/support/dashboard/browser.ts';
-import { useDashboardBrowser } from '#test/support/dashboard/dashboard-browser.ts';
 import { setUpSecondFactor } from '#test/support/dashboard/second-factor.ts';
 import { newPerson } from '#test/support/people.ts';
 import { useService } from '#test/support/use-service.ts';
@@ -393,22 +390,4 @@ test('lets an owner set up, test and disable the provider, and shows no secret',
   expect((await signIn(newVisitor(), { at: id })).status).toBe(303);
   await visitor.post(`${page}/rule`, { rule: 'disabled' });
   expect((await newVisitor().get(startOf(id))).status).toBe(404);
-});
-
-describe.skipIf(inject('chromiumPath') === null)('in a browser', () => {
-  const browser = useDashboardBrowser(service);
-
-  test('a member signs in through the provider and opens the page that was asked for', async () => {
-    const local = await startIdentityProvider();
-    onTestFinished(() => local.close());
-    await setProvider(service.deps, { organizationId, actor: 'test', settings: local.settings });
-    local.account = { ...company.provider.account };
-    const page = await browser.open();
-    const complaints = noteComplaints(page);
-    await page.goto(pagesOf(organizationId));
-    await page.getByRole('link', { name: "Sign in with your company's account" }).click();
-    await page.waitForURL(`**${pagesOf(organizationId)}`);
-    await page.getByText(local.account.email).waitFor();
-    expect(complaints).toEqual([]);
-  });
 });

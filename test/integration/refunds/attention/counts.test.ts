@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type AttentionCount, readNeedsAttention } from '#shared/insights/needs-attention.ts';
-import { type Database, openDatabase } from '#shared/platform/database.ts';
+import type { Database } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
+import { openTestDatabase } from '#test/support/stores/open-database.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const minutesAgo = (minutes: number) => new Date(now.getTime() - minutes * 60_000);
@@ -21,7 +22,7 @@ beforeAll(async () => {
       await fillRefunds(client, { ...each, count: 300, now, days: 10 });
     }
   });
-  db = openDatabase(databaseUrl(), { poolSize: 5 });
+  db = openTestDatabase(databaseUrl(), 5);
 });
 afterAll(() => db.$disconnect());
 

@@ -209,7 +209,7 @@ describe('a dry run, a creation and a policy check of the same fields agree', ()
       'the policy allows no amount and the key less',
       { policies: [{ finalSale: true }], limits: { maxPerRefund: 900 }, maxAmount: 0 },
     ],
-  ])('when %s', async (_what, given) => {
+  ])('they agree about a refund when %s', async (_what, given) => {
     const { policies = [{ enforce }], limits, refunded = 0, maxAmount } = given;
     await usePolicies({ enforce });
     const transactionId = await newPayment(service, given.payment);

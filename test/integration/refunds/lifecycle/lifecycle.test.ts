@@ -7,7 +7,7 @@ import { newPayment, storedPayment } from '#test/support/refunds/payments.ts';
 import { makeDue, rowOf, timelineOf, untilStatus } from '#test/support/refunds/refund-records.ts';
 import { creationOf } from '#test/support/refunds/statement-items.ts';
 import { testedBackends } from '#test/support/release.ts';
-import { untilVerdict } from '#test/support/service.ts';
+import { untilChange, untilVerdict } from '#test/support/service.ts';
 import { useService } from '#test/support/use-service.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
@@ -84,10 +84,10 @@ describe.each(testedBackends)('the life of a refund, queues on $name', (backend)
     await service.sandbox.settings({ autoSettleMs: 400 });
     const { body } = await create(service, await newPayment(service));
     const { body: waited, headers } = await service.call('GET', `/v1/refunds/${body.data.id}`, {
-      headers: { prefer: 'wait=10' },
+      headers: untilChange,
     });
     expect(waited.data.status).toBe('completed');
-    expect(headers['preference-applied']).toBe('wait=10');
+    expect(headers['preference-applied']).toBe(untilChange.prefer);
   });
 
   test('fails a refund that could not be sent before the retry deadline', async () => {

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { closeDependencies, type Dependencies, openDependencies } from '#shared/dependencies.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { type AccountName, withoutCredentials } from '#shared/processors/accounts/connections.ts';
-import { noteRateLimit, partOfRate } from '#shared/processors/accounts/rate-limits.ts';
+import { noteRateLimit, partOfRate, setCallsPerSecond } from '#shared/processors/accounts/rate-limits.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
 import { HeldTime } from '#test/support/clocks.ts';
 import { paused } from '#test/support/processors/paused.ts';
@@ -97,6 +97,29 @@ test('a refund at the processor is read while a backlog waits to be sent, and ho
     WHERE refund_id = ANY (ARRAY(SELECT refund_id FROM refund_work WHERE leased_until IS NULL ORDER BY due_at, refund_id LIMIT ${places - 5}))`;
   await pass(1_000);
   expect(await claim()).toEqual([]);
+});
+
+test('each environment has the rate of its account', async () => {
+  const { db } = service.deps;
+  const { id: organizationId, keys } = service.organization;
+  const ofTest = await newRefund(service);
+  const ofLive = await newRefund(
+    service,
+    { transactionId: 'ch_ofthelivemode' },
+    { key: keys.live.plaintext },
+  );
+  const rates = async () => {
+    const ids = [ofTest.id, ofLive.id];
+    const rows = await db.$queryRaw<{ rate: number }[]>`
+      SELECT rate FROM refund_calls(${ids}, '{"live": 7, "test": 3}', service_time()) ORDER BY turn`;
+    return rows.map(({ rate }) => rate);
+  };
+  expect(await rates()).toEqual([3, 7]);
+  const account = { organizationId, processor: 'stripe', actor: 'test' };
+  await setCallsPerSecond(service.deps, { ...account, environment: 'live', callsPerSecond: 11 });
+  expect(await rates()).toEqual([3, 11]);
+  await setCallsPerSecond(service.deps, { ...account, environment: 'test', callsPerSecond: 5 });
+  expect(await rates()).toEqual([5, 11]);
 });
 
 test('a claim by its id counts as well, and waits for the rate', async () => {

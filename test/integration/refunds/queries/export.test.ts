@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Database, openDatabase, Prisma, type Refund } from '#shared/platform/database.ts';
+import { type Database, Prisma, type Refund } from '#shared/platform/database.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { parseCsv, wholeText } from '#test/support/http/csv.ts';
 import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { withClient } from '#test/support/stores/database-client.ts';
+import { openTestDatabase } from '#test/support/stores/open-database.ts';
 
 const now = new Date('2026-11-21T12:00:00Z');
 const many: RefundOwner = { organizationId: 'org_many', environment: 'live' };
@@ -20,7 +21,7 @@ beforeAll(async () => {
     await fillRefunds(client, { ...many, count: 1_200, now, days: 10 });
     await fillRefunds(client, { ...one, count: 1, now, days: 1 });
   });
-  db = openDatabase(databaseUrl(), { poolSize: 2 });
+  db = openTestDatabase(databaseUrl(), 2);
   await db.refund.updateMany({ where: one, data: { status: 'processing' } });
   // Room for more refunds.
   await db.payment.updateMany({ where: many, data: { amount: 1_000_000n } });

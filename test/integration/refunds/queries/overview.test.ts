@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readOverview } from '#shared/insights/overview.ts';
-import { type Database, openDatabase, type Refund } from '#shared/platform/database.ts';
+import type { Database, Refund } from '#shared/platform/database.ts';
 import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { type RefundStatus, refundStatuses } from '#shared/refunds/model/states.ts';
 import { fillRefunds } from '#test/support/refunds/many-refunds.ts';
 import { useDatabase } from '#test/support/stores/database.ts';
 import { query, withClient } from '#test/support/stores/database-client.ts';
+import { openTestDatabase } from '#test/support/stores/open-database.ts';
 
 // Not at a whole hour, and in the first hours of a day that is another one elsewhere.
 const now = new Date('2026-11-21T01:23:45.678Z');
@@ -32,7 +33,7 @@ describe('the overview', () => {
     });
     // Days are those of UTC, wherever the database thinks that it is.
     await query(databaseUrl(), `alter database "${databaseName()}" set timezone = 'Pacific/Auckland'`);
-    db = openDatabase(databaseUrl(), { poolSize: 2 });
+    db = openTestDatabase(databaseUrl(), 2);
     const [latest, earlier] = await db.refund.findMany({ where: owner, take: 2, orderBy: { id: 'asc' } });
     const edges = [new Date('2026-11-15T00:00:00Z'), new Date('2026-11-14T23:59:59.999Z')];
     for (const [index, refund] of [latest, earlier].entries()) {

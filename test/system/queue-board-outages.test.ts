@@ -10,10 +10,8 @@ import { postgresQueues } from '#test/support/stores/backends.ts';
 import { useEmptyDatabase } from '#test/support/stores/database.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 
-/** The time limit for reporting that the queues do not respond. */
-const maxResponseMs = 5_500;
-
-async function expectSoonUnavailable(board: TestBoard): Promise<void> {
+/** A board that waited for the queues would not answer. */
+async function expectUnavailable(board: TestBoard): Promise<void> {
   board.setAccess(true);
   const wanted = [
     ['GET', `${prefix}/api/queues`],
@@ -23,9 +21,7 @@ async function expectSoonUnavailable(board: TestBoard): Promise<void> {
   ] as const;
   await Promise.all(
     wanted.map(async ([method, url]) => {
-      const since = performance.now();
       const { statusCode, headers, body } = await ask(board, method, url);
-      expect(performance.now() - since, url).toBeLessThan(maxResponseMs);
       expect({ url, statusCode }).toEqual({ url, statusCode: 503 });
       expect(headers['retry-after']).toBe('2');
       expect(JSON.parse(body).message).toMatch(/^The queues are not responding/);
@@ -52,19 +48,19 @@ describe.skipIf(inject('redisUrl') === null)('when Redis does not respond', () =
     };
   });
 
-  test('the board reports soon that it never started or was stopped', async () => {
-    await expectSoonUnavailable(board);
+  test('the board reports that it never started or was stopped', async () => {
+    await expectUnavailable(board);
     await redis.start();
     await waitUntilWorking(board);
     await redis.stop();
-    await expectSoonUnavailable(board);
+    await expectUnavailable(board);
   });
 
-  test('the board reports soon that it is frozen, and recovers', async () => {
+  test('the board reports that it is frozen, and recovers', async () => {
     await redis.start();
     await waitFor('the queues to be there', () => board.queues.ping().then(() => true));
     redis.freeze();
-    await expectSoonUnavailable(board);
+    await expectUnavailable(board);
     redis.thaw();
     await waitUntilWorking(board);
   });
@@ -84,12 +80,12 @@ describe('when PostgreSQL does not respond', () => {
     await postgres.remove();
   });
 
-  test('the board reports soon that it is frozen or stopped', async () => {
+  test('the board reports that it is frozen or stopped', async () => {
     postgres.freeze();
-    await expectSoonUnavailable(board);
+    await expectUnavailable(board);
     postgres.thaw();
     await waitUntilWorking(board);
     await postgres.stop();
-    await expectSoonUnavailable(board);
+    await expectUnavailable(board);
   });
 });

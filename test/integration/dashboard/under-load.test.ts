@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { signInMember } from '../support/dashboard/dashboard-member.ts';
-import { newPayment } from '../support/refunds/payments.ts';
-import { query, withClient } from '../support/stores/database-client.ts';
-import { useService } from '../support/use-service.ts';
-import { waitFor } from '../support/wait-for.ts';
+import { signInMember } from '../../support/dashboard/dashboard-member.ts';
+import { newPayment } from '../../support/refunds/payments.ts';
+import { query, withClient } from '../../support/stores/database-client.ts';
+import { useService } from '../../support/use-service.ts';
+import { waitFor } from '../../support/wait-for.ts';
 
 describe('pages that wait for the database', () => {
   const service = useService({ workers: 0, settings: { DATABASE_POOL_SIZE: 2, DASHBOARD_POOL_SIZE: 2 } });

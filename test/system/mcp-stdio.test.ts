@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
-import { connectOverStdio, stdioProgram } from '../../support/agents/agent.ts';
-import { useAgents } from '../../support/agents/use-agents.ts';
-import { freePort } from '../../support/processes/free-port.ts';
-import { newPayment } from '../../support/refunds/payments.ts';
-import { useService } from '../../support/use-service.ts';
+import { connectOverStdio, stdioProgram } from '../support/agents/agent.ts';
+import { expectFirstRefund } from '../support/agents/first-refund.ts';
+import { useAgents } from '../support/agents/use-agents.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { newPayment } from '../support/refunds/payments.ts';
+import { useService } from '../support/use-service.ts';
 
 const service = useService({ workers: 0, settings: { CREATE_WAIT_MS: 500 } });
 const agents = useAgents(service);
@@ -132,4 +133,23 @@ test('a call that is under way when stdin ends is still answered', async () => {
     { id: 1, result: { serverInfo: { name: 'refund-service', version } } },
     { id: 2, result: { structuredContent: { refund: { transactionId, status: 'processing' } } } },
   ]);
+});
+
+describe('an agent over stdio', () => {
+  const working = useService();
+  const connected = useAgents(working);
+
+  test.each([
+    ['the protocol of 2025', {}],
+    ['the protocol of 2026', { versionNegotiation: { mode: 'auto' } }],
+  ] as const)(
+    'by %s finds five tools, and creates and gets a refund, which the API shows as requested by mcp',
+    async (_protocol, options) => {
+      await working.sandbox.settings({ autoSettleMs: 0 });
+      const { plaintext } = working.organization.keys.test;
+      const agent = await connectOverStdio(connected.origin(), plaintext, options);
+      onTestFinished(() => agent.close());
+      await expectFirstRefund(working, agent);
+    },
+  );
 });

@@ -7,11 +7,11 @@ import { handOverUnknown } from '#api/hand-over.ts';
 import { answerErrors } from '#api/http/error-handler.ts';
 import type { Api } from '#api/http/route.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { startProcess } from '../../support/processes/child-process.ts';
-import { compiledIn } from '../../support/processes/compiled-service.ts';
-import { freePort } from '../../support/processes/free-port.ts';
-import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
+import { startProcess } from '../support/processes/child-process.ts';
+import { compiledIn } from '../support/processes/compiled-service.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { useService } from '../support/use-service.ts';
+import { waitFor } from '../support/wait-for.ts';
 
 const service = useService({ workers: 0 });
 

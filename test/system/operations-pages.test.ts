@@ -4,20 +4,30 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, inject, test } from 'vitest';
-import { sandboxCredentials } from '../../sandbox/processors.ts';
-import { cliSettings } from '../../support/processes/admin-cli.ts';
-import { useTemporaryFolder } from '../../support/processes/temporary-folder.ts';
-import { startRedis } from '../../support/stores/redis.ts';
-import { useService } from '../../support/use-service.ts';
+import { sandboxCredentials } from '../sandbox/processors.ts';
+import { cliSettings } from '../support/processes/admin-cli.ts';
+import { useTemporaryFolder } from '../support/processes/temporary-folder.ts';
+import { startRedis } from '../support/stores/redis.ts';
+import { useService } from '../support/use-service.ts';
 
 const service = useService();
 const inFolder = useTemporaryFolder();
-const root = resolve(import.meta.dirname, '..', '..', '..');
+const root = resolve(import.meta.dirname, '..', '..');
 
-/** PostgreSQL's own programs do nothing here; ours run as they were compiled. Any other word has to be a program of this machine. */
+/**
+ * PostgreSQL's own programs only check that their arguments fit together: what is restored was dumped before, into the database
+ * that was created. Ours run as they were compiled. Any other word has to be a program of this machine.
+ */
 const shell = `
 set -eu
-pg_dump() { :; }; createdb() { :; }; pg_restore() { :; }; psql() { :; }
+pg_dump() { for each in "$@"; do case $each in --file=*) : > "\${each#--file=}" ;; esac; done; isUrl "$each"; }
+createdb() { isUrl "\${1#--maintenance-db=}"; created=$2; }
+pg_restore() {
+  for each in "$@"; do case $each in --dbname=*) isUrl "\${each#--dbname=}"; [ "\${each##*/}" = "$created" ] ;; esac; done
+  [ -f "$each" ]
+}
+psql() { isUrl "$1"; }
+isUrl() { case $1 in postgresql://?*@?*/?*) ;; *) echo "no address of a database: $1" >&2; return 1 ;; esac; }
 node() { case $1 in dist/*) entry=$COMPILED/\${1#dist/}; shift; command node "$entry" "$@" ;; *) command node "$@" ;; esac; }
 npm() { [ "$1 $2 $3 $4" = 'run -s admin --' ]; shift 4; node dist/api/cli/main.js "$@"; }
 `;
@@ -37,6 +47,8 @@ async function runPage(page: string, env: Record<string, string | undefined>) {
       ...process.env,
       ...cliSettings(service),
       NODE_ENV: 'production',
+      // Longer than in production.
+      DATABASE_STATEMENT_TIMEOUT_MS: undefined,
       DATABASE_OWNER_URL: service.databaseUrl,
       COMPILED: inject('compiledFolder'),
       ...env,

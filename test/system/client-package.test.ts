@@ -3,11 +3,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { connectOverStdio } from '../../support/agents/agent.ts';
-import { startProcess } from '../../support/processes/child-process.ts';
-import { useClientProject } from '../../support/processes/client-project.ts';
-import { freePort } from '../../support/processes/free-port.ts';
-import { useService } from '../../support/use-service.ts';
+import { connectOverStdio } from '../support/agents/agent.ts';
+import { startProcess } from '../support/processes/child-process.ts';
+import { useClientProject } from '../support/processes/client-project.ts';
+import { freePort } from '../support/processes/free-port.ts';
+import { useService } from '../support/use-service.ts';
 
 const run = promisify(execFile);
 const service = useService();
@@ -94,7 +94,7 @@ test('the packed program for MCP serves the tools', async () => {
   await agent.close();
 });
 
-const page = readFileSync(new URL('../../../docs/client.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../docs/client.md', import.meta.url), 'utf8');
 const examples = [...page.matchAll(/^( *)```ts\n(.*?)^\1```$/gms)].map(([, , code = '']) => code);
 const [program = ''] = examples;
 
