@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import { EventFeed } from '#shared/events/feed.ts';
 import { openFairLimit } from '#shared/platform/fair-limit.ts';
-import { newRequestId } from '#shared/platform/ids.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
-import { handOverUnknown } from './hand-over.ts';
+import { dashboard } from './dashboard/dashboard.tsx';
+import { dashboardPath } from './dashboard/http/paths.ts';
+import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
 import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
 import { compression } from './http/compression.ts';
@@ -13,27 +14,21 @@ import { checkRequests, createHttpApp } from './http/http-app.ts';
 import { operationRoutes } from './http/operation-routes.ts';
 import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
 import { limitKeys } from './http/rate-limit.ts';
-import { measureRequests, RequestLog, traceRequests } from './http/request-records.ts';
-import { type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
-import { type Api, collectDescribedRoutes } from './http/route.ts';
-import { jsonSecurityHeaders } from './http/security-headers.ts';
-import { withOtherMethodsRefused } from './http/unknown-routes.ts';
+import { measureRequests, traceRequests } from './http/request-records.ts';
+import { type Classes, type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
+import { type Api, collectDescribedRoutes, type DescribedRoute } from './http/route.ts';
+import { jsonSecurityHeaders, pageSecurityHeaders } from './http/security-headers.ts';
+import { refuseUnknownRoutes, withOtherMethodsRefused } from './http/unknown-routes.ts';
 import { mcpRoute } from './mcp/route.ts';
 import { operations } from './operations/operations.ts';
+import { openApi } from './reference/openapi.ts';
 import { healthRoutes } from './routes/health.ts';
 import { processorWebhookRoutes, VerifiedSenders } from './routes/processor-webhooks.ts';
 
-/** The HTTP application in two parts. It does not listen yet. */
-export interface App {
-  /** Answers every request. Those outside the public API wait until the browser part is loaded. */
-  app: Api;
-  loadBrowserApp: () => Promise<unknown>;
-}
-
-/** Builds the public API and prepares the browser part, which takes longer to load. */
+/** Builds the HTTP application: the public API, and the pages for browsers. It does not listen yet. */
 export async function buildApp(
   given: Omit<ApiDependencies, 'watcher' | 'feed' | 'events' | 'slowReads' | 'closing'>,
-): Promise<App> {
+): Promise<Api> {
   const closing = new AbortController();
   const deps: ApiDependencies = {
     ...given,
@@ -43,26 +38,31 @@ export async function buildApp(
     slowReads: openFairLimit({ inAll: Math.max(1, given.settings.DASHBOARD_POOL_SIZE - 1), perOwner: 2 }),
     closing: closing.signal,
   };
-  const app = createHttpApp(deps, {
-    requestIdOf: newRequestId,
-    logController: new RequestLog(deps.log),
-    ignoreTrailingSlash: true,
-  });
+  const app = createHttpApp(deps);
   measureRequests(app, deps.metrics);
   // Requests that wait get what is there now, so that closing does not wait for them.
   app.addHook('preClose', async () => closing.abort());
-  const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = deps.settings;
   const delay = new EventLoopDelay();
   app.addHook('onClose', async () => delay.close());
-  const { clients, processors, unverified, people } = openClasses(deps.settings);
-  // What anyone may send is refused before verified senders are, and these before clients are.
-  const [unverifiedMs, verifiedMs] = [maxDelayMs / 4, maxDelayMs / 2];
-  const refuseEarlierWhileDelayed = (scope: Api) => refuseWhileDelayed(scope, delay, () => unverifiedMs);
-  const described = collectDescribedRoutes(app);
-  const loadBrowserApp = handOverUnknown(app, async (requestIdOf) => {
-    const { buildBrowserApp } = await import('./browser-app.ts');
-    return await buildBrowserApp(deps, { requestIdOf, described, people, refuseEarlierWhileDelayed });
-  });
+  const classes = openClasses(deps.settings);
+  const described: DescribedRoute[] = [];
+  await app.register(async (scope: Api) => programs(scope, { classes, delay, described }));
+  await app.register(async (scope: Api) => browsers(scope, { classes, delay, described }));
+  return app;
+}
+
+interface Parts {
+  classes: Classes;
+  delay: EventLoopDelay;
+  /** The routes of the public API, for its reference. */
+  described: DescribedRoute[];
+}
+
+/** What programs call, in JSON: the public API, and what processors and load balancers send. */
+async function programs(app: Api, { classes, delay, described }: Parts): Promise<void> {
+  const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = app.deps.settings;
+  const { clients, processors, unverified } = classes;
+  collectDescribedRoutes(app, described);
   jsonSecurityHeaders(app);
   checkRequests(app);
   const throwRefusal = (_request: unknown, _reply: unknown, refusal: Error) => {
@@ -72,7 +72,8 @@ export async function buildApp(
     healthRoutes(app, () => delay.exceeds(maxDelayMs) || clients.work.isFull);
     await app.register(async (scope: Api) => {
       const senders = new VerifiedSenders();
-      refuseWhileDelayed(scope, delay, (request) => (senders.has(request) ? verifiedMs : unverifiedMs));
+      // What anyone may send is refused before verified senders are, and these before clients are.
+      refuseWhileDelayed(scope, delay, (request) => maxDelayMs / (senders.has(request) ? 2 : 4));
       const classOf = (request: FastifyRequest) => (senders.has(request) ? processors : unverified);
       limitInProgress(scope, classOf, (request) => senders.ownerOf(request));
       await processorWebhookRoutes(scope, senders);
@@ -82,7 +83,6 @@ export async function buildApp(
       await publicApi(scope, clients);
     });
   });
-  return { app, loadBrowserApp };
 }
 
 /** The routes for API keys. */
@@ -98,5 +98,24 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
   await app.register(async (scope: Api) => {
     apiVersion(scope);
     await operationRoutes(scope, operations);
+  });
+}
+
+/** What people open in a browser: the dashboard, the queue board and the API reference. Every unknown path is answered here. */
+async function browsers(app: Api, { classes, delay, described }: Parts): Promise<void> {
+  const { deps } = app;
+  await pageSecurityHeaders(app);
+  refuseWhileDelayed(app, delay, () => deps.settings.MAX_EVENT_LOOP_DELAY_MS / 4);
+  checkRequests(app);
+  redirectTrailingSlashes(app);
+  refuseUnknownRoutes(app, refuseAddress);
+  await withOtherMethodsRefused(app, refuseAddress, async () => {
+    // Whoever opens the address of the service in a browser looks for the dashboard.
+    app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
+    await openApi(app, described);
+    await app.register(async (scope: Api) => {
+      limitInProgress(scope, () => classes.people);
+      await dashboard(scope, { ...deps, db: deps.dashboardDb });
+    });
   });
 }

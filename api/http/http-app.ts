@@ -1,24 +1,17 @@
-import type { IncomingMessage } from 'node:http';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type LogController } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { newRequestId } from '#shared/platform/ids.ts';
 import { checkingTexts, holdsStorableTexts, isStorable, unstorableMessage } from '#shared/platform/json.ts';
 import { inPieces } from '#shared/platform/pieces.ts';
 import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';
 import { createBoundedServer } from './pipelining.ts';
+import { RequestLog } from './request-records.ts';
 import type { Api } from './route.ts';
 
 const bodyLimitBytes = 64 * 1024;
-
-export interface HttpAppOptions {
-  /** The id of a request, for the `x-request-id` header and the log. */
-  requestIdOf: (request: IncomingMessage) => string;
-  logController: LogController;
-  /** True when a path with a trailing slash is the same route. False by default. */
-  ignoreTrailingSlash?: boolean;
-}
 
 /**
  * Schemas are zod's; given later, Fastify would also load the compilers for JSON schemas. Responses are serialized as they
@@ -32,16 +25,13 @@ const zodSchemas = {
 };
 
 /** Creates an application with the settings, request ids and error responses of this service, and no routes. */
-export function createHttpApp(
-  deps: ApiDependencies,
-  { requestIdOf, ignoreTrailingSlash = false, ...options }: HttpAppOptions,
-): Api {
+export function createHttpApp(deps: ApiDependencies): Api {
   const { MAX_WAIT_MS, TRUSTED_PROXIES } = deps.settings;
   const app: FastifyInstance = Fastify({
-    ...options,
+    logController: new RequestLog(deps.log),
     loggerInstance: deps.log as FastifyBaseLogger,
     bodyLimit: bodyLimitBytes,
-    genReqId: requestIdOf,
+    genReqId: newRequestId,
     // A base URL that ends with a slash, and the path of an operation.
     rewriteUrl: ({ url = '' }) => url.replace(/^\/{2,}(?=v1\/)/, '/'),
     requestIdHeader: false,
@@ -52,7 +42,7 @@ export function createHttpApp(
     frameworkErrors: answerFrameworkError as never,
     clientErrorHandler: answerClientError,
     // Longer than any URL, so that an id of any length gets the same answer as other unknown ids.
-    routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash },
+    routerOptions: { maxParamLength: 16 * 1024, ignoreTrailingSlash: true },
     serverFactory: (handle) =>
       createBoundedServer(handle, {
         requireHostHeader: false,
@@ -74,6 +64,8 @@ export function createHttpApp(
     if (deps.closing.aborted || isUnread) reply.header('connection', 'close');
     done(null, payload);
   });
+  // Without a listener Node answers an unknown Expect header itself, in another shape. HTTP allows ignoring it.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
   answerErrors(app, deps.log);
   return app;
 }
@@ -95,8 +87,6 @@ export function checkRequests(app: FastifyInstance): void {
     const problem = (await textProblem('body', body)) ?? (await textProblem('query', query));
     if (problem !== null) throw new ServiceError('validation_error', problem);
   });
-  // Without a listener Node answers an unknown Expect header itself, in another shape. HTTP allows ignoring it.
-  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response));
 }
 
 function headerProblem(rawHeaders: readonly string[], httpVersion: string): string | null {

@@ -44,12 +44,6 @@ export class RequestLog extends LogController {
   }
 }
 
-/** Logs nothing: the application that handed the request over does. */
-export class HandedOverLog extends LogController {
-  override incomingRequest(): void {}
-  override requestCompleted(): void {}
-}
-
 /**
  * Measures every request to a route that has an operation, under the operation's id: a path could be anything. Requests to other
  * routes, such as those of the dashboard, are not measured.

@@ -50,7 +50,7 @@ export interface ClassOfCallers {
 }
 
 /** Clients with an API key, networks that have sent verified webhooks, other senders of webhooks, and people with a browser. */
-type Classes = Record<'clients' | 'processors' | 'unverified' | 'people', ClassOfCallers>;
+export type Classes = Record<'clients' | 'processors' | 'unverified' | 'people', ClassOfCallers>;
 
 export function openClasses(settings: ServiceSettings): Classes {
   const { MAX_REQUESTS_IN_PROGRESS, MAX_WEBHOOKS_IN_PROGRESS, MAX_PAGES_IN_PROGRESS } = settings;

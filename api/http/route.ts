@@ -17,14 +17,12 @@ export type Api = FastifyInstance<
 /** What the OpenAPI document is made from. */
 export type DescribedRoute = Pick<RouteOptions, 'method' | 'url' | 'schema'>;
 
-/** The routes registered on `app` from here on, except hidden ones; the list grows with them. */
-export function collectDescribedRoutes(app: Api): readonly DescribedRoute[] {
-  const routes: DescribedRoute[] = [];
+/** Adds the routes registered on `app` from here on, except hidden ones. */
+export function collectDescribedRoutes(app: Api, routes: DescribedRoute[]): void {
   app.addHook('onRoute', ({ method, url, schema = {} }) => {
     // Fastify adds HEAD to every GET, here and in the application that generates the document.
     if (method !== 'HEAD' && schema.hide !== true) routes.push({ method, url, schema });
   });
-  return routes;
 }
 
 /** One response of a route in the OpenAPI document. */

@@ -1,18 +1,18 @@
-import { createRequire } from 'node:module';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
-import type { createPostgresBackend, Job, JobsOptions, Queue, QueueOptions, WorkerOptions } from 'bullmq';
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import {
+  createPostgresBackend,
+  type Job,
+  type JobsOptions,
+  Queue,
+  type QueueOptions,
+  runMigrations,
+  Worker,
+  type WorkerOptions,
+} from 'bullmq';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import type { Settings } from './config.ts';
 import { StrictClient } from './database.ts';
 import { type Logger, warnSparingly } from './log.ts';
-
-const require = createRequire(import.meta.url);
-
-/** BullMQ loads slowly, so it is loaded with the first queue that is used. */
-const bullmq = (): typeof import('bullmq') => require('bullmq');
-
-/** Loaded only with Redis. */
-const ioredis = (): typeof import('ioredis') => require('ioredis');
 
 type QueueSettings = Pick<Settings, 'DATABASE_URL' | 'REDIS_URL' | 'QUEUE_PREFIX'>;
 
@@ -72,7 +72,7 @@ export function openQueues(
     const connection = openConnection(settings, 'producer', log);
     const openQueue = (name: string) => {
       const options: QueueOptions = { ...connection.options, ...prefixOf(settings), skipMetasUpdate: true };
-      const queue = new (bullmq().Queue)(name, options as never, connection.backendFactory as never);
+      const queue = new Queue(name, options as never, connection.backendFactory as never);
       queue.on('error', warn);
       return queue;
     };
@@ -180,7 +180,6 @@ export function openWorker(
       throw new Error('The job failed. See the log of its worker.', { cause: error });
     }
   };
-  const { Worker } = bullmq();
   const worker = new Worker(name, process, options as never, connection.backendFactory as never);
   worker.on('error', warnSparingly(log.child({ queue: name }), 'queue error'));
   worker.on('failed', (_job, error) => log.error({ err: error.cause ?? error, queue: name }, 'job failed'));
@@ -202,7 +201,7 @@ export async function migrateQueueTables(databaseUrl: string, processors: readon
   const client = new StrictClient({ connectionString: databaseUrl });
   await client.connect();
   try {
-    await bullmq().runMigrations(client);
+    await runMigrations(client);
     for (const name of queueNames(processors)) await client.query('SELECT bullmq.next_job_id($1)', [name]);
   } finally {
     await client.end();
@@ -247,7 +246,7 @@ function postgresConnection(databaseUrl: string | null): QueueConnection {
  * database work as soon as the database is up. Its LISTEN connection is made a `StrictClient`, too.
  */
 const createPatientBackend: typeof createPostgresBackend = (name, options, factoryOptions) => {
-  const backend = bullmq().createPostgresBackend(name, options, factoryOptions);
+  const backend = createPostgresBackend(name, options, factoryOptions);
   const { connection } = backend as unknown as { connection: ReadyCache & { pgModule?: object } };
   // BullMQ listens on a client of its own and handles its errors only a moment after it has connected: a connection that
   // PostgreSQL closes right then would end the process.
@@ -284,7 +283,6 @@ export const failFast: RedisOptions = {
 export function openRedis(url: string, options: RedisOptions): Redis | Cluster {
   const nodes = url.split(',').map((node) => node.trim());
   const [first = ''] = nodes;
-  const { Cluster, Redis } = ioredis();
   if (nodes.length === 1) return new Redis(first, { ...options, reconnectOnError: isDemoted });
   const { password, username, protocol } = new URL(first);
   const redisOptions: RedisOptions = {

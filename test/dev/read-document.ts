@@ -14,7 +14,7 @@ export async function readDocument(): Promise<OpenAPI3> {
     MAX_EVENT_LOOP_DELAY_MS: '0',
   });
   const deps = openDependencies(settings, openLog('silent', 'client-types'));
-  const { app } = await buildApp({ ...deps, dashboardDb: deps.db });
+  const app = await buildApp({ ...deps, dashboardDb: deps.db });
   const response = await app.inject('/openapi.json');
   await app.close();
   await closeDependencies(deps);

@@ -133,8 +133,7 @@ export async function startService(options: ServiceOptions): Promise<TestService
   const dashboardDb =
     options.overrides?.db ?? openDatabase(serviceUrl, { poolSize: settings.DASHBOARD_POOL_SIZE, settings });
   const ownerDb = openTestDatabase(databaseUrl);
-  // The first request to a page loads the browser part, which takes longer than all else here.
-  const { app } = await buildApp({ ...deps, dashboardDb });
+  const app = await buildApp({ ...deps, dashboardDb });
   const workers: QueueWorker[] = [];
   const startWorker = () => {
     const worker = startWorkers(deps);

@@ -1,13 +1,7 @@
 import type { Agent } from 'node:http';
-import { createRequire } from 'node:module';
-import type braintree from 'braintree';
+import braintree from 'braintree';
 import { openAgent, type ProxySettings } from '../../platform/proxy.ts';
 import type { Deadline } from '../contract/calls.ts';
-
-const require = createRequire(import.meta.url);
-
-/** Braintree's SDK, loaded with the first account, because it loads slowly. */
-const braintreeSdk = (): typeof braintree => require('braintree');
 
 /** The validated credentials of a Braintree account. */
 export interface BraintreeCredentials {
@@ -123,7 +117,7 @@ export function openGateway(
   const isSecure = protocol === 'https:';
   const environment = environmentOf(hostname, port || (isSecure ? '443' : '80'), isSecure);
   const config = { merchantId, publicKey, privateKey, environment, ...options };
-  return new (braintreeSdk().BraintreeGateway)(config);
+  return new braintree.BraintreeGateway(config);
 }
 
 type EnvironmentConstructor = new (
@@ -137,7 +131,7 @@ type EnvironmentConstructor = new (
 
 /** Refunds use neither the authentication URL nor GraphQL. */
 function environmentOf(server: string, port: string, ssl: boolean): braintree.Environment {
-  const Environment = braintreeSdk().Environment as unknown as EnvironmentConstructor;
+  const Environment = braintree.Environment as unknown as EnvironmentConstructor;
   // A bracketed IPv6 address is a URL's notation; sockets want it bare.
   const host = server.replace(/^\[(.*)\]$/, '$1');
   return new Environment(host, port, 'http://unused.invalid', ssl, host, port);

@@ -1,7 +1,6 @@
 import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { createRequire } from 'node:module';
-import type Stripe from 'stripe';
+import Stripe from 'stripe';
 import { openAgent, type ProxySettings } from '../../platform/proxy.ts';
 import { isClientSecret } from '../contract/credentials.ts';
 
@@ -18,8 +17,7 @@ export interface StripeCredentials {
 export function stripeClient({ secretKey, apiBase }: StripeCredentials, proxies: ProxySettings): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === 'https:' ? 'https' : 'http';
-  const SdkClient = stripeSdk();
-  return new SdkClient(secretKey, {
+  return new Stripe(secretKey, {
     protocol: scheme,
     host: hostname,
     port: port === '' ? { http: 80, https: 443 }[scheme] : Number(port),
@@ -28,11 +26,6 @@ export function stripeClient({ secretKey, apiBase }: StripeCredentials, proxies:
     httpClient: singleRequestClient(scheme, openAgent(new URL(apiBase), idleConnections, proxies)),
   });
 }
-
-const require = createRequire(import.meta.url);
-
-/** Stripe's SDK, loaded with the first account, because it loads slowly. */
-export const stripeSdk = (): typeof Stripe => require('stripe');
 
 type HttpClient = NonNullable<NonNullable<ConstructorParameters<typeof Stripe>[1]>['httpClient']>;
 type HttpResponse = Awaited<ReturnType<HttpClient['makeRequest']>>;

@@ -1,7 +1,6 @@
-import type Stripe from 'stripe';
+import Stripe from 'stripe';
 import { type Outcome, ownOutcome, processorFailure, unavailable } from '../contract/outcome.ts';
 import type { Misconfigured, ProcessorFailure, UnavailableCause } from '../contract/processor.ts';
-import { stripeSdk } from './client.ts';
 
 type StripeError = InstanceType<typeof Stripe.errors.StripeError>;
 
@@ -53,7 +52,7 @@ type Meaning =
 export function outcomeOf(error: unknown): Outcome {
   const own = ownOutcome(error);
   if (own !== null) return own;
-  if (!(error instanceof stripeSdk().errors.StripeError)) {
+  if (!(error instanceof Stripe.errors.StripeError)) {
     return { kind: 'unknown', failure: processorFailure('unexpected_error', String(error)) };
   }
   const failure = failureOf(error);

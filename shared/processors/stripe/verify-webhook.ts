@@ -1,3 +1,4 @@
+import Stripe from 'stripe';
 import { z } from 'zod';
 import { recordedId, recordedStatus } from '../contract/outcome.ts';
 import {
@@ -7,7 +8,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
-import { stripeSdk } from './client.ts';
+
 import { readArrival, readIsChargeback } from './replies.ts';
 
 /** Null when it is missing or has the format of another API version. */
@@ -52,7 +53,7 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
   const isSigned = /\bt=\d+.*\bv1=[0-9a-f]{64}\b/.test(header);
   if (secret === null) return notVerified('the account has no webhookSecret', isSigned);
   try {
-    const signed: unknown = stripeSdk().webhooks.constructEvent(body, header, secret, toleranceSeconds);
+    const signed: unknown = Stripe.webhooks.constructEvent(body, header, secret, toleranceSeconds);
     if (!(signedAt(header) <= Date.now() / 1000 + toleranceSeconds))
       return notVerified('it was signed in the future', true);
     const { id: externalEventId, type, created, livemode, data } = eventBody.parse(signed);
@@ -65,7 +66,7 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
     };
     return { kind: 'verified', event };
   } catch (error) {
-    if (!(error instanceof stripeSdk().errors.StripeSignatureVerificationError)) {
+    if (!(error instanceof Stripe.errors.StripeSignatureVerificationError)) {
       // The message may quote the body.
       return notVerified('the body is not an event', false);
     }

@@ -108,7 +108,7 @@ describe('a session', () => {
     const { ENCRYPTION_KEY: previous } = service.settings;
     const keys = { ENCRYPTION_KEY: 'A'.repeat(43), ENCRYPTION_PREVIOUS_KEYS: [previous] };
     const deps = { ...service.deps, settings: { ...service.settings, ...keys } };
-    const { app } = await buildApp({ ...deps, dashboardDb: deps.db });
+    const app = await buildApp({ ...deps, dashboardDb: deps.db });
     onTestFinished(() => app.close());
     const elsewhere = new DashboardVisitor({ ...service, app });
     elsewhere.takeCookies(visitor.cookie);

@@ -1,6 +1,5 @@
-import type Stripe from 'stripe';
+import Stripe from 'stripe';
 import { expect, test } from 'vitest';
-import { stripeSdk } from '#shared/processors/stripe/client.ts';
 import { outcomeOf } from '#shared/processors/stripe/map-error.ts';
 
 /** Every code of the SDK, which is Stripe's list at docs.stripe.com/error-codes. */
@@ -241,7 +240,7 @@ const meanings = {
 
 function answered(statusCode: number, raw: Record<string, unknown>, headers: Record<string, string> = {}) {
   return outcomeOf(
-    stripeSdk().errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never),
+    Stripe.errors.StripeError.generate({ message: 'No.', ...raw, statusCode, headers } as never),
   );
 }
 

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
+import Stripe from 'stripe';
 import { describe, expect, test } from 'vitest';
 import { currencies } from '#shared/money/money.ts';
 import { UnexpectedAnswerError } from '#shared/processors/contract/outcome.ts';
 import { amountProblem, fromStripeAmount, toStripeAmount } from '#shared/processors/stripe/amounts.ts';
-import { stripeSdk } from '#shared/processors/stripe/client.ts';
 import { outcomeOf } from '#shared/processors/stripe/map-error.ts';
 import { mapStatus } from '#shared/processors/stripe/replies.ts';
 
-const { errors } = stripeSdk();
+const { errors } = Stripe;
 
 /** The error that the SDK makes of an HTTP answer. */
 function httpError(statusCode: number, raw: Record<string, unknown>, headers: Record<string, string> = {}) {
