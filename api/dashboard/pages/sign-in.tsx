@@ -38,13 +38,13 @@ const incorrect = 'Incorrect email address or password.';
 
 /** `/dashboard/sign-in`, and `/dashboard/sign-in/code` for the second step. */
 export function signInPages(scope: Api, deps: ApiDependencies): void {
-  const hasMail = deps.settings.SMTP_URL !== null;
+  const hasMail = () => deps.settings.SMTP_URL !== null;
 
   scope.get(path, async (request, reply) => {
     const next = safeReturnPath(entered(request.query, 'next'));
     if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(next, 303);
     if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return reply.send(<SignIn {...{ form: emptyForm, next, hasMail }} />);
+    return reply.send(<SignIn {...{ form: emptyForm, next, hasMail: hasMail() }} />);
   });
 
   scope.post(path, async (request, reply) => {
@@ -52,7 +52,7 @@ export function signInPages(scope: Api, deps: ApiDependencies): void {
     const next = safeReturnPath(entered(body, 'next'));
     const refuse = (message: string) => {
       const form = { body, problems: { form: message } };
-      return reply.code(401).send(<SignIn {...{ form, next, hasMail }} />);
+      return reply.code(401).send(<SignIn {...{ form, next, hasMail: hasMail() }} />);
     };
     const form = formSchema.safeParse(body);
     if (!form.success) return refuse(incorrect);

@@ -176,13 +176,13 @@ test('treats another organization like an unknown one', async () => {
 const answers: [route: RegExp, status: number][] = [
   [/^GET \/settings$/, 303],
   [/^GET /, 200],
-  [/^POST \/(settings\/accounts\/:processor\/test|refunds\/views)$/, 200],
+  [/^POST \/settings\/accounts\/:processor\/test$/, 200],
   [/^POST \/settings\/(accounts\/(columns|:processor\/metadata)|company-sign-in\/test)$/, 303],
   [/^POST \/batches\/confirm$/, 303],
   [/^POST \/policies\/delete$/, 409],
   // What the form is about is looked for afterwards.
   [
-    /^POST \/(webhooks\/:endpointId\/(status|rotate-secret|recover)|(agents|settings\/members)\/:\w+\/(status|role))$/,
+    /^POST \/(webhooks\/:endpointId\/(status|rotate-secret|recover)|settings\/(api-keys|members)\/:\w+\/(status|role))$/,
     400,
   ],
   [/^POST \/(reconciliation|settings\/(company-sign-in\/rule|notifications\/(test|remove)))$/, 404],
