@@ -82,7 +82,7 @@ const outcomes: {
   }),
   not_applied: ({ cause, failure, flag, dueInMs }, claim) => ({
     moves: [{ to: 'processing', type: 'attempt.unavailable', detail: { ...failure } }],
-    attempt: { outcome: 'unavailable', isKeySpent: withoutDeadline.has(cause) },
+    attempt: { outcome: 'unavailable', isKeySpent: withoutDeadline.has(cause) || isFirstWithKey(claim) },
     ...{ dueInMs, waitingFor: waitingFor[cause], flag },
     retrying: !withoutDeadline.has(cause),
     consecutiveFailures: failuresWith(claim),
@@ -222,15 +222,19 @@ function troubled(claim: Claim) {
 }
 
 /**
- * Stripe may keep a refusal for the key (https://docs.stripe.com/api/idempotent_requests) and would repeat it after the cause is gone, so
- * the next attempt takes another key. The key stays where an earlier attempt had the same: its outcome is unknown, and Stripe may have
- * refused this one without a look at the key. The time to the retry deadline begins again with new credentials.
+ * True when no earlier attempt had this one's key. Once such an attempt is known not to be applied, the next one uses a new key: Stripe
+ * may keep a refusal for the key (https://docs.stripe.com/api/idempotent_requests) and repeat it after the cause is gone. So an earlier
+ * attempt with the same key is one of unknown outcome, which the key still guards.
  */
+function isFirstWithKey({ work: { attemptNumber, idempotencyKeyVersion } }: Claim): boolean {
+  return attemptNumber === idempotencyKeyVersion;
+}
+
+/** The time to the retry deadline begins again with new credentials. */
 function credentialsRefused(claim: Claim, flag: Flag, dueInMs: number): StepOutcome {
-  const { attemptNumber, idempotencyKeyVersion } = claim.work;
   return {
     ...flagged(claim, 'attempt.misconfigured', flag, { isNews: true }),
-    attempt: { outcome: 'misconfigured', isKeySpent: attemptNumber === idempotencyKeyVersion },
+    attempt: { outcome: 'misconfigured', isKeySpent: isFirstWithKey(claim) },
     ...{ dueInMs, waitingFor: 'credentials', retrying: false },
   };
 }

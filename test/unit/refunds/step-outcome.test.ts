@@ -44,9 +44,22 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
   [
     { kind: 'not_applied', cause: 'unreachable', failure, flag: undefined, dueInMs },
     {
-      ...{ ...move('attempt.unavailable', failure), ...attempt('unavailable', false) },
+      ...{ ...move('attempt.unavailable', failure), ...attempt('unavailable', true) },
       ...{ ...troubled, waitingFor: 'processor_unreachable', retrying: true },
     },
+  ],
+  [
+    { kind: 'not_applied', cause: 'rate_limited', failure, flag: undefined, dueInMs },
+    {
+      ...{ ...move('attempt.unavailable', failure), ...attempt('unavailable', false) },
+      ...{ ...troubled, waitingFor: 'rate_limited', retrying: true },
+    },
+    claimOf({}, { attemptNumber: 2 }),
+  ],
+  [
+    { kind: 'credentials_refused', flag, dueInMs },
+    { ...refused, ...attempt('misconfigured', true), isRefused: true },
+    claimOf({}, { ...isFlagged, attemptNumber: 2, idempotencyKeyVersion: 2 }),
   ],
   [
     { kind: 'not_applied', cause: 'insufficient_balance', failure, flag, dueInMs },
