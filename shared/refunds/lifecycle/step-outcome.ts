@@ -222,9 +222,10 @@ function troubled(claim: Claim) {
 }
 
 /**
- * True when no earlier attempt had this one's key. Once such an attempt is known not to be applied, the next one uses a new key: Stripe
- * may keep a refusal for the key (https://docs.stripe.com/api/idempotent_requests) and repeat it after the cause is gone. So an earlier
- * attempt with the same key is one of unknown outcome, which the key still guards.
+ * True only when no earlier attempt had this one's key; false for all attempts after one that kept its key, which is safe. After such an
+ * attempt that is known not to be applied, the next one uses a new key: Stripe may keep a refusal for the key
+ * (https://docs.stripe.com/api/idempotent_requests) and repeat it after the cause is gone. An earlier attempt with the same key had an
+ * unknown outcome, which the key still guards.
  */
 function isFirstWithKey({ work: { attemptNumber, idempotencyKeyVersion } }: Claim): boolean {
   return attemptNumber === idempotencyKeyVersion;

@@ -9,6 +9,7 @@ export default {
         'shared/money/*.ts',
         'shared/refunds/model/*.ts',
         'shared/policies/{balance,bounds,denials,evaluate,evaluate-refund,explain,policy,policy-facts,decision,past-totals}.ts',
+        'shared/refunds/lifecycle/step-outcome.ts',
         'worker/advance/{outcomes,unanswered}.ts',
         'worker/deliver/attempt-result.ts',
       ],

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { useExposedService } from '#test/support/http/exposed-service.ts';
 import { rawRequest, sendBytes } from '#test/support/http/raw-http.ts';
 
-/** Requests that got as far as the first hook; some pass through two applications. */
+/** Requests that got as far as the first hook. */
 const started = new Set<IncomingMessage>();
 subscribe('fastify.initialization', (announced) => {
   const { fastify } = announced as { fastify: FastifyInstance };

@@ -115,7 +115,7 @@ test.each([
     const item = {
       ...{ refund_id: id, lease_token: Number(claim?.work.leaseToken), expected: 'processing', change: {} },
       ...{ entries: [{ event_id: newId('evt'), type, to: 'processing' }], ends_attempt: true, due_in_ms: 0 },
-      ...{ is_known: true, is_refused: type !== 'attempt.misconfigured', unknown_since: null },
+      is_refused: type !== 'attempt.misconfigured',
     };
     await service.deps.db.$queryRaw`SELECT outcome FROM record_refunds(${JSON.stringify([item])}::jsonb)`;
     expect(await rowOf(service, id)).toMatchObject({ unknownSince: expect.any(Date) });
