@@ -111,7 +111,10 @@ async function rejected(context: StepContext, failure: ProcessorFailure): Promis
   return { kind: 'failed', attempt: 'rejected', failure, isPaymentStale: true };
 }
 
-/** Looks up an attempt of unknown outcome. An unknown outcome never becomes failed without a person. */
+/**
+ * Looks up an attempt of unknown outcome. The refund fails only where the processor has it as failed, or where it is not found after the
+ * settle delay and the retry deadline has passed.
+ */
 export async function lookUpRefund(context: StepContext): Promise<StepResult> {
   const { claim, processor, options } = context;
   const answer = await processor.findRefund(referenceTo(claim.refund), options);
