@@ -21,6 +21,8 @@ type Unanswered = Pick<Unavailable, 'cause' | 'failure' | 'retryAfterMs'>;
 /** Unreadable answers in a row after which a refund is flagged: one alone may be an accident on the way. */
 const unreadableInRow = 3;
 
+const keyKeptMs = 20 * 60 * 60 * 1000;
+
 /** Age of a refund after which it is flagged while its payment has not settled: most settle within days. */
 const unsettledMs = 7 * 24 * 60 * 60 * 1000;
 
@@ -63,12 +65,19 @@ function unavailableFlag(
  */
 export function unknown(
   context: OutcomeContext,
-  { failure, keyRefused, awaitsApproval }: Pick<Unknown, 'failure' | 'keyRefused' | 'awaitsApproval'>,
+  { failure, keyRefused, awaitsApproval, serverError }: Omit<Unknown, 'kind'>,
 ): StepResult {
   if (awaitsApproval) return heldForReviewer(context, 'attempt.unknown', failure);
   const flag = unansweredFlag(context, failure);
   const dueInMs = nextRetryPause(context);
-  return { kind: 'perhaps_applied', failure, isKeySpent: keyRefused === true, flag, dueInMs };
+  return {
+    kind: 'perhaps_applied',
+    failure,
+    isKeySpent: keyRefused === true,
+    flag,
+    dueInMs,
+    serverError: serverError === true,
+  };
 }
 
 /** The processor sends it itself, or never: it is looked up slowly, and only a person can say that it was denied there. */
@@ -81,7 +90,10 @@ function heldForReviewer(
   return { kind: 'held_for_reviewer', by, flag, dueInMs: settings.MISCONFIGURED_RETRY_MS };
 }
 
-/** A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed. */
+/**
+ * A lookup that found nothing. It proves that nothing was applied once the attempt has ended and the settle delay has passed. After a
+ * server error it is enough for another attempt with the same key alone.
+ */
 export function absent(context: OutcomeContext): StepResult {
   const { claim, settings } = context;
   const flag = flagOf(claim.work);
@@ -90,14 +102,38 @@ export function absent(context: OutcomeContext): StepResult {
       flag?.reason === 'approval_at_processor' ? flag.facts : {};
     return heldForReviewer(context, 'lookup.inconclusive', { message });
   }
-  const conclusiveAt = lookupConclusiveAt(settings, claim.refund, claim.work);
+  const { serverErrorAt, cancelRequestedAt } = claim.work;
+  const needsKey = serverErrorAt !== null && cancelRequestedAt === null;
+  if (needsKey && !isKeyKept(context, serverErrorAt)) return undecidable(context);
+  const conclusiveAt = lookupConclusiveAt(
+    settings,
+    claim.refund,
+    needsKey ? { ...claim.work, serverErrorAt: null } : claim.work,
+  );
   const missingMs = conclusiveAt.getTime() - claim.now.getTime();
   if (missingMs > 0) return { kind: 'inconclusive', conclusiveAt, dueInMs: missingMs };
   // With other credentials or permissions since, it has not been tried for as long as the deadline says.
   const hadNoAccount = flag?.reason === 'account_unusable' || flag?.reason === 'not_permitted';
   if (isPastDeadline(context) && !hadNoAccount)
     return givenUp('unreachable', { message: 'refund not found' });
-  return { kind: 'absent', hadNoAccount };
+  return { kind: 'absent', needsKey, hadNoAccount };
+}
+
+/**
+ * True while the processor certainly repeats its server error for the key. Stripe does for a day from the first attempt with it, whose
+ * answer may have been lost hours before (https://docs.stripe.com/api/idempotent_requests).
+ */
+function isKeyKept(context: OutcomeContext, serverErrorAt: Date): boolean {
+  const { now, work } = context.claim;
+  return !work.isKeySpent && now.getTime() - serverErrorAt.getTime() < keyKeptMs && !isPastDeadline(context);
+}
+
+/** The processor may still carry out what it answered with a server error, and nothing guards another attempt. */
+function undecidable({ settings }: OutcomeContext): StepResult {
+  const message = 'A server error, after which the refund may be carried out later.';
+  const flag = { reason: 'outcome_unknown', facts: { message } } as const;
+  const dueInMs = settings.MISCONFIGURED_RETRY_MS;
+  return { kind: 'flagged', by: 'lookup.inconclusive', waitingFor: 'unknown_outcome', flag, dueInMs };
 }
 
 /** A lookup or a cancellation without an answer: it is unknown whether the processor has the refund, or has cancelled it. */

@@ -25,7 +25,7 @@ BEGIN
       CASE WHEN r.status = 'processing' AND r.external_refund_id IS NULL AND w.cancel_requested_at IS NULL AND NOT needs_resync
         THEN r.held_until END) AS due_at
     FROM jsonb_to_recordset(items) AS i(
-      refund_id text, entries jsonb, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_refused boolean, awaits_approval boolean,
+      refund_id text, entries jsonb, due_in_ms double precision, waiting_for text, waiting_until timestamptz, retrying boolean, consecutive_failures int, is_refused boolean, awaits_approval boolean, server_error boolean,
       ends_attempt boolean, is_key_spent boolean, knows_cancel boolean, ends_cancel boolean, flag jsonb)
     -- An equality with an array, because a plain one could be the order of a join, for which a whole index of due work would be read.
     JOIN refund_work AS w ON w.refund_id = ANY (ARRAY[i.refund_id])
@@ -38,7 +38,9 @@ BEGIN
         w.resync_requested_at IS NOT NULL AS needs_resync,
         EXISTS (
           SELECT FROM jsonb_to_recordset(i.entries) AS e(type text)
-          WHERE is_proof(e.type) OR i.is_refused AND e.type = 'attempt.misconfigured'
+          WHERE (is_proof(e.type) OR i.is_refused AND e.type = 'attempt.misconfigured')
+            -- A refusal of one attempt proves nothing of an earlier one with a server error, unless the processor kept it for their key.
+            AND (w.server_error_at IS NULL OR i.is_key_spent OR e.type NOT IN ('attempt.unavailable', 'attempt.misconfigured'))
         ) AS is_proven
     ) AS judged
   ), ended AS (
@@ -62,6 +64,9 @@ BEGIN
       WHEN is_proven THEN NULL
       WHEN awaits_approval THEN coalesce(w.approval_requested_at, moment)
       ELSE w.approval_requested_at END,
+    server_error_at = CASE
+      WHEN server_error THEN coalesce(w.server_error_at, moment)
+      WHEN NOT is_proven THEN w.server_error_at END,
     cancel_requested_at = CASE WHEN ends_cancel THEN NULL ELSE w.cancel_requested_at END,
     retrying_since = CASE WHEN retrying THEN coalesce(w.retrying_since, moment)
       WHEN NOT retrying THEN NULL ELSE w.retrying_since END,

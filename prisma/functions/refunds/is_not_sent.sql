@@ -8,6 +8,6 @@
 CREATE OR REPLACE FUNCTION is_not_sent(r refund, w refund_work, s recovery) RETURNS boolean
 LANGUAGE sql IMMUTABLE AS $$
   SELECT r.external_refund_id IS NULL
-    AND w.unknown_since IS NULL AND w.approval_requested_at IS NULL AND w.resync_requested_at IS NULL
+    AND w.unknown_since IS NULL AND w.approval_requested_at IS NULL AND w.server_error_at IS NULL AND w.resync_requested_at IS NULL
     AND s.id IS NOT NULL AND s.required_since IS NULL
 $$;

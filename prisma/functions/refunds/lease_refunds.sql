@@ -56,7 +56,8 @@ BEGIN
       ) ELSE w.sent_metadata END,
       unknown_since = CASE
         WHEN step = 'send' THEN moment
-        WHEN step = 'look_up' AND w.resync_requested_at IS NOT NULL THEN moment
+        WHEN step = 'look_up' AND (w.resync_requested_at IS NOT NULL OR w.server_error_at IS NOT NULL AND w.unknown_since IS NULL)
+          THEN moment
         ELSE w.unknown_since END
     FROM taken WHERE w.refund_id = ANY (ARRAY[taken.refund_id])
     RETURNING w

@@ -155,6 +155,8 @@ export interface Unknown {
   failure: ProcessorFailure;
   /** True when the processor refuses this idempotency key because an earlier request used it. The next attempt uses a new key. */
   keyRefused?: true;
+  /** True when the processor answered with a server error and may carry the request out later, whatever lookups find until then. */
+  serverError?: true;
   /**
    * True when the processor keeps the request for a reviewer of the organization, and carries it out itself once that person approves it.
    * It is never sent again, however long nothing is found.

@@ -107,8 +107,13 @@ function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
       if (wasSent(error)) return { kind: 'unknown', failure };
       return unavailable('unreachable', failure);
     default:
-      return { kind: 'unknown', failure };
+      return { kind: 'unknown', failure, ...(isServerError(error) && { serverError: true }) };
   }
+}
+
+/** Stripe may create objects later while it repairs the cause: https://docs.stripe.com/error-low-level. */
+function isServerError({ statusCode }: StripeError): boolean {
+  return statusCode !== undefined && statusCode >= 500;
 }
 
 /**

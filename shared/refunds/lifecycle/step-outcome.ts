@@ -36,6 +36,8 @@ export interface StepOutcome {
   isRefused?: true;
   /** True when the processor keeps the attempt for a reviewer: no other one follows. */
   awaitsApproval?: true;
+  /** True when the processor may carry an attempt out later, after a server error. */
+  serverError?: true;
   /** True when the requested cancellation is over. */
   endsCancel?: true;
   /** Flags the refund; null ends a flag. */
@@ -92,11 +94,12 @@ const outcomes: {
     isRefused: true,
   }),
   payment_missing: ({ flag, dueInMs }, claim) => credentialsRefused(claim, flag, dueInMs),
-  perhaps_applied: ({ failure, isKeySpent, flag, dueInMs }, claim) => ({
+  perhaps_applied: ({ failure, isKeySpent, serverError, flag, dueInMs }, claim) => ({
     moves: [{ to: 'processing', type: 'attempt.unknown', detail: { ...failure } }],
     attempt: { outcome: 'unknown', isKeySpent },
     ...{ dueInMs, waitingFor: 'unknown_outcome', flag },
     ...troubled(claim),
+    ...(serverError ? { serverError } : {}),
   }),
   held_for_reviewer: ({ by, flag, dueInMs }, claim) => ({
     ...flagged(claim, by, flag, { isNews: by === 'attempt.unknown' }),
@@ -119,12 +122,13 @@ const outcomes: {
     ],
     ...{ dueInMs, waitingFor: 'unknown_outcome' },
   }),
-  absent: ({ hadNoAccount }) => ({
+  absent: ({ needsKey, hadNoAccount }) => ({
     moves: [{ to: 'processing', type: 'lookup.absent' }],
     // The attempt of a killed worker was not applied.
     attempt: { outcome: 'unavailable' },
     ...{ dueInMs: 0, waitingFor: null, flag: null },
     ...(hadNoAccount ? { retrying: false } : {}),
+    ...(needsKey ? { serverError: true } : {}),
   }),
   lookup_refused: ({ flag, dueInMs }, claim) => ({
     ...flagged(claim, 'lookup.flagged', flag, { isNews: claim.work.retryingSince === null }),

@@ -40,7 +40,9 @@ type ResultOfSend =
   /** The credentials may be those of another account, which cannot tell what an earlier attempt did. */
   | ({ kind: 'payment_missing' } & FlagChange<Flag> & Due)
   /** May be at the processor. */
-  | ({ kind: 'perhaps_applied'; isKeySpent: boolean } & Failed & FlagChange<Flag | undefined> & Due)
+  | ({ kind: 'perhaps_applied'; isKeySpent: boolean; serverError: boolean } & Failed &
+      FlagChange<Flag | undefined> &
+      Due)
   /** The processor keeps the attempt for a reviewer, and sends it itself, or never. */
   | ({ kind: 'held_for_reviewer'; by: 'attempt.unknown' | 'lookup.inconclusive' } & FlagChange<Flag> & Due)
   /** The processor has it, and it is open there, or not what was asked. */
@@ -50,8 +52,11 @@ type ResultOfSend =
 type ResultOfLookup =
   /** Not found, which is no proof yet. */
   | ({ kind: 'inconclusive'; conclusiveAt: Date } & Due)
-  /** Not found: not at the processor. `hadNoAccount`: the credentials did not work until now. */
-  | { kind: 'absent'; hadNoAccount: boolean }
+  /**
+   * Not found: not at the processor, or only once its idempotency key has guarded the next attempt too (`needsKey`).
+   * `hadNoAccount`: the credentials did not work until now.
+   */
+  | { kind: 'absent'; needsKey: boolean; hadNoAccount: boolean }
   /** The account may not look it up. */
   | ({ kind: 'lookup_refused' } & FlagChange<Flag> & Due);
 
@@ -59,11 +64,11 @@ type ResultOfLookup =
 type ResultAtProcessor =
   /** Open there. */
   | ({ kind: 'open'; found: ProcessorRefund } & FlagChange<Flag | null> & Due)
-  /** The processor does not have it as it should, or refuses to say. */
+  /** The processor does not have it as it should, or refuses to say, or a lookup that finds nothing will not be a proof. */
   | ({
       kind: 'flagged';
-      by: 'settlement.flagged' | 'attempt.misconfigured';
-      waitingFor: 'settlement' | 'credentials';
+      by: 'settlement.flagged' | 'attempt.misconfigured' | 'lookup.inconclusive';
+      waitingFor: 'settlement' | 'credentials' | 'unknown_outcome';
     } & FlagChange<Flag> &
       Due)
   /** A lookup or a cancellation without an answer. */

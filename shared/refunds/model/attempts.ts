@@ -40,20 +40,24 @@ export function leaseMs({ PROCESSOR_TIMEOUT_MS }: Pick<Settings, 'PROCESSOR_TIME
   return PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
+/** Stripe does not say how long it may carry out what it answered with a server error. A day is as long as it keeps a key for certain. */
+const afterServerErrorMs = 24 * 60 * 60 * 1000;
+
 /**
  * When a lookup that finds nothing begins to prove that the last attempt was not applied, in the database's time: the processor's
- * settle delay after the outcome became unknown. A worker that died recorded no outcome: then the attempt ended with its lease,
- * which began with the attempt.
+ * settle delay after the outcome became unknown, or a day after that once it has answered with a server error. A worker that died
+ * recorded no outcome: then the attempt ended with its lease, which began with the attempt.
  */
 export function lookupConclusiveAt(
   settings: Pick<Settings, 'PROCESSOR_TIMEOUT_MS' | 'LOOKUP_SETTLE_DELAY_MS'>,
   { processor }: Pick<Refund, 'processor'>,
-  work: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt'>,
+  work: Pick<RefundWork, 'unknownSince' | 'attemptStartedAt' | 'serverErrorAt'>,
 ): Date {
-  const { unknownSince, attemptStartedAt } = work;
+  const { unknownSince, attemptStartedAt, serverErrorAt } = work;
+  const delayMs = serverErrorAt === null ? processorKind(processor).settleDelayMs : afterServerErrorMs;
   const endMs = Math.max(
     unknownSince?.getTime() ?? 0,
     attemptStartedAt === null ? 0 : attemptStartedAt.getTime() + leaseMs(settings),
   );
-  return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? processorKind(processor).settleDelayMs));
+  return new Date(endMs + (settings.LOOKUP_SETTLE_DELAY_MS ?? delayMs));
 }

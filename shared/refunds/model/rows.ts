@@ -25,7 +25,13 @@ export function refundFrom(row: RowJson): Refund {
 export function workFrom(row: RowJson): RefundWork {
   return fromRow<RefundWork>(row, {
     ...{ dueAt: time, leasedUntil: time, leaseToken: integer, attemptStartedAt: time, unknownSince: time },
-    ...{ approvalRequestedAt: time, resyncRequestedAt: time, cancelRequestedAt: time, retryingSince: time },
+    ...{
+      approvalRequestedAt: time,
+      serverErrorAt: time,
+      resyncRequestedAt: time,
+      cancelRequestedAt: time,
+      retryingSince: time,
+    },
     ...{ waitingSince: time, waitingUntil: time, flaggedAt: time },
   });
 }

@@ -12,13 +12,14 @@ interface Case {
   /** The last attempt without a recorded outcome: its worker died. */
   attemptStartedAt?: Date | null;
   unknownSince?: Date | null;
+  serverErrorAt?: Date | null;
   /** `LOOKUP_SETTLE_DELAY_MS`. */
   settleDelayMs?: number;
 }
 
 function conclusiveAt({ processor, settleDelayMs, ...work }: Case): Date {
   const settings = { PROCESSOR_TIMEOUT_MS: timeoutMs, LOOKUP_SETTLE_DELAY_MS: settleDelayMs } as Settings;
-  const nothing = { attemptStartedAt: null, unknownSince: null };
+  const nothing = { attemptStartedAt: null, unknownSince: null, serverErrorAt: null };
   return lookupConclusiveAt(settings, { processor }, { ...nothing, ...work });
 }
 
@@ -42,6 +43,12 @@ describe('a lookup that finds nothing proves that an attempt was not applied', (
     const leaseMs = timeoutMs + 10 * second;
     expect(conclusiveAt({ processor, attemptStartedAt: startedAt, unknownSince: startedAt })).toEqual(
       later(startedAt, leaseMs + seconds * second),
+    );
+  });
+
+  test('at stripe, a day after its end once it has answered with a server error', () => {
+    expect(conclusiveAt({ processor: 'stripe', unknownSince: endedAt, serverErrorAt: startedAt })).toEqual(
+      later(endedAt, 24 * 3_600 * second),
     );
   });
 

@@ -82,8 +82,12 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
     { ...refused, ...attempt('misconfigured', true) },
   ],
   [
-    { kind: 'perhaps_applied', failure, isKeySpent: true, flag, dueInMs },
+    { kind: 'perhaps_applied', failure, isKeySpent: true, serverError: false, flag, dueInMs },
     { ...move('attempt.unknown', failure), ...attempt('unknown', true), ...isUnknown },
+  ],
+  [
+    { kind: 'perhaps_applied', failure, isKeySpent: false, serverError: true, flag, dueInMs },
+    { ...move('attempt.unknown', failure), ...attempt('unknown', false), ...isUnknown, serverError: true },
   ],
   [
     { kind: 'held_for_reviewer', by: 'attempt.unknown', flag, dueInMs },
@@ -110,10 +114,17 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
     },
   ],
   [
-    { kind: 'absent', hadNoAccount: true },
+    { kind: 'absent', needsKey: false, hadNoAccount: true },
     {
       ...{ ...move('lookup.absent'), ...attempt('unavailable') },
       ...{ dueInMs: 0, waitingFor: null, retrying: false, flag: null },
+    },
+  ],
+  [
+    { kind: 'absent', needsKey: true, hadNoAccount: false },
+    {
+      ...{ ...move('lookup.absent'), ...attempt('unavailable') },
+      ...{ dueInMs: 0, waitingFor: null, flag: null, serverError: true },
     },
   ],
   [

@@ -64,6 +64,9 @@ const untroubled = {
   unknownSince: null,
   approvalRequestedAt: null,
   attemptStartedAt: null,
+  serverErrorAt: null,
+  cancelRequestedAt: null,
+  isKeySpent: false,
   flagReason: null,
   flagFacts: null,
   flaggedAt: null,
@@ -252,7 +255,21 @@ describe('without an answer', () => {
   const unansweredAs = (by: string, failure: object = outage) => ({
     ...{ kind: 'unanswered', by, failure, ...again },
   });
-  const perhapsApplied = { kind: 'perhaps_applied', failure: outage, isKeySpent: false, ...again };
+  const hours = 60 * minutes;
+  const afterServerError = (age: number, more: Given['work'] = {}) =>
+    unknownFor(age * hours, { serverErrorAt: ago(age * hours), ...more });
+  const guarded = { kind: 'absent', needsKey: true, hadNoAccount: false };
+  const undecidable = {
+    ...{ kind: 'flagged', by: 'lookup.inconclusive', waitingFor: 'unknown_outcome', ...slowly },
+    flag: flagFor('outcome_unknown', 'A server error, after which the refund may be carried out later.'),
+  };
+  const perhapsApplied = {
+    kind: 'perhaps_applied',
+    failure: outage,
+    isKeySpent: false,
+    serverError: false,
+    ...again,
+  };
   const refusedCancel = { kind: 'cancel_refused', failure: no, found: there, dueInMs: 10_000 };
   const stepFailure = {
     code: 'step_failed',
@@ -313,6 +330,28 @@ describe('without an answer', () => {
       'perhaps applied under a key that is refused now',
       () => unknown(given(), { failure: outage, keyRefused: true }),
       { ...perhapsApplied, isKeySpent: true },
+    ],
+    [
+      'a server error',
+      () => unknown(given(), { failure: outage, serverError: true }),
+      { ...perhapsApplied, serverError: true },
+    ],
+    ['not found after a server error', () => absent(afterServerError(19)), guarded],
+    ['not found for 20 hours after a server error', () => absent(afterServerError(20)), undecidable],
+    [
+      'not found after a server error, and its key is refused',
+      () => absent(afterServerError(1, { isKeySpent: true })),
+      undecidable,
+    ],
+    [
+      'not found after a server error by the retry deadline',
+      () => absent(afterServerError(1, { retryingSince: ago(3 * days) })),
+      undecidable,
+    ],
+    [
+      'not found after a server error, and cancelled',
+      () => absent(afterServerError(30, { cancelRequestedAt: now })),
+      { kind: 'absent', needsKey: false, hadNoAccount: false },
     ],
     [
       'held by the processor for a reviewer',
@@ -389,7 +428,7 @@ describe('without an answer', () => {
     [
       'not found, once that is proof',
       () => absent(unknownFor(1.5 * minutes)),
-      { kind: 'absent', hadNoAccount: false },
+      { kind: 'absent', needsKey: false, hadNoAccount: false },
     ],
     [
       'not found after the retry deadline',
@@ -399,7 +438,7 @@ describe('without an answer', () => {
     [
       'not found after the retry deadline, with credentials that were refused until now',
       () => absent(unknownFor(3 * days, { flaggedAt: now, flagReason: 'account_unusable', flagFacts: {} })),
-      { kind: 'absent', hadNoAccount: true },
+      { kind: 'absent', needsKey: false, hadNoAccount: true },
     ],
     ['a send that failed here', () => stepFailed(given()), { ...perhapsApplied, failure: stepFailure }],
     [

@@ -1,16 +1,25 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { HeldTime } from '#test/support/clocks.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';
 import { createdRefund } from '#test/support/refunds/flagged-refunds.ts';
 import { rowOf } from '#test/support/refunds/refund-records.ts';
+import { askToCancel } from '#test/support/refunds/refund-work.ts';
 import { useService } from '#test/support/use-service.ts';
 
 const hourMs = 60 * 60 * 1000;
 
 const time = new HeldTime();
-const service = useService({ workers: 0, overrides: { clock: time } });
+const service = useService({
+  workers: 0,
+  settings: { LOOKUP_SETTLE_DELAY_MS: undefined },
+  overrides: { clock: time },
+});
 
 beforeAll(() => time.hold(service.ownerDb));
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await service.sandbox.clearFaults();
+});
 
 async function workHourly(refundId: string, hours: number): Promise<void> {
   for (let hour = 0; hour < hours; hour += 1) {
@@ -41,13 +50,49 @@ describe('a refund that Stripe answers with a 500, which it keeps for the key', 
     expect(await rowOf(service, id)).toMatchObject({ externalRefundId });
   });
 
-  test('is sent again once Stripe has forgotten the key', async () => {
-    await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', kind: 'error-500-held' });
+  test.each([
+    ['', []],
+    [', also when Stripe limits the rate meanwhile', ['rate-limit']],
+  ])('is not sent again once Stripe may have forgotten the key: a person decides%s', async (_, kinds) => {
+    const faults = [{ kind: 'error-500-held', times: 1 }, ...kinds.map((kind) => ({ kind, times: 12 }))];
+    for (const fault of faults) {
+      await service.sandbox.fault({ processor: 'stripe', operation: 'refund.create', ...fault });
+    }
     const { id, transactionId } = await createdRefund(service, 'stripe');
-    await workHourly(id, 23);
-    const moved = () => service.sandbox.refunds({ processor: 'stripe', transactionId });
-    expect(await moved()).toEqual([]);
-    await workHourly(id, 3);
-    expect(await moved()).toMatchObject([{ key: id }]);
+    await workHourly(id, 30);
+    expect(await service.sandbox.refunds({ processor: 'stripe', transactionId })).toEqual([]);
+    const { status, flagReason, attempts } = await rowOf(service, id);
+    expect({ status, flagReason }).toEqual({ status: 'processing', flagReason: 'outcome_unknown' });
+    expect(attempts.length).toBeLessThan(24);
   });
+
+  test.each(['an attempt is unknown', 'the next attempt is due'])(
+    'is cancelled only when no lookup has found it for a day, asked while %s',
+    async (moment) => {
+      await service.sandbox.fault({
+        processor: 'stripe',
+        operation: 'refund.create',
+        kind: 'error-500-held',
+      });
+      const { id } = await createdRefund(service, 'stripe');
+      const cancel = async () => await askToCancel(service, await rowOf(service, id));
+      if (moment === 'the next attempt is due') {
+        const { statements } = service.deps;
+        const record = statements.record.bind(statements);
+        vi.spyOn(statements, 'record').mockImplementation(async (item) => {
+          const recorded = await record(item);
+          if (item.entries[0]?.type === 'lookup.absent') await cancel();
+          return recorded;
+        });
+        await workHourly(id, 1);
+      } else {
+        await workHourly(id, 1);
+        await cancel();
+      }
+      await workHourly(id, 22);
+      expect(await rowOf(service, id)).toMatchObject({ status: 'processing' });
+      await workHourly(id, 3);
+      expect(await rowOf(service, id)).toMatchObject({ status: 'cancelled' });
+    },
+  );
 });
