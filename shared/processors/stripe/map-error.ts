@@ -107,13 +107,9 @@ function outcomeByType(error: StripeError, failure: ProcessorFailure): Outcome {
       if (wasSent(error)) return { kind: 'unknown', failure };
       return unavailable('unreachable', failure);
     default:
-      return { kind: 'unknown', failure, ...(isServerError(error) && { serverError: true }) };
+      // Stripe may create objects later while it repairs the cause: https://docs.stripe.com/error-low-level.
+      return { kind: 'unknown', failure, ...(error.statusCode !== undefined && { serverError: true }) };
   }
-}
-
-/** Stripe may create objects later while it repairs the cause: https://docs.stripe.com/error-low-level. */
-function isServerError({ statusCode }: StripeError): boolean {
-  return statusCode !== undefined && statusCode >= 500;
 }
 
 /**

@@ -44,15 +44,16 @@ describe('the outcome of a Stripe error', () => {
     [429, {}, { kind: 'unavailable', cause: 'rate_limited', retryAfterMs: null }],
     [400, { type: 'idempotency_error' }, { kind: 'unknown', keyRefused: true }],
     [409, { type: 'idempotency_error', code: 'idempotency_key_in_use' }, { kind: 'unknown' }],
-    [424, { type: 'api_error' }, { kind: 'unknown' }],
-    [500, { type: 'api_error' }, { kind: 'unknown' }],
-    [502, { type: 'api_error' }, { kind: 'unknown' }],
-    [503, { type: 'api_error' }, { kind: 'unknown' }],
-    [504, { type: 'api_error' }, { kind: 'unknown' }],
+    [424, { type: 'api_error' }, { kind: 'unknown', serverError: true }],
+    [500, { type: 'api_error' }, { kind: 'unknown', serverError: true }],
+    [502, { type: 'api_error' }, { kind: 'unknown', serverError: true }],
+    [503, { type: 'api_error' }, { kind: 'unknown', serverError: true }],
+    [504, { type: 'api_error' }, { kind: 'unknown', serverError: true }],
   ])('%i %o is %o', (statusCode, raw, outcome) => {
     const answer = outcomeOf(httpError(statusCode, raw));
     expect(answer).toMatchObject(outcome);
     expect('keyRefused' in answer).toBe('keyRefused' in outcome);
+    expect('serverError' in answer).toBe('serverError' in outcome);
   });
 
   test.each([
