@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { EventFeed } from '#shared/events/feed.ts';
-import { openFairLimit } from '#shared/platform/fair-limit.ts';
+import { openFairLimit } from '#shared/platform/concurrency/fair-limit.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { dashboard } from './dashboard/dashboard.tsx';

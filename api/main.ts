@@ -1,6 +1,6 @@
 import { loadApiSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { runMain } from '#shared/process.ts';
+import { runMain } from '#shared/platform/process.ts';
 import { serve } from './serve.ts';
 
 runMain(async () => {

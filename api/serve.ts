@@ -4,13 +4,13 @@ import {
   openDependencies,
   untilClockStarted,
 } from '#shared/dependencies.ts';
-import { type MetricsListener, serveMetrics } from '#shared/metrics/serve-metrics.ts';
+import { type MetricsListener, serveMetrics } from '#shared/health/serve-metrics.ts';
 import { needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
 import type { ServiceSettings } from '#shared/platform/config.ts';
 import { openDatabase } from '#shared/platform/database.ts';
 import type { Logger } from '#shared/platform/log.ts';
-import { openTelemetry } from '#shared/platform/telemetry.ts';
-import { closeOnSignal } from '#shared/process.ts';
+import { closeOnSignal } from '#shared/platform/process.ts';
+import { openTelemetry } from '#shared/platform/telemetry/telemetry.ts';
 import { buildApp } from './app.ts';
 
 /** Serves the API and the dashboard until the process is stopped. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { LimitFunction } from 'p-limit';
 import { type HealthReads, openHealthReads } from './health/read-health.ts';
-import { type Metrics, openMetrics } from './metrics/metrics.ts';
+import { openReplayLimiter } from './insights/replay.ts';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
 import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
 import { type Clock, DatabaseClock } from './platform/clock.ts';
@@ -10,10 +10,10 @@ import { type Database, openDatabase, openReads, type Reads, serviceTime } from 
 import type { Logger } from './platform/log.ts';
 import { marksInMemory, type PositionMarks } from './platform/position-marks.ts';
 import { openQueues, type RefundQueues } from './platform/queues.ts';
-import { encryptionKeys, SecretBox } from './platform/secrets.ts';
-import { noTelemetry, type Telemetry } from './platform/telemetry.ts';
+import { encryptionKeys, SecretBox } from './platform/secrets/secrets.ts';
+import { type Metrics, openMetrics } from './platform/telemetry/metrics.ts';
+import { noTelemetry, type Telemetry } from './platform/telemetry/telemetry.ts';
 import { openVelocityReads, type VelocityReads } from './policies/policy-facts.ts';
-import { openReplayLimiter } from './policies/replay.ts';
 import { ProcessorConnections } from './processors/accounts/connections.ts';
 import { processorNames } from './processors/registry.ts';
 import { type Lookups, openLookups } from './refunds/lifecycle/lookups.ts';

@@ -1,10 +1,10 @@
 import { closeDependencies, openDependencies, untilClockStarted } from '#shared/dependencies.ts';
-import { serveMetrics } from '#shared/metrics/serve-metrics.ts';
+import { serveMetrics } from '#shared/health/serve-metrics.ts';
 import { loadServiceSettings } from '#shared/platform/config.ts';
 import { openLog } from '#shared/platform/log.ts';
 import { openPositionMarks } from '#shared/platform/position-marks.ts';
-import { openTelemetry } from '#shared/platform/telemetry.ts';
-import { closeOnSignal, runMain } from '#shared/process.ts';
+import { closeOnSignal, runMain } from '#shared/platform/process.ts';
+import { openTelemetry } from '#shared/platform/telemetry/telemetry.ts';
 import { startWorkers } from './start-workers.ts';
 
 runMain(async () => {

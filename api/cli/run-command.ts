@@ -3,7 +3,7 @@ import { ConfigError } from '#shared/platform/config.ts';
 import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { redact } from '#shared/platform/log.ts';
-import { SecretUnreadableError } from '#shared/platform/secrets.ts';
+import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { accountCommands } from './commands/account.ts';
 import { auditCommands } from './commands/audit.ts';

@@ -3,7 +3,7 @@ import { parse as parseForm } from 'node:querystring';
 import type { Readable } from 'node:stream';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { inPieces } from '#shared/platform/pieces.ts';
+import { inPieces } from '#shared/platform/formats/pieces.ts';
 import { readingStrictJson } from './strict-json.ts';
 
 /**

@@ -1,9 +1,14 @@
 import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { ServiceError } from '#shared/platform/errors.ts';
+import {
+  checkingTexts,
+  holdsStorableTexts,
+  isStorable,
+  unstorableMessage,
+} from '#shared/platform/formats/json.ts';
+import { inPieces } from '#shared/platform/formats/pieces.ts';
 import { newRequestId } from '#shared/platform/ids.ts';
-import { checkingTexts, holdsStorableTexts, isStorable, unstorableMessage } from '#shared/platform/json.ts';
-import { inPieces } from '#shared/platform/pieces.ts';
 import { jsonBody } from './body.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { answerClientError, answerErrors, answerFrameworkError } from './error-handler.ts';

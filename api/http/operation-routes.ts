@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { requirePersonBehind } from '#shared/access/personal-scopes.ts';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
-import { requirePersonBehind } from '#shared/people/personal-scopes.ts';
 import type { ApiKey, Database } from '#shared/platform/database.ts';
 import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';

@@ -1,7 +1,7 @@
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import type { Metrics } from '#shared/metrics/metrics.ts';
 import type { Logger } from '#shared/platform/log.ts';
-import type { TracedRequest } from '#shared/platform/telemetry.ts';
+import type { Metrics } from '#shared/platform/telemetry/metrics.ts';
+import type { TracedRequest } from '#shared/platform/telemetry/telemetry.ts';
 
 // What is recorded of requests: log lines, metrics and traces.
 

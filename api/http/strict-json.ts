@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { getUnsafeNumberReason } from 'lossless-json';
-import { atOnce, endsPiece, type Pieces } from '#shared/platform/pieces.ts';
+import { atOnce, endsPiece, type Pieces } from '#shared/platform/formats/pieces.ts';
 
 // Strict JSON in one pass, with a bounded result: a body of `[[[...` takes a hundred times its size as values.
 

@@ -3,7 +3,7 @@ import type { ToolAnnotations } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { ApiKey, Reads } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { requestDigestOf } from '#shared/platform/request-digest.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import type { RefundStatus } from '#shared/refunds/model/states.ts';
 import {
   fingerprintOfCreation,

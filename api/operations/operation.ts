@@ -2,11 +2,11 @@ import type { z } from 'zod';
 import type { Dependencies } from '#shared/dependencies.ts';
 import type { EventFeed } from '#shared/events/feed.ts';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
+import type { FairLimit } from '#shared/platform/concurrency/fair-limit.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import type { ErrorCode } from '#shared/platform/errors.ts';
-import type { FairLimit } from '#shared/platform/fair-limit.ts';
+import type { InitiatedBy } from '#shared/refund-request/reasons.ts';
 import type { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
-import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
 import type { GivenKey, RequestOutcome } from '#shared/refunds/requests/key-requests.ts';
 
 /** What operations need, beside what every process has. */

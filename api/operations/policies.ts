@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { policyUploadSchema } from '#shared/policies/policy-file.ts';
 import {
   maxReplayed,
   policyOutcomes,
   replayPolicies as replay,
   replayedDays,
   toPublicReplay,
-} from '#shared/policies/replay.ts';
+} from '#shared/insights/replay.ts';
+import { policyUploadSchema } from '#shared/policies/policy-file.ts';
 import { listPolicies } from '#shared/policies/stored-policies.ts';
 import { examinePayment } from '#shared/refunds/lifecycle/examine.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { checkMetadata, forbiddenMetadataKeys, metadataLimits } from '#shared/refunds/model/metadata.ts';
-import { refundReasons } from '#shared/refunds/model/reasons.ts';
+import { checkMetadata, forbiddenMetadataKeys, metadataLimits } from '#shared/refund-request/metadata.ts';
+import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { checkedBy, jsonObject, oneOf, required } from './fields.ts';
 import { amountSchema, transactionIdSchema } from './refund-schemas.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
-import { metadataLimits } from '#shared/refunds/model/metadata.ts';
-import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { metadataLimits } from '#shared/refund-request/metadata.ts';
+import { initiators, refundReasons } from '#shared/refund-request/reasons.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { include } from './detailed-refund.ts';
 import { offsetNumber, oneOf, onlyOnce, optionalAmount, wholeNumber } from './fields.ts';

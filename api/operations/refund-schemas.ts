@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { policyDecisions } from '#shared/policies/decision.ts';
 import { isClientSecret } from '#shared/processors/contract/credentials.ts';
-import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { initiators, refundReasons } from '#shared/refund-request/reasons.ts';
 import type { PublicRefund } from '#shared/refunds/model/refund.ts';
 import { initialStatuses, refundStatuses } from '#shared/refunds/model/states.ts';
 import { waitingReasons } from '#shared/refunds/model/waiting.ts';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { isStorable, unstorableMessage } from '#shared/platform/json.ts';
+import { isStorable, unstorableMessage } from '#shared/platform/formats/json.ts';
+import { checkOutgoingUrl } from '#shared/platform/outgoing/outgoing-url.ts';
 import {
   disabledReasons,
   type EndpointRequest,
@@ -16,7 +17,6 @@ import {
   maxEndpoints,
   rotateSecret,
 } from '#shared/webhooks/manage-endpoints.ts';
-import { checkOutgoingUrl } from '#shared/webhooks/outgoing-url.ts';
 import {
   checkedBy,
   idParams,

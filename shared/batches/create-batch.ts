@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
+import { writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { writeAudit } from '../platform/audit-log.ts';
 import { type DatabaseTransaction, type RefundBatch, serviceTime } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { canonicalJson } from '../platform/formats/json.ts';
+import { inPieces, type Pieces } from '../platform/formats/pieces.ts';
 import { newId } from '../platform/ids.ts';
-import { canonicalJson } from '../platform/json.ts';
 import { redact } from '../platform/log.ts';
-import { inPieces, type Pieces } from '../platform/pieces.ts';
-import { requestDigestOf } from '../platform/request-digest.ts';
+import { requestDigestOf } from '../platform/secrets/request-digest.ts';
 import { keyReused } from '../refunds/model/refusals.ts';
 import type { BatchMode, RowContent } from './batch.ts';
 

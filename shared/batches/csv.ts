@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { setImmediate } from 'node:timers/promises';
-import { csvLine } from '../platform/csv.ts';
 import type { Database } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { inPieces, type Pieces } from '../platform/pieces.ts';
+import { csvLine } from '../platform/formats/csv.ts';
+import { inPieces, type Pieces } from '../platform/formats/pieces.ts';
 import { maxRows, type RowResult, type RowState, readResults } from './batch.ts';
 
 const columns = ['transactionId', 'amount', 'currency', 'reason', 'processor', 'idempotencyKey'];

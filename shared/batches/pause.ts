@@ -1,5 +1,5 @@
+import { writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { writeAudit } from '../platform/audit-log.ts';
 import { type Database, Prisma, type RefundBatch, serviceTime } from '../platform/database.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { findBatch } from './batch.ts';

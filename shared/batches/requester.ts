@@ -1,6 +1,6 @@
+import { mayAct } from '../access/roles.ts';
 import type { Dependencies } from '../dependencies.ts';
 import { apiKeyStatus } from '../organizations/api-keys.ts';
-import { mayAct } from '../people/roles.ts';
 import type { ApiKey, RefundBatch } from '../platform/database.ts';
 import type { RefundRequest } from '../refunds/lifecycle/decide.ts';
 import { refundRequestedBy } from '../refunds/requests/key-requests.ts';

@@ -1,9 +1,9 @@
 import type { Dependencies } from '../dependencies.ts';
+import { type SharedStatement, shareQuestion } from '../platform/concurrency/shared-statement.ts';
+import { SharedWait } from '../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
-import { type SharedStatement, shareQuestion } from '../platform/shared-statement.ts';
-import { SharedWait } from '../platform/shared-wait.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import { isRefundId, type RefundOwner } from '../refunds/model/refund.ts';
 import { refundNotFound } from '../refunds/queries/find-refunds.ts';

@@ -1,5 +1,5 @@
 import { type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
-import type { InitiatedBy } from '../refunds/model/reasons.ts';
+import type { InitiatedBy } from '../refund-request/reasons.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { isTerminal, type RefundStatus, refundStatuses } from '../refunds/model/states.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';

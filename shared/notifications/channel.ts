@@ -1,12 +1,12 @@
+import { type AuditAction, writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, NotificationChannel } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { changeOrganization } from '../platform/organization.ts';
-import type { SecretBox } from '../platform/secrets.ts';
-import { checkOutgoingUrl } from '../webhooks/outgoing-url.ts';
+import { checkOutgoingUrl } from '../platform/outgoing/outgoing-url.ts';
+import type { SecretBox } from '../platform/secrets/secrets.ts';
 import { channelTest } from './kinds.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, type DatabaseTransaction, Prisma } from '../platform/database.ts';
-import { sha256 } from '../platform/secrets.ts';
+import { sha256 } from '../platform/secrets/secrets.ts';
 import type { LinkKind } from './kinds.ts';
 
 /** From the moment at which the mail is first sent. That of an invitation is checked with the invitation as well. */

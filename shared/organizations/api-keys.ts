@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
+import { requireCreator } from '../access/creator.ts';
+import { writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { requireCreator } from '../people/creator.ts';
 import { newestApiVersion } from '../platform/api-versions.ts';
-import { writeAudit } from '../platform/audit-log.ts';
 import type { ApiKey, DatabaseTransaction, Prisma } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';

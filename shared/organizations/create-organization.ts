@@ -1,5 +1,5 @@
+import { writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { writeAudit } from '../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';

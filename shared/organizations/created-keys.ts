@@ -1,4 +1,4 @@
-import { writeAudits } from '../platform/audit-log.ts';
+import { writeAudits } from '../audit/audit-log.ts';
 import type { ApiKey, DatabaseTransaction } from '../platform/database.ts';
 
 export type CreatedKey = Pick<

@@ -1,7 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
+import { type SharedStatement, shareRead } from '../platform/concurrency/shared-statement.ts';
 import type { ApiKey, Database, Reads } from '../platform/database.ts';
-import { sha256 } from '../platform/secrets.ts';
-import { type SharedStatement, shareRead } from '../platform/shared-statement.ts';
+import { sha256 } from '../platform/secrets/secrets.ts';
 
 /** The format of a key; the group is its environment. Other texts are refused without a statement. */
 export const keyPattern = /^svc_(live|test)_[A-Za-z0-9]{32}$/;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type AuditAction, writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import type { Organization } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { changeOrganization, findOrganization } from '../platform/organization.ts';

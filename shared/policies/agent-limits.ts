@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { formatAmount } from '../money/money.ts';
-import { type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
+import { type RefundReason, refundReasons } from '../refund-request/reasons.ts';
 import { leftOf } from './balance.ts';
 import { type Bounds, lowestOf, rangeAround, withinAll } from './bounds.ts';
 import type { Threshold } from './policy.ts';

@@ -1,5 +1,5 @@
 import { formatAmount } from '../money/money.ts';
-import type { InitiatedBy } from '../refunds/model/reasons.ts';
+import type { InitiatedBy } from '../refund-request/reasons.ts';
 import { balanceOf, limitsOf, lowestCap, windowOf } from './balance.ts';
 import { type Bounds, lowestOf, rangeAround, withinAll } from './bounds.ts';
 import { denialRules, firstDenial, type RuledRefund } from './denials.ts';

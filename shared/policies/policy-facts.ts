@@ -1,7 +1,7 @@
 import type { KnownPayment } from '../payments/payment.ts';
+import { shareByOrganization, shareRead } from '../platform/concurrency/shared-statement.ts';
 import type { Database } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
-import { shareByOrganization, shareRead } from '../platform/shared-statement.ts';
 import { countsRequester } from './evaluate.ts';
 import type { RefundFacts } from './evaluate-refund.ts';
 import type { Policy, PolicyFacts, Velocity } from './policy.ts';

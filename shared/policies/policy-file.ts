@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { ServiceError } from '../platform/errors.ts';
-import { canonicalJson } from '../platform/json.ts';
+import { canonicalJson } from '../platform/formats/json.ts';
 import { processorNames } from '../processors/registry.ts';
-import { forbiddenMetadataKeys, metadataLimits } from '../refunds/model/metadata.ts';
+import { forbiddenMetadataKeys, metadataLimits } from '../refund-request/metadata.ts';
 import { inOrder, type Policy, policySchema } from './policy.ts';
 
 /** How many problems of a file one error message names. */

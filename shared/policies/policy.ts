@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { currencySchema, minorUnits } from '../money/amount-schemas.ts';
 import { isCurrency } from '../money/money.ts';
-import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/json.ts';
-import { type InitiatedBy, type RefundReason, refundReasons } from '../refunds/model/reasons.ts';
+import { holdsStorableTexts, isStorable, unstorableMessage } from '../platform/formats/json.ts';
+import { type InitiatedBy, type RefundReason, refundReasons } from '../refund-request/reasons.ts';
 import type { Bounds } from './bounds.ts';
 
 /** @param what such as `whole number of days`. */

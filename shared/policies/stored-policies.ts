@@ -1,5 +1,5 @@
+import { writeAudit } from '../audit/audit-log.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { writeAudit } from '../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Prisma } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { changeOrganization, findOrganization } from '../platform/organization.ts';

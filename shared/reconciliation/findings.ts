@@ -1,7 +1,7 @@
 import type { DatabaseTransaction, Refund } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
-import { flagExtraRefund, wasSettled } from '../refunds/lifecycle/flag.ts';
-import { requestResync } from '../refunds/lifecycle/work.ts';
+import { flagExtraRefund, wasSettled } from '../refunds/changes/flag.ts';
+import { requestResync } from '../refunds/changes/work.ts';
 import type { Facts, FindingKind } from '../refunds/model/flags.ts';
 import type { Discrepancy } from './compare.ts';
 import type { RunContext } from './read-processor.ts';

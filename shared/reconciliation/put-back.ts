@@ -2,10 +2,10 @@ import { forgetPayment, joinPayments, lockPayment } from '../payments/payment.ts
 import { type DatabaseTransaction, type Refund, serviceTime } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { isLive, type ListedRefund, type ProcessorPayment } from '../processors/contract/processor.ts';
+import { type Move, moveRefund } from '../refunds/changes/move.ts';
+import { recordPayment } from '../refunds/changes/record-payment.ts';
+import { startWork } from '../refunds/changes/work.ts';
 import type { CreationItem } from '../refunds/lifecycle/create.ts';
-import { type Move, moveRefund } from '../refunds/lifecycle/move.ts';
-import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
-import { startWork } from '../refunds/lifecycle/work.ts';
 import { processorFacts } from '../refunds/model/flags.ts';
 import { type RowJson, refundFrom, toItems } from '../refunds/model/rows.ts';
 import { matchOf } from './compare.ts';

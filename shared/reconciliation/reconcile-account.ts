@@ -12,7 +12,7 @@ import {
   type ListingWindow,
   type Processor,
 } from '../processors/contract/processor.ts';
-import { recordPayment } from '../refunds/lifecycle/record-payment.ts';
+import { recordPayment } from '../refunds/changes/record-payment.ts';
 import { processorFacts } from '../refunds/model/flags.ts';
 import { referenceTo } from '../refunds/model/refund.ts';
 import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts';

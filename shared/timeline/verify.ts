@@ -1,5 +1,5 @@
+import { erasedText } from '../audit/erasure.ts';
 import { type Database, Prisma } from '../platform/database.ts';
-import { erasedText } from '../platform/erasure.ts';
 import { erasedDetail } from '../refunds/decisions/erase.ts';
 import type { RefundStatus } from '../refunds/model/states.ts';
 import { DayDigests, hashOf, type RootOwner, rootOf } from './hashes.ts';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { WebhookEndpoint } from '../platform/database.ts';
-import type { SecretBox } from '../platform/secrets.ts';
+import type { SecretBox } from '../platform/secrets/secrets.ts';
 
 /** A new signing secret as its receiver gets it: `whsec_` and 32 random bytes in base64 (Standard Webhooks). */
 export function newEndpointSecret(): string {

@@ -1,5 +1,5 @@
+import { type AuditAction, writeAudit } from '../audit/audit-log.ts';
 import { rootEventType } from '../events/event.ts';
-import { type AuditAction, writeAudit } from '../platform/audit-log.ts';
 import { type DatabaseTransaction, Prisma, type WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';

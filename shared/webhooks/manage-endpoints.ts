@@ -1,10 +1,10 @@
+import { requireCreator } from '../access/creator.ts';
 import type { Dependencies } from '../dependencies.ts';
-import { requireCreator } from '../people/creator.ts';
 import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { changeOrganization } from '../platform/organization.ts';
-import { SecretUnreadableError } from '../platform/secrets.ts';
+import { SecretUnreadableError } from '../platform/secrets/secrets.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { endPendingDeliveries } from './deliveries.ts';
 import {

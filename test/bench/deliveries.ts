@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { request } from 'undici';
 import { openDatabase } from '#shared/platform/database.ts';
-import { SecretBox } from '#shared/platform/secrets.ts';
+import { SecretBox } from '#shared/platform/secrets/secrets.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { addEndpoint, type EndpointStage, recordRefunds } from '../support/webhooks/endpoints.ts';
 import { readStatementCount } from './measure.ts';

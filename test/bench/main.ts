@@ -1,7 +1,7 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runMain } from '#shared/process.ts';
+import { runMain } from '#shared/platform/process.ts';
 import {
   type CompiledService,
   compiledIn,

@@ -8,7 +8,7 @@ import { createUser } from '#shared/people/members/users.ts';
 import { openHashLimiter } from '#shared/people/sign-in/hash-limiter.ts';
 import { openDatabase, type ProcessorAccount } from '#shared/platform/database.ts';
 import type { Environment } from '#shared/platform/environment.ts';
-import { SecretBox } from '#shared/platform/secrets.ts';
+import { SecretBox } from '#shared/platform/secrets/secrets.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { sandboxCredentials } from '../sandbox/processors.ts';

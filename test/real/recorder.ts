@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request as requestHttp } from 'node
 import { request as requestHttps } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import { openAgent, type ProxySettings } from '#shared/platform/proxy.ts';
+import { openAgent, type ProxySettings } from '#shared/platform/outgoing/proxy.ts';
 
 /** One request to a processor, and its answer. */
 export interface Exchange {

@@ -1,4 +1,4 @@
-import type { ProxySettings } from '#shared/platform/proxy.ts';
+import type { ProxySettings } from '#shared/platform/outgoing/proxy.ts';
 
 /** What the tests against real test environments use. */
 export interface TestSettings {

@@ -1,4 +1,4 @@
-import { openAgent, type ProxySettings } from '#shared/platform/proxy.ts';
+import { openAgent, type ProxySettings } from '#shared/platform/outgoing/proxy.ts';
 import { openGateway } from '#shared/processors/braintree/client.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { stripeClient } from '#shared/processors/stripe/client.ts';

@@ -7,7 +7,7 @@ import type { Proof } from '#shared/people/sign-in/sessions.ts';
 import type { Clock } from '#shared/platform/clock.ts';
 import type { Database, Role } from '#shared/platform/database.ts';
 import { type Logger, openLog } from '#shared/platform/log.ts';
-import type { EncryptionSettings } from '#shared/platform/secrets.ts';
+import type { EncryptionSettings } from '#shared/platform/secrets/secrets.ts';
 import { type StoppedClock, stoppedClock } from './clocks.ts';
 import { madeBeforeTests } from './made-before-tests.ts';
 import { useDatabase } from './stores/database.ts';

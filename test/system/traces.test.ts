@@ -106,7 +106,9 @@ describe('traces of an API and a worker', () => {
     await worker.waitForOutput(/"working"/);
     await worker.stop();
     const [, list = ''] = /^loaded when it exits: (.*)$/m.exec(worker.output()) ?? [];
-    expect(list.split(' ')).toEqual(expect.arrayContaining(['bullmq', 'pg', 'shared/platform/telemetry.js']));
+    expect(list.split(' ')).toEqual(
+      expect.arrayContaining(['bullmq', 'pg', 'shared/platform/telemetry/telemetry.js']),
+    );
     expect(list).not.toContain('@opentelemetry/');
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readingStrictJson, readStrictJson } from '#api/http/strict-json.ts';
-import { metadataLimits } from '#shared/refunds/model/metadata.ts';
+import { metadataLimits } from '#shared/refund-request/metadata.ts';
 
 const repeated = (unit: string, count: number) => Array.from({ length: count }, () => unit).join(',');
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;

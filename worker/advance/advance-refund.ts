@@ -2,7 +2,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import { lockPaymentOf, markPaymentStale } from '#shared/payments/payment.ts';
 import { isDatabaseUnavailable } from '#shared/platform/database.ts';
 import { warnSparingly } from '#shared/platform/log.ts';
-import type { OpenSpan } from '#shared/platform/telemetry.ts';
+import type { OpenSpan } from '#shared/platform/telemetry/telemetry.ts';
 import { isUnusableCredentials } from '#shared/processors/accounts/connections.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import { recordStep } from '#shared/refunds/lifecycle/record.ts';

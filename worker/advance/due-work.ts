@@ -1,4 +1,4 @@
-import { shareStatement } from '#shared/platform/shared-statement.ts';
+import { shareStatement } from '#shared/platform/concurrency/shared-statement.ts';
 
 /** Work that is due, and how to do it. */
 interface DueWorkSource<Claim> {

@@ -1,7 +1,7 @@
 import type { Database, Refund } from '#shared/platform/database.ts';
 import { isLive, type ProcessorRefund } from '#shared/processors/contract/processor.ts';
 import { compare, type Discrepancy } from '#shared/reconciliation/compare.ts';
-import { wasSettled } from '#shared/refunds/lifecycle/flag.ts';
+import { wasSettled } from '#shared/refunds/changes/flag.ts';
 import { hasNewArrival } from '#shared/refunds/lifecycle/step-outcome.ts';
 import type { ResultOfReview } from '#shared/refunds/lifecycle/step-result.ts';
 import { type Flag, flagOf, isFlaggedForExtra, isSameFlag } from '#shared/refunds/model/flags.ts';

@@ -1,5 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import type { OpenSpan } from '#shared/platform/telemetry.ts';
+import type { OpenSpan } from '#shared/platform/telemetry/telemetry.ts';
 import { aroundCalls } from '#shared/processors/contract/calls.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
 import type { RecordedStep } from '#shared/refunds/lifecycle/record.ts';

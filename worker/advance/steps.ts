@@ -5,9 +5,9 @@ import type {
   ProcessorRefund,
   ReadResult,
 } from '#shared/processors/contract/processor.ts';
-import { currencyProblem, recordPayment } from '#shared/refunds/lifecycle/record-payment.ts';
+import { currencyProblem, recordPayment } from '#shared/refunds/changes/record-payment.ts';
+import { renewLease } from '#shared/refunds/changes/work.ts';
 import type { StepResult } from '#shared/refunds/lifecycle/step-result.ts';
-import { renewLease } from '#shared/refunds/lifecycle/work.ts';
 import { factsOf, flagOf } from '#shared/refunds/model/flags.ts';
 import { referenceTo } from '#shared/refunds/model/refund.ts';
 import {

@@ -1,8 +1,8 @@
 import pLimit from 'p-limit';
 import { Webhook } from 'standardwebhooks';
 import type { Dependencies } from '#shared/dependencies.ts';
+import { shareStatement } from '#shared/platform/concurrency/shared-statement.ts';
 import { warnSparingly } from '#shared/platform/log.ts';
-import { shareStatement } from '#shared/platform/shared-statement.ts';
 import { endPendingDeliveries } from '#shared/webhooks/deliveries.ts';
 import { bodyOf } from '#shared/webhooks/delivery-content.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';

@@ -1,5 +1,5 @@
+import { erasedText } from '#shared/audit/erasure.ts';
 import { type Database, Prisma } from '#shared/platform/database.ts';
-import { erasedText } from '#shared/platform/erasure.ts';
 import type { StoredAttempt } from '#shared/webhooks/deliveries.ts';
 
 // Rows are found as claim-deliveries.ts says.

@@ -1,6 +1,6 @@
 import { Pool, request } from 'undici';
+import { type ConnectorOptions, guardedConnector } from '#shared/platform/outgoing/guarded-connector.ts';
 import type { AttemptError } from '#shared/webhooks/deliveries.ts';
-import { type ConnectorOptions, guardedConnector } from '#shared/webhooks/guarded-connector.ts';
 
 /** The beginning of a response, or why there is none. */
 export interface Reply {

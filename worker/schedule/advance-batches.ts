@@ -6,7 +6,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { Database, RefundBatch } from '#shared/platform/database.ts';
 import { errorCatalogue, ServiceError } from '#shared/platform/errors.ts';
 import { redact, warnSparingly } from '#shared/platform/log.ts';
-import { requestDigestOf } from '#shared/platform/request-digest.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { type CreatedRefund, createRefund, findByKey } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';

@@ -1,4 +1,4 @@
-import { auditBatches } from '#shared/platform/audit-log.ts';
+import { auditBatches } from '#shared/audit/audit-log.ts';
 import { findOrganization } from '#shared/platform/organization.ts';
 import { command, commands } from '../console/command.ts';
 import { organization, time } from '../console/options.ts';

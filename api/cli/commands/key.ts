@@ -12,7 +12,7 @@ import {
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { listApiKeys } from '#shared/organizations/list-api-keys.ts';
 import { type AgentLimits, agentLimitsSchema } from '#shared/policies/agent-limits.ts';
-import { refundReasons } from '#shared/refunds/model/reasons.ts';
+import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { command, commands, type ValuesOf } from '../console/command.ts';
 import { days, environment, flag, json, organization, reading, someOf, text } from '../console/options.ts';
 import { explain, printData, printList } from '../console/output.ts';

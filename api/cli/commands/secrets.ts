@@ -1,7 +1,7 @@
 import { channelContext } from '#shared/notifications/channel.ts';
 import { clientSecretContext } from '#shared/people/company-sign-in/provider.ts';
 import { secretContext } from '#shared/people/sign-in/second-factor.ts';
-import { reencrypt, type SealedTable } from '#shared/platform/reencrypt.ts';
+import { reencrypt, type SealedTable } from '#shared/platform/secrets/reencrypt.ts';
 import { type AccountKey, credentialContext } from '#shared/processors/accounts/connections.ts';
 import { reencryptEndpointSecrets } from '#shared/webhooks/manage-endpoints.ts';
 import { command, commands } from '../console/command.ts';

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { text as readText } from 'node:stream/consumers';
+import { roles } from '#shared/access/roles.ts';
 import { type Deletion, deleteUser } from '#shared/people/members/delete-user.ts';
 import { disableUser, enableUser } from '#shared/people/members/disable-user.ts';
 import { needsFirstOwner, setupCode } from '#shared/people/members/first-owner.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { findMember, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { createUser, findUser, hasUser, refusingTakenEmail } from '#shared/people/members/users.ts';
-import { roles } from '#shared/people/roles.ts';
 import { resetPassword } from '#shared/people/sign-in/passwords.ts';
 import { resetSecondFactor } from '#shared/people/sign-in/second-factor.ts';
 import type { Database } from '#shared/platform/database.ts';

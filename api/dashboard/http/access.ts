@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { mayAct } from '#shared/access/roles.ts';
+import { actorOf } from '#shared/audit/actors.ts';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { countNeedingAttention, type NeedingAttention } from '#shared/insights/needs-attention.ts';
-import { actorOf } from '#shared/people/actors.ts';
 import { findMembership, type Membership } from '#shared/people/members/memberships.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import { loadSession, sessionEnded } from '#shared/people/sign-in/sessions.ts';
 import type { Organization, Role } from '#shared/platform/database.ts';
 import { type Environment, isEnvironment } from '#shared/platform/environment.ts';

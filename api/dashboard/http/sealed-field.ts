@@ -1,5 +1,5 @@
 import type { Dependencies } from '#shared/dependencies.ts';
-import { SecretUnreadableError } from '#shared/platform/secrets.ts';
+import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
 
 /** How long a form can be sent after its page was opened. */
 const lifeMs = 15 * 60 * 1000;

@@ -5,7 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Dependencies } from '#shared/dependencies.ts';
 import { knownBrowserCookie, knownBrowserMs } from '#shared/people/sign-in/known-browsers.ts';
 import { extendSession, type Proof, sessionLifeMs, signOut } from '#shared/people/sign-in/sessions.ts';
-import { encryptionKeys } from '#shared/platform/secrets.ts';
+import { encryptionKeys } from '#shared/platform/secrets/secrets.ts';
 import { dashboardPath, queueBoardPath } from './paths.ts';
 import { secureCookies } from './secure-cookies.ts';
 import { databaseStore } from './session-store.ts';

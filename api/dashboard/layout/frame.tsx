@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { Switch } from '../components/button.tsx';
 import { Icon, type IconName, Mark } from '../components/icon.tsx';

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { readRole } from '#shared/access/roles.ts';
 import {
   beginAuthorization,
   finishAuthorization,
@@ -6,7 +7,6 @@ import {
 } from '#shared/people/company-sign-in/authorization.ts';
 import { joinByCompany } from '#shared/people/company-sign-in/join.ts';
 import { findProvider } from '#shared/people/company-sign-in/provider.ts';
-import { readRole } from '#shared/people/roles.ts';
 import type { IdentityProvider } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';

@@ -1,6 +1,6 @@
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { nameActors } from '#shared/people/actors.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import type { ReconciliationFinding } from '#shared/platform/database.ts';
 import { type AccountSummary, listProcessorAccounts } from '#shared/processors/accounts/manage-accounts.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';

@@ -1,5 +1,5 @@
+import { mayAct } from '#shared/access/roles.ts';
 import { leastRoleInAll } from '#shared/people/members/memberships.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import type { DatabaseTransaction } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 

@@ -3,7 +3,7 @@ import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { isStorable } from '#shared/platform/json.ts';
+import { isStorable } from '#shared/platform/formats/json.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import { answerErrors } from '../../http/error-handler.ts';
 import { queueBoardPath } from '../http/paths.ts';

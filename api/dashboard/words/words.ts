@@ -1,7 +1,7 @@
 import { parse } from 'bowser';
 import { currencies } from '#shared/money/money.ts';
 import { displayNameOf, processorNames } from '#shared/processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '#shared/refunds/model/reasons.ts';
+import type { InitiatedBy, RefundReason } from '#shared/refund-request/reasons.ts';
 import { capitalized } from '../http/forms.ts';
 
 /** Values with their words, in display order. */

@@ -1,5 +1,5 @@
 -- How many refunds count towards a limit, and what they come to: those that have neither failed nor been cancelled. Decisions read it, and
--- creations compare it again; shared/policies/past-totals.ts counts the refunds of the past by the same rule.
+-- creations compare it again; shared/insights/past-totals.ts counts the refunds of the past by the same rule.
 --
 -- counted:
 --   payment        all refunds of the payment paid_id

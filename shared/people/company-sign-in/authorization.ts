@@ -3,7 +3,7 @@ import { Agent, fetch } from 'undici';
 import type { Dependencies } from '../../dependencies.ts';
 import type { IdentityProvider } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { guardedConnector } from '../../webhooks/guarded-connector.ts';
+import { guardedConnector } from '../../platform/outgoing/guarded-connector.ts';
 import { openClientSecret } from './provider.ts';
 
 type ProviderDependencies = Pick<Dependencies, 'secrets' | 'settings' | 'clock'>;

@@ -1,10 +1,10 @@
+import { actorOf } from '../../audit/actors.ts';
+import { writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
-import { actorOf } from '../actors.ts';
 import { checkedEmail } from '../email.ts';
 import { replaceCredentials } from '../members/accept-invitation.ts';
 import { applyRole, hasAnotherOwner, insertMembership, readMember } from '../members/members.ts';

@@ -1,12 +1,12 @@
 import { z } from 'zod';
+import { roles } from '../../access/roles.ts';
+import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
-import type { SecretBox } from '../../platform/secrets.ts';
-import { checkOutgoingUrl } from '../../webhooks/outgoing-url.ts';
-import { roles } from '../roles.ts';
+import { checkOutgoingUrl } from '../../platform/outgoing/outgoing-url.ts';
+import type { SecretBox } from '../../platform/secrets/secrets.ts';
 
 type Stores = Pick<Dependencies, 'db' | 'clock'>;
 

@@ -1,9 +1,9 @@
+import { readRole } from '../../access/roles.ts';
+import { actorOf } from '../../audit/actors.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import type { DatabaseTransaction, User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
-import { actorOf } from '../actors.ts';
-import { readRole } from '../roles.ts';
 import { endSessionsOf, holdSession, type Proof } from '../sign-in/sessions.ts';
 import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';

@@ -1,11 +1,11 @@
+import { actorOf } from '../../audit/actors.ts';
+import { writeAudits } from '../../audit/audit-log.ts';
+import { beginErasure, erasedText, erasureTimeoutMs } from '../../audit/erasure.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { maxFourEyesDays } from '../../organizations/organization-settings.ts';
-import { writeAudits } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
-import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
-import { actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
 import { endAccess, lockOrganizationsOf, type UserChange } from './disable-user.ts';
 import { type Created, endCreated } from './end-created.ts';

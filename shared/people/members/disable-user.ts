@@ -1,10 +1,10 @@
+import { actorOf } from '../../audit/actors.ts';
+import { auditEverywhere } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
-import { actorOf } from '../actors.ts';
 import { endSessionsOf } from '../sign-in/sessions.ts';
 import { type Created, endCreated } from './end-created.ts';
 import { revokeOpenInvitations } from './invitations.ts';

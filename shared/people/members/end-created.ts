@@ -1,3 +1,4 @@
+import { actorOf } from '../../audit/actors.ts';
 import { type CreatedKey, createdKeys, revokeKeys } from '../../organizations/created-keys.ts';
 import type { DatabaseTransaction } from '../../platform/database.ts';
 import {
@@ -5,7 +6,6 @@ import {
   createdEndpoints,
   disableEndpoints,
 } from '../../webhooks/created-endpoints.ts';
-import { actorOf } from '../actors.ts';
 
 /** API keys that a person created, also with other keys, and webhook endpoints that such keys created. */
 export interface Created {

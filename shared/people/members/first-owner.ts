@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { actorOf } from '../../audit/actors.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { checkedOrganizationName, insertOrganization } from '../../organizations/create-organization.ts';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/network.ts';
-import { actorOf } from '../actors.ts';
 import { attempt, lockedError, type RefusalLog } from '../sign-in/lockout.ts';
 import { hashOfCode } from '../sign-in/one-time-passwords.ts';
 import type { Proof } from '../sign-in/sessions.ts';

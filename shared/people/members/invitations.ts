@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
+import { requireManaging } from '../../access/roles.ts';
+import { type Acting, actorOf } from '../../audit/actors.ts';
+import { writeAudit, writeAudits } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { noteInvitation, targetOfLink } from '../../notifications/links.ts';
-import { writeAudit, writeAudits } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
-import { sha256 } from '../../platform/secrets.ts';
-import { type Acting, actorOf } from '../actors.ts';
+import { sha256 } from '../../platform/secrets/secrets.ts';
 import { checkedEmail } from '../email.ts';
-import { requireManaging } from '../roles.ts';
 
 const lifeMs = 7 * 24 * 60 * 60 * 1000;
 

@@ -1,8 +1,8 @@
+import { actorOf } from '../../audit/actors.ts';
+import { writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { kindsByRole, type NotificationKind } from '../../notifications/kinds.ts';
-import { writeAudit } from '../../platform/audit-log.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { actorOf } from '../actors.ts';
 import { holdOwnSession } from '../sign-in/sessions.ts';
 
 /** A member's choice of the kinds of notifications to get by mail from an organization. */

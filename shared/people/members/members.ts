@@ -1,12 +1,12 @@
+import { managedRoles, requireManaging } from '../../access/roles.ts';
+import { type Acting, actorOf } from '../../audit/actors.ts';
+import { writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
-import { type Acting, actorOf } from '../actors.ts';
 import { normalizeEmail } from '../email.ts';
-import { managedRoles, requireManaging } from '../roles.ts';
 import { type Created, endCreated } from './end-created.ts';
 import { refuseMember, revokeOpenInvitations } from './invitations.ts';
 

@@ -1,5 +1,5 @@
+import { roles } from '../../access/roles.ts';
 import { type Database, type DatabaseTransaction, Prisma, type Role } from '../../platform/database.ts';
-import { roles } from '../roles.ts';
 
 // What a session may open: the organizations of its user, and what it lacks there.
 

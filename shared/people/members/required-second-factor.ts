@@ -1,9 +1,9 @@
+import { actorOf } from '../../audit/actors.ts';
+import { writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { writeAudit } from '../../platform/audit-log.ts';
 import type { Database } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
-import { actorOf } from '../actors.ts';
 
 /** Whether an organization requires a second factor, and how many members have none. */
 export interface SecondFactorRule {

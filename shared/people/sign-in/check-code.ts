@@ -1,8 +1,8 @@
+import { auditEverywhere } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { SecondFactor } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { EncryptionSettings } from '../../platform/secrets.ts';
+import type { EncryptionSettings } from '../../platform/secrets/secrets.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';

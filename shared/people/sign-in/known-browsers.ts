@@ -1,6 +1,6 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Dependencies } from '../../dependencies.ts';
-import { type EncryptionSettings, encryptionKeys } from '../../platform/secrets.ts';
+import { type EncryptionSettings, encryptionKeys } from '../../platform/secrets/secrets.ts';
 import type { Proof } from './sessions.ts';
 
 /** How long a browser stays known after a sign-in. */

@@ -2,7 +2,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
-import { sha256 } from '../../platform/secrets.ts';
+import { sha256 } from '../../platform/secrets/secrets.ts';
 
 const firstLockSeconds = 30;
 const maxLockSeconds = 60 * 60;

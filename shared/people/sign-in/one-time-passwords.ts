@@ -1,5 +1,5 @@
 import { Secret, TOTP } from 'otpauth';
-import { sha256 } from '../../platform/secrets.ts';
+import { sha256 } from '../../platform/secrets/secrets.ts';
 
 /** A new secret for an authenticator app: 160 bits in base32, as RFC 4226 recommends. */
 export function newSecret(): string {

@@ -1,6 +1,6 @@
+import { auditEverywhere } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { endLinks, mayResetPassword, notePasswordReset, targetOfLink } from '../../notifications/links.ts';
-import { auditEverywhere } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/network.ts';

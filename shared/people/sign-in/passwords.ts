@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
+import { auditEverywhere } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { endLinks } from '../../notifications/links.ts';
-import { auditEverywhere } from '../../platform/audit-log.ts';
 import { isUniqueViolation, type User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { HashUse } from './hash-limiter.ts';

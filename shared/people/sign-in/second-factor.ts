@@ -1,5 +1,5 @@
+import { type AuditAction, auditEverywhere } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type AuditAction, auditEverywhere } from '../../platform/audit-log.ts';
 import type { Database, DatabaseTransaction } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { forgetFailures } from './lockout.ts';

@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { networkOf } from '../../platform/network.ts';
-import type { EncryptionSettings } from '../../platform/secrets.ts';
+import type { EncryptionSettings } from '../../platform/secrets/secrets.ts';
 import { byAddress, isEmail, normalizeEmail } from '../email.ts';
 import type { HashUse } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';

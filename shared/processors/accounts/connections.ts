@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.ts';
 import type { Database, ProcessorAccount } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { SecretUnreadableError } from '../../platform/secrets.ts';
+import { SecretUnreadableError } from '../../platform/secrets/secrets.ts';
 import { aroundCalls, type Call, maskSecrets } from '../contract/calls.ts';
 import { processorFailure, unavailable } from '../contract/outcome.ts';
 import {

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, ProcessorAccount } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';

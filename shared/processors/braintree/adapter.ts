@@ -1,5 +1,5 @@
 import { toDecimal } from '../../money/money.ts';
-import type { ProxySettings } from '../../platform/proxy.ts';
+import type { ProxySettings } from '../../platform/outgoing/proxy.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
   absent,

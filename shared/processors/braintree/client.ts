@@ -1,6 +1,6 @@
 import type { Agent } from 'node:http';
 import braintree from 'braintree';
-import { openAgent, type ProxySettings } from '../../platform/proxy.ts';
+import { openAgent, type ProxySettings } from '../../platform/outgoing/proxy.ts';
 import type { Deadline } from '../contract/calls.ts';
 
 /** The validated credentials of a Braintree account. */

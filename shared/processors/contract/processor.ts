@@ -1,7 +1,7 @@
 import type { Environment } from '../../platform/environment.ts';
 import { isId } from '../../platform/ids.ts';
-import type { ProxySettings } from '../../platform/proxy.ts';
-import { isRequestDigest } from '../../platform/request-digest.ts';
+import type { ProxySettings } from '../../platform/outgoing/proxy.ts';
+import { isRequestDigest } from '../../platform/secrets/request-digest.ts';
 
 /** A payment at its processor. Amounts are in minor units. */
 export interface ProcessorPayment {
@@ -69,7 +69,7 @@ export interface RefundArrival {
 export interface RefundName {
   /** The id of our refund. */
   refundId: string;
-  /** The digest of the request's idempotency key (platform/request-digest.ts); null for a request without one. */
+  /** The digest of the request's idempotency key (platform/secrets/request-digest.ts); null for a request without one. */
   requestDigest: string | null;
 }
 

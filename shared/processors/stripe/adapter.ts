@@ -1,5 +1,5 @@
 import type Stripe from 'stripe';
-import type { ProxySettings } from '../../platform/proxy.ts';
+import type { ProxySettings } from '../../platform/outgoing/proxy.ts';
 import { Deadline } from '../contract/calls.ts';
 import {
   asLookupProblem,

@@ -1,7 +1,7 @@
 import { type Agent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import Stripe from 'stripe';
-import { openAgent, type ProxySettings } from '../../platform/proxy.ts';
+import { openAgent, type ProxySettings } from '../../platform/outgoing/proxy.ts';
 import { isClientSecret } from '../contract/credentials.ts';
 
 /** The validated credentials of a Stripe account. */

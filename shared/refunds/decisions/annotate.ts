@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
+import { writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf } from '../../payments/payment.ts';
-import { writeAudit } from '../../platform/audit-log.ts';
 import {
   type DatabaseTransaction,
   isUniqueViolation,
@@ -10,9 +10,9 @@ import {
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
-import { noteOnRefund } from '../lifecycle/move.ts';
-import { lockWork } from '../lifecycle/work.ts';
-import { checkMetadata } from '../model/metadata.ts';
+import { checkMetadata } from '../../refund-request/metadata.ts';
+import { noteOnRefund } from '../changes/move.ts';
+import { lockWork } from '../changes/work.ts';
 
 // Notes and metadata: what may be personal data, and is added to a refund in any status.
 

@@ -1,14 +1,13 @@
+import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf, type PaymentKey } from '../../payments/payment.ts';
-import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
-import { type Move, moveRefund } from '../lifecycle/move.ts';
-import { isNotSent } from '../lifecycle/not-sent.ts';
-import { recordPayment } from '../lifecycle/record-payment.ts';
-import { dropWork, startWork } from '../lifecycle/work.ts';
+import { type Move, moveRefund } from '../changes/move.ts';
+import { recordPayment } from '../changes/record-payment.ts';
+import { dropWork, isNotSent, startWork } from '../changes/work.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
 import { maybeSent } from '../model/refusals.ts';
 import { readApprovalRefusal } from './four-eyes.ts';

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type AuditAction, writeAudits } from '../../audit/audit-log.ts';
+import { beginErasure, erasedText, erasureTimeoutMs } from '../../audit/erasure.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { type AuditAction, writeAudits } from '../../platform/audit-log.ts';
 import { type Database, type DatabaseTransaction, Prisma } from '../../platform/database.ts';
-import { beginErasure, erasedText, erasureTimeoutMs } from '../../platform/erasure.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { eraseFlagWords } from '../lifecycle/work.ts';
+import { eraseFlagWords } from '../changes/work.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from '../queries/refund-filter.ts';
 import { findFrom, fromNewest, type RefundPosition } from '../queries/search-refunds.ts';

@@ -8,7 +8,7 @@ import {
   type ProcessorFailure,
   type ProcessorRefund,
 } from '../../processors/contract/processor.ts';
-import type { FlaggedClaim } from '../lifecycle/work.ts';
+import type { FlaggedClaim } from '../changes/work.ts';
 import { lookupConclusiveAt } from '../model/attempts.ts';
 import { referenceTo } from '../model/refund.ts';
 

@@ -1,5 +1,5 @@
+import { peopleBehind } from '../../audit/actors.ts';
 import type { Dependencies } from '../../dependencies.ts';
-import { peopleBehind } from '../../people/actors.ts';
 import type { Refund } from '../../platform/database.ts';
 
 /** An actor as in timelines, and the person behind it: for a key, the person who created it. */

@@ -1,6 +1,6 @@
+import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf, markPaymentStale } from '../../payments/payment.ts';
-import { type AuditAction, writeAudit } from '../../platform/audit-log.ts';
 import {
   type DatabaseTransaction,
   type Prisma,
@@ -10,15 +10,15 @@ import {
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isLive } from '../../processors/contract/processor.ts';
-import { canBeDismissed, endFlag } from '../lifecycle/flag.ts';
-import { type Move, moveRefund } from '../lifecycle/move.ts';
+import { canBeDismissed, endFlag } from '../changes/flag.ts';
+import { type Move, moveRefund } from '../changes/move.ts';
 import {
   claimFlagged,
   endFlaggedWork,
   type FlaggedClaim,
   releaseFlagged,
   requestResync,
-} from '../lifecycle/work.ts';
+} from '../changes/work.ts';
 import { openAttempt } from '../model/attempts.ts';
 import { flagOf, processorFacts } from '../model/flags.ts';
 import type { RefundWithWork } from '../model/refund.ts';

@@ -2,7 +2,7 @@ import type { Dependencies } from '../../dependencies.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { requestDigestOf } from '../../platform/request-digest.ts';
+import { requestDigestOf } from '../../platform/secrets/request-digest.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
 import { keyReused, maybeSent, notKnown } from '../model/refusals.ts';

@@ -4,10 +4,11 @@ import { asKnown, type PaymentFacts, remainingOf } from '../../payments/payment.
 import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
-import { requestDigestOf } from '../../platform/request-digest.ts';
+import { requestDigestOf } from '../../platform/secrets/request-digest.ts';
 import type { Bounds } from '../../policies/bounds.ts';
 import { detailOfDecision } from '../../policies/decision.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
+import { storable, sumOfLive } from '../changes/record-payment.ts';
 import { keyReused, nothingLeft, notKnown } from '../model/refusals.ts';
 import { type RowJson, refundFrom } from '../model/rows.ts';
 import { comparedOwnerSql } from '../queries/refund-filter.ts';
@@ -18,7 +19,6 @@ import {
   type IdempotencyKey,
   type RefundRequest,
 } from './decide.ts';
-import { storable, sumOfLive } from './record-payment.ts';
 
 export interface CreatedRefund {
   refund: Refund;

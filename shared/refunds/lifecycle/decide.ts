@@ -5,7 +5,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { longestHold } from '../../policies/evaluate.ts';
 import type { Verdict } from '../../policies/evaluate-refund.ts';
 import { processorKind } from '../../processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
+import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
 import type { InitialStatus } from '../model/states.ts';
 import { examine, type RequestingKey, unverifiable } from './examine.ts';

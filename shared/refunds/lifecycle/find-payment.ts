@@ -13,9 +13,9 @@ import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { displayNameOf } from '../../processors/registry.ts';
+import { knownUnrecorded, recordKnown } from '../changes/record-payment.ts';
 import { refusedCredentials, unreadableAnswer } from '../model/refusals.ts';
 import type { CountedKey, KeySum } from './lookups.ts';
-import { knownUnrecorded, recordKnown } from './record-payment.ts';
 
 /** A payment to find, by any of its ids. */
 export interface PaymentQuestion {

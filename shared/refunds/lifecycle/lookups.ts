@@ -1,7 +1,7 @@
 import type { PaymentKey, StoredPayment } from '../../payments/payment.ts';
+import { shareByOrganization, shareRead } from '../../platform/concurrency/shared-statement.ts';
 import { type Database, type Payment, Prisma, type Reads } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { shareByOrganization, shareRead } from '../../platform/shared-statement.ts';
 import { type Policy, policyFromRow, type StoredPolicy } from '../../policies/policy.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { accountFrom, type RowJson } from '../model/rows.ts';

@@ -1,9 +1,9 @@
 import type { Dependencies } from '../../dependencies.ts';
+import { type SharedStatement, shareStatement } from '../../platform/concurrency/shared-statement.ts';
+import { SharedWait } from '../../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
-import { type SharedStatement, shareStatement } from '../../platform/shared-statement.ts';
-import { SharedWait } from '../../platform/shared-wait.ts';
 import type { AbilityState } from '../../processors/accounts/abilities.ts';
 import type { Connection } from '../../processors/accounts/connections.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSubject } from '../../processors/contract/processor.ts';

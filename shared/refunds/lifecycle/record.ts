@@ -1,10 +1,10 @@
 import type { Dependencies } from '../../dependencies.ts';
 import { newId } from '../../platform/ids.ts';
+import type { MoveItem } from '../changes/move.ts';
 import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
-import type { MoveItem } from './move.ts';
 import type { Claim } from './statements.ts';
 import { outcomeOf, type StepOutcome } from './step-outcome.ts';
 import type { StepResult } from './step-result.ts';

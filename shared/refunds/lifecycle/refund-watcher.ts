@@ -1,6 +1,6 @@
 import type { Dependencies } from '../../dependencies.ts';
+import { SharedWait } from '../../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../../platform/database.ts';
-import { SharedWait } from '../../platform/shared-wait.ts';
 import { detailColumns, type RefundDetails, refundColumns } from '../model/refund.ts';
 
 interface Waiter {

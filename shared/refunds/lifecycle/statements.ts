@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dependencies } from '../../dependencies.ts';
-import type { Metrics } from '../../metrics/metrics.ts';
-import type { Database, Refund, RefundWork } from '../../platform/database.ts';
-import { ServiceError } from '../../platform/errors.ts';
 import {
   type SharedStatement,
   shareByOrganization,
   shareStatement,
-} from '../../platform/shared-statement.ts';
+} from '../../platform/concurrency/shared-statement.ts';
+import type { Database, Refund, RefundWork } from '../../platform/database.ts';
+import { ServiceError } from '../../platform/errors.ts';
+import type { Metrics } from '../../platform/telemetry/metrics.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/attempts.ts';
 import { accountFrom, paymentFrom, type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';

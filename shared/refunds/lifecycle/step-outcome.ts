@@ -4,12 +4,12 @@ import type {
   RefundArrival,
   UnavailableCause,
 } from '../../processors/contract/processor.ts';
+import type { RefundChange } from '../changes/move.ts';
 import type { AttemptOutcome } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { type Flag, factsOf, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '../model/flags.ts';
 import type { RefundStatus } from '../model/states.ts';
 import { isHeldAtProcessor, type WaitingReason } from '../model/waiting.ts';
-import type { RefundChange } from './move.ts';
 import type { Claim } from './statements.ts';
 import type { ResultOf, StepResult } from './step-result.ts';
 

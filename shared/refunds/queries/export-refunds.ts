@@ -1,9 +1,9 @@
+import { recordedExport } from '../../audit/recorded-export.ts';
 import type { Dependencies } from '../../dependencies.ts';
 import { toDecimal } from '../../money/money.ts';
-import { csvLine } from '../../platform/csv.ts';
 import type { Database, Prisma, Refund } from '../../platform/database.ts';
+import { csvLine } from '../../platform/formats/csv.ts';
 import { redact } from '../../platform/log.ts';
-import { recordedExport } from '../../platform/recorded-export.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from './refund-filter.ts';
 import { findFrom, fromNewest, loadRefunds } from './search-refunds.ts';

@@ -1,9 +1,13 @@
-import { nameActors } from '../../people/actors.ts';
+import { nameActors } from '../../audit/actors.ts';
+import { openFairLimit } from '../../platform/concurrency/fair-limit.ts';
+import {
+  type SharedStatement,
+  shareQuestion,
+  shareRead,
+} from '../../platform/concurrency/shared-statement.ts';
 import { type Database, Prisma, type Reads, type Refund } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { openFairLimit } from '../../platform/fair-limit.ts';
-import { type SharedStatement, shareQuestion, shareRead } from '../../platform/shared-statement.ts';
 import {
   detailColumns,
   isRefundId,

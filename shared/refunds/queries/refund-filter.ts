@@ -1,6 +1,6 @@
 import { Prisma } from '../../platform/database.ts';
 import { processorNames } from '../../processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '../model/reasons.ts';
+import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
 

@@ -1,7 +1,8 @@
 import type { Dependencies } from '../../dependencies.ts';
 import type { ApiKey, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { fingerprintOf } from '../../platform/request-digest.ts';
+import { fingerprintOf } from '../../platform/secrets/request-digest.ts';
+import type { InitiatedBy } from '../../refund-request/reasons.ts';
 import { changeMetadata, type MetadataPatch } from '../decisions/annotate.ts';
 import {
   approveRefund,
@@ -14,7 +15,6 @@ import { type CreatedRefund, createRefund, wasOvertaken } from '../lifecycle/cre
 import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
 import type { RequestingKey } from '../lifecycle/examine.ts';
 import type { RefundWatcher, WatchedRefund } from '../lifecycle/refund-watcher.ts';
-import type { InitiatedBy } from '../model/reasons.ts';
 import {
   asCreated,
   heldUntilOf,

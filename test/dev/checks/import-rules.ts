@@ -40,14 +40,14 @@ const rules: readonly ImportRule[] = [
     why: 'only shared/platform/queues.ts knows BullMQ',
   },
   {
-    from: /^(?!shared\/platform\/trace-export\.ts$)/,
+    from: /^(?!shared\/platform\/telemetry\/trace-export\.ts$)/,
     to: /^@opentelemetry\//,
-    why: 'OpenTelemetry is loaded by shared/platform/trace-export.ts alone, and only where an endpoint is set',
+    why: 'OpenTelemetry is loaded by shared/platform/telemetry/trace-export.ts alone, and only where an endpoint is set',
   },
   {
-    from: /^(?!shared\/platform\/telemetry\.ts$)/,
-    to: /^shared\/platform\/trace-export\.ts$/,
-    why: 'OpenTelemetry is loaded by shared/platform/trace-export.ts alone, and only where an endpoint is set',
+    from: /^(?!shared\/platform\/telemetry\/telemetry\.ts$)/,
+    to: /^shared\/platform\/telemetry\/trace-export\.ts$/,
+    why: 'OpenTelemetry is loaded by shared/platform/telemetry/trace-export.ts alone, and only where an endpoint is set',
   },
   {
     from: /^(?!test\/|shared\/platform\/|prisma\/|prisma\.config)/,
@@ -60,14 +60,14 @@ const rules: readonly ImportRule[] = [
     why: 'the platform imports nothing else of shared/',
   },
   {
-    from: /^shared\/(money\/|platform\/(clock|environment)\.ts|refunds\/model\/(states|backoff|reasons)\.ts)/,
+    from: /^shared\/(money\/|refund-request\/reasons\.ts|platform\/(clock|environment)\.ts|refunds\/model\/(states|backoff)\.ts)/,
     to: /^(?!zod$|shared\/money\/|shared\/refunds\/model\/states\.ts)/,
     why: 'this file is a pure leaf',
   },
   { from: /^shared\/platform\/ids\.ts/, to: /^(?!typeid-js$)/, why: 'this file is a pure leaf' },
   {
     from: /^shared\/policies\/(evaluate|evaluate-refund|agent-limits|denials|balance|bounds|explain)\.ts/,
-    to: /^(?!zod$|shared\/money\/|shared\/refunds\/model\/(reasons|states)\.ts|shared\/policies\/(agent-limits|balance|bounds|denials|evaluate|explain|policy)\.ts)/,
+    to: /^(?!zod$|shared\/money\/|shared\/refund-request\/reasons\.ts|shared\/policies\/(agent-limits|balance|bounds|denials|evaluate|explain|policy)\.ts)/,
     why: 'policy evaluation is a pure leaf',
   },
   {
@@ -97,10 +97,10 @@ export function workProblems(texts: ReadonlyMap<string, string>): string[] {
   const writers = [...texts].filter(([, text]) => writesWork.test(text)).map(([file]) => file);
   return writers
     .filter(
-      (file) => !/^(test\/|prisma\/functions\/refunds\/|shared\/refunds\/lifecycle\/work\.ts$)/.test(file),
+      (file) => !/^(test\/|prisma\/functions\/refunds\/|shared\/refunds\/changes\/work\.ts$)/.test(file),
     )
     .map(
-      (file) => `${file} writes refund_work: only shared/refunds/lifecycle/work.ts and its SQL functions do`,
+      (file) => `${file} writes refund_work: only shared/refunds/changes/work.ts and its SQL functions do`,
     );
 }
 

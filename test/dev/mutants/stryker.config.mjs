@@ -4,11 +4,13 @@ const ofLifecycle = process.env.MUTANTS === 'lifecycle';
 /** @type {import('@stryker-mutator/core').PartialStrykerOptions} */
 export default {
   mutate: ofLifecycle
-    ? ['shared/refunds/lifecycle/*.ts', 'worker/advance/{advance-refund,due-work,review,steps}.ts']
+    ? ['shared/refunds/{changes,lifecycle}/*.ts', 'worker/advance/{advance-refund,due-work,review,steps}.ts']
     : [
         'shared/money/*.ts',
         'shared/refunds/model/*.ts',
-        'shared/policies/{balance,bounds,denials,evaluate,evaluate-refund,explain,policy,policy-facts,decision,past-totals}.ts',
+        'shared/policies/{balance,bounds,denials,evaluate,evaluate-refund,explain,policy,policy-facts,decision}.ts',
+        'shared/insights/past-totals.ts',
+        'shared/refund-request/*.ts',
         'shared/refunds/lifecycle/step-outcome.ts',
         'worker/advance/{outcomes,unanswered}.ts',
         'worker/deliver/attempt-result.ts',

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { noTelemetry, type TracedRequest } from '#shared/platform/telemetry.ts';
+import { noTelemetry, type TracedRequest } from '#shared/platform/telemetry/telemetry.ts';
 import { useAgents } from '../../support/agents/use-agents.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
-import { SecretUnreadableError } from '#shared/platform/secrets.ts';
+import { SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { processorNames } from '#shared/processors/registry.ts';

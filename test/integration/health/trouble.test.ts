@@ -1,7 +1,7 @@
 import { beforeEach, expect, onTestFinished, test } from 'vitest';
 import { noteHeartbeat } from '#shared/health/heartbeat.ts';
+import { renderMetrics, serveMetrics } from '#shared/health/serve-metrics.ts';
 import { findAccountsInTrouble, isUnanswered } from '#shared/health/trouble.ts';
-import { renderMetrics, serveMetrics } from '#shared/metrics/serve-metrics.ts';
 import { signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { newRefund } from '../../support/refunds/new-refund.ts';

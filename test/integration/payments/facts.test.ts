@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { markPaymentStale, readFacts } from '#shared/payments/payment.ts';
 import type { Refund } from '#shared/platform/database.ts';
-import { requestDigestOf } from '#shared/platform/request-digest.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
+import { recordKnown } from '#shared/refunds/changes/record-payment.ts';
+import { requestResync } from '#shared/refunds/changes/work.ts';
 import { resolveRefund } from '#shared/refunds/decisions/resolve.ts';
-import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
-import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';
 import { holdFirstAnswer } from '../../support/processors/around-calls.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';

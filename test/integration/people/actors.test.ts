@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { nameActors } from '#shared/audit/actors.ts';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
-import { nameActors } from '#shared/people/actors.ts';
 import { removeMember } from '#shared/people/members/members.ts';
 import { usePeople } from '../../support/people.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { managedRoles, roles } from '#shared/access/roles.ts';
 import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
 import { findMembership } from '#shared/people/members/memberships.ts';
-import { managedRoles, roles } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { outcomesOf, type TestPerson, usePeople } from '../../support/people.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { requestChannelTest, setChannel } from '#shared/notifications/channel.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { openTelemetry } from '#shared/platform/telemetry.ts';
+import { openTelemetry } from '#shared/platform/telemetry/telemetry.ts';
 import { useCompanySignIn } from '#test/support/company-sign-in/company-sign-in-stage.ts';
 import { untilCompleted } from '#test/support/faults/refunds.ts';
 import { proxyResponses, startProxy, type TestProxy } from '#test/support/http/proxy-server.ts';

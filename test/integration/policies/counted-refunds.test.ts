@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { readPastRefunds } from '#shared/policies/past-refunds.ts';
-import { type CountedRefund, PastTotals } from '#shared/policies/past-totals.ts';
+import { readPastRefunds } from '#shared/insights/past-refunds.ts';
+import { type CountedRefund, PastTotals } from '#shared/insights/past-totals.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { newPerson } from '../../support/people.ts';
 import { newPayment } from '../../support/refunds/payments.ts';

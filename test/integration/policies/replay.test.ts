@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
+import { openReplayLimiter, type Replay, replayPolicies } from '#shared/insights/replay.ts';
 import { type ApiKeyScope, createApiKey } from '#shared/organizations/api-keys.ts';
 import type { PolicyInput } from '#shared/policies/policy.ts';
 import { policySchema } from '#shared/policies/policy.ts';
-import { openReplayLimiter, type Replay, replayPolicies } from '#shared/policies/replay.ts';
 import { query } from '../../support/stores/database-client.ts';
 import { useService } from '../../support/use-service.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { setProcessorAccount } from '#shared/processors/accounts/manage-accounts.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
+import { requestResync } from '#shared/refunds/changes/work.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
-import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { type ProcessorName, sandboxCredentials } from '../../sandbox/processors.ts';
 import { endAtProcessor } from '../../support/processors/end-at-processor.ts';
 import { findingsAbout, leftToRefund, work, workWhatIsDue } from '../../support/processors/reconciliation.ts';

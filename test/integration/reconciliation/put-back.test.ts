@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '#shared/platform/ids.ts';
-import { requestDigestOf } from '#shared/platform/request-digest.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { endRecovery, requireRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { PROCESSORS } from '../../sandbox/processors.ts';

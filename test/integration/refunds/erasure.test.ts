@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
+import { beginErasure } from '#shared/audit/erasure.ts';
 import type { Refund } from '#shared/platform/database.ts';
-import { beginErasure } from '#shared/platform/erasure.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { rejectRefund } from '#shared/refunds/decisions/approve.ts';

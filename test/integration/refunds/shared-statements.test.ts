@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { shareStatement } from '#shared/platform/concurrency/shared-statement.ts';
 import { newId } from '#shared/platform/ids.ts';
-import { shareStatement } from '#shared/platform/shared-statement.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import type { RefundRequest } from '#shared/refunds/lifecycle/decide.ts';
 import { expectInvariants } from '../../support/refunds/invariants.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { findChannel, openChannelUrl, setChannel } from '#shared/notifications/channel.ts';
 import { findProvider, openClientSecret, setProvider } from '#shared/people/company-sign-in/provider.ts';
 import { secretContext } from '#shared/people/sign-in/second-factor.ts';
-import { SecretBox } from '#shared/platform/secrets.ts';
+import { SecretBox } from '#shared/platform/secrets/secrets.ts';
 import { credentialContext } from '#shared/processors/accounts/connections.ts';
 import { openEndpointSecrets } from '#shared/webhooks/endpoint-secrets.ts';
 import { auditOf } from '../../support/audit-log.ts';

@@ -1,8 +1,8 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
+import { actorOf } from '#shared/audit/actors.ts';
 import { noteHeartbeat } from '#shared/health/heartbeat.ts';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import { createOrganization } from '#shared/organizations/create-organization.ts';
-import { actorOf } from '#shared/people/actors.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { setPolicies } from '#shared/policies/stored-policies.ts';
 import { fillLifelikeRefunds } from '../refunds/lifelike-refunds.ts';

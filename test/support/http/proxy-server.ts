@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { afterEach } from 'vitest';
-import type { ProxySettings } from '#shared/platform/proxy.ts';
+import type { ProxySettings } from '#shared/platform/outgoing/proxy.ts';
 
 export const noProxies: ProxySettings = { HTTPS_PROXY: null, HTTP_PROXY: null, NO_PROXY: '' };
 

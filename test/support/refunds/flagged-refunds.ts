@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect } from 'vitest';
+import { requestResync } from '#shared/refunds/changes/work.ts';
 import type { ResolvedStatus } from '#shared/refunds/decisions/evidence.ts';
 import { type Resolution, resolveRefund } from '#shared/refunds/decisions/resolve.ts';
-import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { endAtProcessor } from '../processors/end-at-processor.ts';
 import type { TestService } from '../service.ts';
 import { useService } from '../use-service.ts';

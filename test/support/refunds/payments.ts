@@ -6,7 +6,7 @@ import {
   readFacts,
 } from '#shared/payments/payment.ts';
 import { loadAccount } from '#shared/processors/accounts/connections.ts';
-import { recordKnown } from '#shared/refunds/lifecycle/record-payment.ts';
+import { recordKnown } from '#shared/refunds/changes/record-payment.ts';
 import type { TestService } from '../service.ts';
 
 /** Stripe's test card whose refunds are pending at first, so that they settle as other processors' do. */

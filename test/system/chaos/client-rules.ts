@@ -1,5 +1,5 @@
 import type { Refund } from '#shared/platform/database.ts';
-import { requestDigestOf } from '#shared/platform/request-digest.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { groupBy } from '../../support/group-by.ts';
 import type { Violation } from '../../support/refunds/ledger-rules.ts';

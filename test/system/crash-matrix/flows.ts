@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { requestResync } from '#shared/refunds/changes/work.ts';
 import { cancelRefund } from '#shared/refunds/lifecycle/cancel.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
-import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import type { ProcessorCall } from '../../support/processors/around-calls.ts';
 import { advanceRefund } from '../../support/refunds/advance-refund.ts';
 import { refundRequest } from '../../support/refunds/refund-requests.ts';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { collectDefaultMetrics } from 'prom-client';
 import { expect, test } from 'vitest';
-import { openMetrics } from '#shared/metrics/metrics.ts';
+import { openMetrics } from '#shared/platform/telemetry/metrics.ts';
 
 const folder = resolve(import.meta.dirname, '..', '..', '..', 'docs', 'operations');
 const read = (name: string) => readFileSync(resolve(folder, name), 'utf8');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvLine } from '#shared/platform/csv.ts';
+import { csvLine } from '#shared/platform/formats/csv.ts';
 import { parseCsv } from '../../support/http/csv.ts';
 
 /** A text as it comes back from a line of CSV. */

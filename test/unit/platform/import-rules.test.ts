@@ -23,10 +23,10 @@ test('finds folders that import each other through a third', () => {
 
 test.each([
   ['worker/x.ts', 'UPDATE refund_work SET due_at = NULL'],
-  ['shared/refunds/lifecycle/flag.ts', 'await tx.refundWork.deleteMany({})'],
+  ['shared/refunds/changes/flag.ts', 'await tx.refundWork.deleteMany({})'],
   ['prisma/functions/payments/x.sql', 'INSERT INTO\n  refund_work AS w'],
 ])('does not let %s write refund_work', (file, text) => {
-  const writer = 'shared/refunds/lifecycle/work.ts';
+  const writer = 'shared/refunds/changes/work.ts';
   const read = 'SELECT FROM refund_work FOR UPDATE; refundWork.findMany()';
   expect(
     workProblems(new Map([...[file, writer].map((each) => [each, text] as const), ['api/x.ts', read]])),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proxyFor } from '#shared/platform/proxy.ts';
+import { proxyFor } from '#shared/platform/outgoing/proxy.ts';
 
 const settings = {
   HTTPS_PROXY: 'http://secure.example:3128',

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { SecretBox, SecretUnreadableError } from '#shared/platform/secrets.ts';
+import { SecretBox, SecretUnreadableError } from '#shared/platform/secrets/secrets.ts';
 
 const box = new SecretBox([randomBytes(32).toString('base64')]);
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { SharedWait, type SharedWaitOptions } from '#shared/platform/concurrency/shared-wait.ts';
 import { openLog } from '#shared/platform/log.ts';
-import { SharedWait, type SharedWaitOptions } from '#shared/platform/shared-wait.ts';
 
 /** Requests that wait, and what is logged meanwhile. */
 function startWaiting<Waiter extends object>(

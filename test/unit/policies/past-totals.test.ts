@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type CountedRefund, PastTotals } from '#shared/policies/past-totals.ts';
+import { type CountedRefund, PastTotals } from '#shared/insights/past-totals.ts';
 
 const hour = 3_600_000;
 const at = (hours: number) => new Date(hours * hour);

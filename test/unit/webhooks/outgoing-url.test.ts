@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { checkOutgoingUrl, isPublicAddress } from '#shared/webhooks/outgoing-url.ts';
+import { checkOutgoingUrl, isPublicAddress } from '#shared/platform/outgoing/outgoing-url.ts';
 
 const check = (url: string) => checkOutgoingUrl(url, true);
 

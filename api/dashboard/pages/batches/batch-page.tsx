@@ -1,5 +1,5 @@
+import { mayAct } from '#shared/access/roles.ts';
 import type { RowResult } from '#shared/batches/batch.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { askForException } from '#shared/policies/explain.ts';
 import type { RefundStatus } from '#shared/refunds/model/states.ts';

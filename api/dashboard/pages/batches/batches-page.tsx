@@ -1,4 +1,4 @@
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
 import type { RefundBatch } from '#shared/platform/database.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Link, Submit } from '../../components/button.tsx';

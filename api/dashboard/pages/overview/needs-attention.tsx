@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import { mayAct } from '#shared/access/roles.ts';
 import type { DisputedPayment } from '#shared/insights/disputed-payments.ts';
 import type { FailingReceiver } from '#shared/insights/failing-receivers.ts';
 import type { AttentionCount, NeedsAttention } from '#shared/insights/needs-attention.ts';
 import type { UnseenBatch } from '#shared/insights/unseen-batches.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import { abilitiesOf } from '#shared/processors/accounts/abilities.ts';
 import { refusalsOf, refusalTitle } from '#shared/processors/accounts/ability-wording.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';

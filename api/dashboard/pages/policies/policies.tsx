@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
+import { type Replay, replayedDays, replayPolicies } from '#shared/insights/replay.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { type Policy, policySchema } from '#shared/policies/policy.ts';
 import { digestPolicies } from '#shared/policies/policy-file.ts';
-import { type Replay, replayedDays, replayPolicies } from '#shared/policies/replay.ts';
 import { changePolicies, listPolicies } from '#shared/policies/stored-policies.ts';
 import { ButtonLink } from '../../components/button.tsx';
 import { keptWhenRefused } from '../../components/live.tsx';

@@ -2,7 +2,7 @@ import { countOf, holdInWords } from '#shared/policies/explain.ts';
 import type { Policy } from '#shared/policies/policy.ts';
 import { blocksNothing, canDeny } from '#shared/policies/policy-file.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
-import type { InitiatedBy } from '#shared/refunds/model/reasons.ts';
+import type { InitiatedBy } from '#shared/refund-request/reasons.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';

@@ -1,4 +1,4 @@
-import { maxReplayed, type PolicyOutcome, type Replay, replayedDays } from '#shared/policies/replay.ts';
+import { maxReplayed, type PolicyOutcome, type Replay, replayedDays } from '#shared/insights/replay.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';

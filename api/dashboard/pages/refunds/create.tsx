@@ -4,7 +4,7 @@ import type { Api } from '#api/http/route.ts';
 import { formatAmount, toDecimal } from '#shared/money/money.ts';
 import { type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { fingerprintOf } from '#shared/platform/request-digest.ts';
+import { fingerprintOf } from '#shared/platform/secrets/request-digest.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/examine.ts';

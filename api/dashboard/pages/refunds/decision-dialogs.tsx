@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { holdInWords } from '#shared/policies/explain.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
+import { canBeDismissed } from '#shared/refunds/changes/flag.ts';
 import { maxNoteLength } from '#shared/refunds/decisions/annotate.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
 import { canBeResolved } from '#shared/refunds/decisions/resolve.ts';
 import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
-import { canBeDismissed } from '#shared/refunds/lifecycle/flag.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { heldUntilOf, type RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';

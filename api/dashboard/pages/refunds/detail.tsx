@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { mayAct } from '#shared/access/roles.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import { remainingOf } from '#shared/payments/payment.ts';
-import { nameActors } from '#shared/people/actors.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import type { Payment, Refund, RefundEvent } from '#shared/platform/database.ts';
 import { readDecision } from '#shared/policies/decision.ts';
 import { readApprovalRefusal } from '#shared/refunds/decisions/four-eyes.ts';

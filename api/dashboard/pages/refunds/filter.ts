@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { currencies } from '#shared/money/money.ts';
 import { isId } from '#shared/platform/ids.ts';
 import { processorNames } from '#shared/processors/registry.ts';
-import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { initiators, refundReasons } from '#shared/refund-request/reasons.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { chosen, dayRangeFields, readDayRange } from '../../http/day-range.ts';

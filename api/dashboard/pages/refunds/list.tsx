@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
 import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { waitingOf } from '#shared/refunds/model/waiting.ts';

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { abilityLabels, refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import type { AgentLimits } from '#shared/policies/agent-limits.ts';
-import { refundReasons } from '#shared/refunds/model/reasons.ts';
+import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { Fields } from '../../components/fields.tsx';
 import type { FormState } from '../../http/forms.ts';
 import { inMoney, readAmount } from '../../words/numbers.ts';

@@ -1,6 +1,6 @@
+import { mayAct } from '#shared/access/roles.ts';
 import { type ApiKeyStatus, type ApiKeySummary, apiKeyStatus } from '#shared/organizations/api-keys.ts';
 import type { CreatedKey } from '#shared/organizations/created-keys.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import type { AgentLimits } from '#shared/policies/agent-limits.ts';
 import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';

@@ -2,6 +2,9 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { endedScopes } from '#shared/access/personal-scopes.ts';
+import { mayAct } from '#shared/access/roles.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import {
   type ApiKeySummary,
   createApiKey,
@@ -12,9 +15,6 @@ import {
 import { changeApiKey } from '#shared/organizations/change-api-key.ts';
 import { createdKeys } from '#shared/organizations/created-keys.ts';
 import { findAgentKey, readApiKeyPage } from '#shared/organizations/list-api-keys.ts';
-import { nameActors } from '#shared/people/actors.ts';
-import { endedScopes } from '#shared/people/personal-scopes.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import { isId } from '#shared/platform/ids.ts';
 import { type AgentLimits, readAgentLimits } from '#shared/policies/agent-limits.ts';
 import { takenByKeys } from '#shared/refunds/lifecycle/lookups.ts';

@@ -1,10 +1,10 @@
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { nameActors } from '#shared/people/actors.ts';
-import { type AuditFilter, auditBatches } from '#shared/platform/audit-log.ts';
-import { csvLine } from '#shared/platform/csv.ts';
+import { nameActors } from '#shared/audit/actors.ts';
+import { type AuditFilter, auditBatches } from '#shared/audit/audit-log.ts';
+import { recordedExport } from '#shared/audit/recorded-export.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
-import { recordedExport } from '#shared/platform/recorded-export.ts';
+import { csvLine } from '#shared/platform/formats/csv.ts';
 import { confirmMember, contextOf, needs } from '../../http/access.ts';
 import type { Downloads } from '../../http/downloads.ts';
 import { enteredAuditQuery, readAuditQuery } from './audit-log.tsx';

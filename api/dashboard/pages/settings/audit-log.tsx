@@ -2,15 +2,15 @@ import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { nameActors } from '#shared/people/actors.ts';
-import { listMembers } from '#shared/people/members/members.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import {
   type AuditAction,
   type AuditFilter,
   type AuditPage,
   auditActions,
   readAuditLog,
-} from '#shared/platform/audit-log.ts';
+} from '#shared/audit/audit-log.ts';
+import { listMembers } from '#shared/people/members/members.ts';
 import type { AuditLog } from '#shared/platform/database.ts';
 import { isEnvironment } from '#shared/platform/environment.ts';
 import { findRefundEnvironments } from '#shared/refunds/queries/find-refunds.ts';

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import { fewAtOnce } from '#api/http/room.ts';
 import type { Api } from '#api/http/route.ts';
+import { roles } from '#shared/access/roles.ts';
 import { testProvider } from '#shared/people/company-sign-in/authorization.ts';
 import {
   disableProvider,
@@ -10,7 +11,6 @@ import {
   findProvider,
   setProvider,
 } from '#shared/people/company-sign-in/provider.ts';
-import { roles } from '#shared/people/roles.ts';
 import type { IdentityProvider, Role } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { Card, Facts } from '../../components/card.tsx';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { managedRoles, roles } from '#shared/access/roles.ts';
 import type { InvitationSummary } from '#shared/people/members/invitations.ts';
-import { managedRoles, roles } from '#shared/people/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { Confirm } from '../../components/dialog.tsx';
 import { Fields } from '../../components/fields.tsx';

@@ -1,7 +1,7 @@
+import { managedRoles } from '#shared/access/roles.ts';
+import { actorOf } from '#shared/audit/actors.ts';
 import type { CreatedKey } from '#shared/organizations/created-keys.ts';
-import { actorOf } from '#shared/people/actors.ts';
 import type { Member } from '#shared/people/members/members.ts';
-import { managedRoles } from '#shared/people/roles.ts';
 import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
 import { hostOf } from '#shared/webhooks/endpoint.ts';
 import { Badge } from '../../components/badge.tsx';

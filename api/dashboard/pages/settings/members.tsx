@@ -2,8 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { mayAct } from '#shared/access/roles.ts';
+import { actorOf, nameActors } from '#shared/audit/actors.ts';
 import { createdKeys } from '#shared/organizations/created-keys.ts';
-import { actorOf, nameActors } from '#shared/people/actors.ts';
 import { invite, listInvitations, revokeInvitation } from '#shared/people/members/invitations.ts';
 import { changeRole, listMembers, removeMember } from '#shared/people/members/members.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type SecondFactorRule,
   setSecondFactorRule,
 } from '#shared/people/members/required-second-factor.ts';
-import { mayAct } from '#shared/people/roles.ts';
 import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
 import { Card } from '../../components/card.tsx';

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
 import { CopyButton } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';

@@ -1,4 +1,4 @@
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
 import { maxReplayed } from '#shared/webhooks/deliveries.ts';
 import type { DisabledReason, EndpointEvent } from '#shared/webhooks/endpoint.ts';

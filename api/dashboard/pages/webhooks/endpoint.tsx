@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { nameActors } from '#shared/people/actors.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import {
   deliveryStatuses,
   listDeliveries,

@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { nameActors } from '#shared/people/actors.ts';
-import { mayAct } from '#shared/people/roles.ts';
+import { mayAct } from '#shared/access/roles.ts';
+import { nameActors } from '#shared/audit/actors.ts';
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
 import type { EndpointEvent } from '#shared/webhooks/endpoint.ts';
 import {

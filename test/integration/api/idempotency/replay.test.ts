@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { requestDigestOf } from '#shared/platform/request-digest.ts';
+import { requestDigestOf } from '#shared/platform/secrets/request-digest.ts';
 import { expectInvariants } from '#test/support/refunds/invariants.ts';
 import { newPayment } from '#test/support/refunds/payments.ts';
 import { unknownRefundId } from '#test/support/refunds/refund-records.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { type AuditAction, readAuditLog, writeAudit, writeAudits } from '#shared/audit/audit-log.ts';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
-import { type AuditAction, readAuditLog, writeAudit, writeAudits } from '#shared/platform/audit-log.ts';
 import type { Prisma } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { actorOf } from '#shared/people/actors.ts';
+import { actorOf } from '#shared/audit/actors.ts';
 import { disableProvider } from '#shared/people/company-sign-in/provider.ts';
 import { invite } from '#shared/people/members/invitations.ts';
 import { removeMember } from '#shared/people/members/members.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { flagExtraRefund } from '#shared/refunds/changes/flag.ts';
 import { dismissFlag } from '#shared/refunds/decisions/resolve.ts';
-import { flagExtraRefund } from '#shared/refunds/lifecycle/flag.ts';
 import type { Flag } from '#shared/refunds/model/flags.ts';
 import { auditOf } from '#test/support/audit-log.ts';
 import { holdFirstAnswer } from '#test/support/processors/around-calls.ts';

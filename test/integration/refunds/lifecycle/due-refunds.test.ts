@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from 'vitest';
+import { requestResync } from '#shared/refunds/changes/work.ts';
 import type { Claim } from '#shared/refunds/lifecycle/statements.ts';
-import { requestResync } from '#shared/refunds/lifecycle/work.ts';
 import { paused } from '#test/support/processors/paused.ts';
 import { newRefund } from '#test/support/refunds/new-refund.ts';
 import { useService } from '#test/support/use-service.ts';

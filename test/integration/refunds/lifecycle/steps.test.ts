@@ -3,7 +3,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import { serviceTime } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import type { Processor } from '#shared/processors/contract/processor.ts';
-import { requestResync } from '#shared/refunds/lifecycle/work.ts';
+import { requestResync } from '#shared/refunds/changes/work.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { PROCESSORS } from '#test/sandbox/processors.ts';
 import { advanceRefund } from '#test/support/refunds/advance-refund.ts';

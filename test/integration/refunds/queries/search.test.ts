@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
 import type { Database, Refund } from '#shared/platform/database.ts';
-import { initiators, refundReasons } from '#shared/refunds/model/reasons.ts';
+import { initiators, refundReasons } from '#shared/refund-request/reasons.ts';
 import type { RefundOwner, RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { refundStatuses } from '#shared/refunds/model/states.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';

@@ -1,9 +1,9 @@
 import { type Database, Prisma, type Refund } from '../platform/database.ts';
+import type { PolicyFacts } from '../policies/policy.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
 import type { RefundPosition } from '../refunds/queries/search-refunds.ts';
 import type { EarlierRefunds } from './past-totals.ts';
-import type { PolicyFacts } from './policy.ts';
 
 /** A refund as it was requested, with what happened to it since. */
 export interface PastRefund

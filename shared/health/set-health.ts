@@ -1,8 +1,8 @@
-import type { ProcessorPlace, ServiceHealth } from '../health/read-health.ts';
-import { isUnanswered } from '../health/trouble.ts';
 import { environments } from '../platform/environment.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
 import { processorNames } from '../processors/registry.ts';
-import type { Metrics } from './metrics.ts';
+import type { ProcessorPlace, ServiceHealth } from './read-health.ts';
+import { isUnanswered } from './trouble.ts';
 
 const places = processorNames.flatMap((processor) =>
   environments.map((environment) => ({ processor, environment })),

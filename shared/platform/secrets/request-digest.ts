@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Environment } from './environment.ts';
-import { canonicalJson } from './json.ts';
+import type { Environment } from '../environment.ts';
+import { canonicalJson } from '../formats/json.ts';
 import { sha256 } from './secrets.ts';
 
 /** SHA-256 of a request's content; equal for equal content, however it was written. */

@@ -1,6 +1,6 @@
+import { peopleBehind } from '../audit/actors.ts';
 import type { ApiKey, DatabaseTransaction, Role } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import { peopleBehind } from './actors.ts';
 import { mayAct } from './roles.ts';
 
 /**

@@ -1,6 +1,6 @@
-import type { AuditLog, Database, DatabaseTransaction, Prisma } from './database.ts';
-import { ServiceError } from './errors.ts';
-import { newId } from './ids.ts';
+import type { AuditLog, Database, DatabaseTransaction, Prisma } from '../platform/database.ts';
+import { ServiceError } from '../platform/errors.ts';
+import { newId } from '../platform/ids.ts';
 
 /** The actions in the audit log with their labels for people, in display order. */
 export const auditActions = {

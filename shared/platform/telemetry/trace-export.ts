@@ -30,8 +30,9 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { Logger } from './log.ts';
-import { openAgent, type ProxySettings, proxyFor } from './proxy.ts';
+import type { Logger } from '../log.ts';
+import { openAgent, type ProxySettings, proxyFor } from '../outgoing/proxy.ts';
+import { version } from '../version.ts';
 import type {
   EndedSpan,
   OpenSpan,
@@ -40,7 +41,6 @@ import type {
   Telemetry,
   TracedRequest,
 } from './telemetry.ts';
-import { version } from './version.ts';
 
 interface TraceExport {
   /** Where spans are posted, with OTLP over HTTP. */

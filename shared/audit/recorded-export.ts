@@ -1,6 +1,6 @@
+import type { Clock } from '../platform/clock.ts';
+import type { Database, Prisma } from '../platform/database.ts';
 import { type AuditAction, type AuditEntry, writeAudit } from './audit-log.ts';
-import type { Clock } from './clock.ts';
-import type { Database, Prisma } from './database.ts';
 
 /** An export as the audit log has it. */
 interface RecordedExport extends Pick<AuditEntry, 'organizationId' | 'actor'> {

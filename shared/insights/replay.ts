@@ -1,12 +1,12 @@
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Dependencies } from '../dependencies.ts';
 import { ServiceError } from '../platform/errors.ts';
+import { countsRequester } from '../policies/evaluate.ts';
+import { evaluateRefund } from '../policies/evaluate-refund.ts';
+import type { Policy, PolicyVerdict } from '../policies/policy.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
-import { countsRequester } from './evaluate.ts';
-import { evaluateRefund } from './evaluate-refund.ts';
 import { type PastRefund, readEarlierRefunds, readPastRefunds, startOfNewest } from './past-refunds.ts';
 import { PastTotals } from './past-totals.ts';
-import type { Policy, PolicyVerdict } from './policy.ts';
 
 /** How far back a replay goes. */
 export const replayedDays = 90;

@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader';
-import { isDatabaseUnavailable, isDeadlock } from './database.ts';
+import { isDatabaseUnavailable, isDeadlock } from '../database.ts';
 
 /** Runs an item together with those of concurrent requests. */
 export type SharedStatement<Item, Result> = (item: Item) => Promise<Result>;

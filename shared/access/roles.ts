@@ -1,6 +1,6 @@
+import type { Acting } from '../audit/actors.ts';
 import type { DatabaseTransaction, Role } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
-import type { Acting } from './actors.ts';
 
 /** Every role, the most powerful first. */
 export const roles = ['owner', 'admin', 'operator', 'viewer'] as const satisfies readonly Role[];

@@ -1,4 +1,4 @@
-import type { DatabaseTransaction } from './database.ts';
+import type { DatabaseTransaction } from '../platform/database.ts';
 
 /** Replaces text that was erased where the record would be incomplete without any. */
 export const erasedText = '(erased)';

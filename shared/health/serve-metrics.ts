@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Dependencies } from '../dependencies.ts';
-import { readHealthInTime } from '../health/read-health.ts';
 import { poolUse } from '../platform/database.ts';
-import type { Metrics } from './metrics.ts';
+import type { Metrics } from '../platform/telemetry/metrics.ts';
+import { readHealthInTime } from './read-health.ts';
 import { setHealth } from './set-health.ts';
 
 /** Serves `/metrics`, on a port of its own. */

@@ -1,5 +1,5 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import { ServiceError } from './errors.ts';
+import { ServiceError } from '../errors.ts';
 
 /**
  * Runs work of an owner; what finds no place waits for one.

@@ -1,5 +1,5 @@
-import { ConfigError } from './platform/config.ts';
-import { type Logger, redact } from './platform/log.ts';
+import { ConfigError } from './config.ts';
+import { type Logger, redact } from './log.ts';
 
 /** Runs a process's main function. An error at the start is printed on stderr, with exit code 1. */
 export function runMain(main: () => Promise<void>): void {

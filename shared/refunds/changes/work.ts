@@ -1,19 +1,23 @@
 import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
+import type { DatabaseTransaction, Refund, RefundWork } from '../../platform/database.ts';
 import { leaseMs } from '../model/attempts.ts';
 import type { Flag } from '../model/flags.ts';
 import { type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
-import type { Claim } from './statements.ts';
 
 // All writes of refund_work outside of the SQL functions in prisma/functions/refunds. `npm run check` fails on any other.
 
 type LeaseDependencies = Pick<Dependencies, 'db' | 'settings'>;
 
 /** A flagged refund under a person's lease. */
-export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'> & {
+export interface FlaggedClaim {
+  refund: Refund;
+  /** Under the new lease. */
+  work: RefundWork;
+  /** When it was claimed, in the database's time. */
+  now: Date;
   /** True when it is certain that the processor does not have it; see prisma/functions/refunds/is_not_sent.sql. */
   isNotSent: boolean;
-};
+}
 
 /**
  * Extends the lease for another call.
@@ -21,7 +25,7 @@ export type FlaggedClaim = Pick<Claim, 'refund' | 'work' | 'now'> & {
  */
 export async function renewLease(
   { db, settings }: LeaseDependencies,
-  { work }: Pick<Claim, 'work'>,
+  { work }: { work: RefundWork },
 ): Promise<boolean> {
   const renewed = await db.$executeRaw`
     UPDATE refund_work SET leased_until = service_time() + ${leaseMs(settings)} * interval '1 millisecond'
@@ -54,7 +58,7 @@ export async function claimFlagged(
 /** Ends the lease without a decision. */
 export async function releaseFlagged(
   { db }: Pick<Dependencies, 'db'>,
-  { work }: Pick<Claim, 'work'>,
+  { work }: { work: RefundWork },
 ): Promise<void> {
   await db.refundWork.updateMany({
     where: { refundId: work.refundId, leaseToken: work.leaseToken },
@@ -69,7 +73,7 @@ export async function releaseFlagged(
  */
 export async function endFlaggedWork(
   tx: DatabaseTransaction,
-  work: Claim['work'],
+  work: RefundWork,
 ): Promise<{ isResyncRequested: boolean } | null> {
   const [ended] = await tx.$queryRaw<{ isResyncRequested: boolean }[]>`
     DELETE FROM refund_work
@@ -151,4 +155,13 @@ export async function eraseFlagWords(tx: DatabaseTransaction, refundIds: readonl
     UPDATE refund_work SET flag_facts = flag_facts - 'message' WHERE refund_id = ANY(ARRAY(
       SELECT refund_id FROM refund_work WHERE refund_id = ANY(${[...refundIds]}) AND flag_facts ? 'message'
       FOR UPDATE SKIP LOCKED))`;
+}
+
+/** True when it is certain that the processor does not have the refund; see prisma/functions/refunds/is_not_sent.sql. */
+export async function isNotSent(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<boolean> {
+  const [row] = await tx.$queryRaw<{ isNotSent: boolean }[]>`
+    SELECT is_not_sent(r, w, s) AS "isNotSent"
+    FROM refund AS r LEFT JOIN refund_work AS w ON w.refund_id = r.id JOIN recovery AS s ON s.id = 1 WHERE r.id = ${id}`;
+  if (row === undefined) throw new Error(`No refund is stored as ${id}`);
+  return row.isNotSent;
 }

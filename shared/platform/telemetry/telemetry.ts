@@ -1,6 +1,6 @@
-import type { Settings } from './config.ts';
-import type { Logger } from './log.ts';
-import type { ProxySettings } from './proxy.ts';
+import type { Settings } from '../config.ts';
+import type { Logger } from '../log.ts';
+import type { ProxySettings } from '../outgoing/proxy.ts';
 
 /**
  * Facts of a span. They leave the service: ids, codes and counts, never secrets, amounts or what a client wrote. Absent values

@@ -1,4 +1,4 @@
-import { type Database, Prisma } from './database.ts';
+import { type Database, Prisma } from '../database.ts';
 import type { SecretBox } from './secrets.ts';
 
 /** A table with one encrypted secret per row, beside the column `encryption_key_id`. */

@@ -2,7 +2,7 @@ import { type AgentOptions, type ClientRequest, Agent as HttpAgent, request as r
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Settings } from './config.ts';
+import type { Settings } from '../config.ts';
 
 /** What decides which requests go through a proxy. */
 export type ProxySettings = Pick<Settings, 'HTTPS_PROXY' | 'HTTP_PROXY' | 'NO_PROXY'>;

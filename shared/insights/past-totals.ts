@@ -1,5 +1,5 @@
 import type { Refund } from '../platform/database.ts';
-import type { PolicyFacts, Velocity } from './policy.ts';
+import type { PolicyFacts, Velocity } from '../policies/policy.ts';
 
 /** A refund as it counts towards the limits of later ones. */
 export type CountedRefund = Pick<Refund, 'paymentId' | 'requester' | 'currency' | 'amount' | 'createdAt'> & {

@@ -1,4 +1,4 @@
-import { holdsStorableTexts, unstorableMessage } from '../../platform/json.ts';
+import { holdsStorableTexts, unstorableMessage } from '../platform/formats/json.ts';
 
 /**
  * The limits of a refund's metadata; bytes as JSON. Values include those in lists and objects, which take more memory than their

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Logger, warnSparingly } from './log.ts';
+import { type Logger, warnSparingly } from '../log.ts';
 
 /** The pauses between queries: short while a request has just begun to wait, because most are answered soon. */
 const shortestPauseMs = 8;

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto';
-import type { ServiceSettings } from './config.ts';
+import type { ServiceSettings } from '../config.ts';
 
 /** SHA-256, as the columns of hashes store it. */
 export function sha256(text: string): Uint8Array<ArrayBuffer> {

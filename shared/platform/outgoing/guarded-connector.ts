@@ -2,8 +2,8 @@ import type { LookupAddress } from 'node:dns';
 import dns from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { buildConnector } from 'undici';
-import { openTunnel, type ProxySettings, proxyFor } from '../platform/proxy.ts';
 import { isPublicAddress } from './outgoing-url.ts';
+import { openTunnel, type ProxySettings, proxyFor } from './proxy.ts';
 
 export interface ConnectorOptions {
   /** Allows public addresses alone, as in production. */
