@@ -5,6 +5,7 @@ import { openReplayLimiter } from './insights/replay.ts';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
 import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
 import { type Clock, DatabaseClock } from './platform/clock.ts';
+import type { WhileWaiting } from './platform/concurrency/shared-wait.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
 import type { Logger } from './platform/log.ts';
@@ -21,8 +22,8 @@ import { openRefundStatements, type RefundStatements } from './refunds/lifecycle
 import { openRefundReads, type RefundReads } from './refunds/queries/find-refunds.ts';
 
 /**
- * The dependencies of a process; built once in its main, and by tests. Functions take the part that they need, such as
- * `Pick<Dependencies, 'db' | 'clock'>`.
+ * The dependencies of a process; built once in its main, and by tests. Functions of shared/ name the part that they need, such as
+ * `Stores`, by the types of the things themselves.
  */
 export interface Dependencies {
   settings: ServiceSettings;
@@ -39,11 +40,7 @@ export interface Dependencies {
   /** Where workers keep how far the database has come. */
   positionMarks: PositionMarks;
   secrets: SecretBox;
-  /**
-   * Runs what only waits for something else, so that a request to the API takes no place of others meanwhile. What waits is bounded:
-   * beyond that `instead` is the result, if there is one.
-   */
-  whileWaiting: <T>(wait: () => Promise<T>, instead?: () => T) => Promise<T>;
+  whileWaiting: WhileWaiting;
   connections: ProcessorConnections;
   lookups: Lookups;
   velocities: VelocityReads;

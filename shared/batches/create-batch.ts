@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import { writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
-import { type DatabaseTransaction, type RefundBatch, serviceTime } from '../platform/database.ts';
+import {
+  type Database,
+  type DatabaseTransaction,
+  type RefundBatch,
+  serviceTime,
+} from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { canonicalJson } from '../platform/formats/json.ts';
@@ -42,7 +46,7 @@ const mostListed = { rows: 20, characters: 2_000 };
  * batches are not completed.
  */
 export async function createBatch(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: { db: Database },
   request: BatchRequest,
 ): Promise<{ batch: RefundBatch; isReplayed: boolean }> {
   const { organizationId, environment, actor, mode, rows } = request;

@@ -1,5 +1,4 @@
 import { writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { type Database, Prisma, type RefundBatch, serviceTime } from '../platform/database.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { findBatch } from './batch.ts';
@@ -17,10 +16,7 @@ export interface BatchChange {
  * refunds of all rows, those of a worker that died too, so that the rows that wait can be sent again. One that is completed stays as it is.
  * @throws ServiceError not_found
  */
-export async function pauseBatch(
-  { db }: Pick<Dependencies, 'db'>,
-  change: BatchChange,
-): Promise<RefundBatch> {
+export async function pauseBatch({ db }: { db: Database }, change: BatchChange): Promise<RefundBatch> {
   return await move(db, change, 'refund_batch.paused', {
     set: Prisma.sql`pause_reason = 'requested'`,
     where: Prisma.sql`status = 'processing' AND pause_reason IS NULL`,
@@ -31,10 +27,7 @@ export async function pauseBatch(
  * Goes on with a batch that is paused or about to be. Any other stays as it is.
  * @throws ServiceError not_found
  */
-export async function resumeBatch(
-  { db }: Pick<Dependencies, 'db'>,
-  change: BatchChange,
-): Promise<RefundBatch> {
+export async function resumeBatch({ db }: { db: Database }, change: BatchChange): Promise<RefundBatch> {
   return await move(db, change, 'refund_batch.resumed', {
     // A worker that still has it keeps its lease, which is the time at which it is due.
     set: Prisma.sql`status = 'processing', pause_reason = NULL, due_at = coalesce(due_at, service_time())`,
@@ -43,10 +36,7 @@ export async function resumeBatch(
 }
 
 /** Notes that a person has seen what was rejected and what failed of a finished batch. @throws ServiceError not_found */
-export async function dismissBatch(
-  { db }: Pick<Dependencies, 'db'>,
-  change: BatchChange,
-): Promise<RefundBatch> {
+export async function dismissBatch({ db }: { db: Database }, change: BatchChange): Promise<RefundBatch> {
   return await move(db, change, 'refund_batch.dismissed', {
     set: Prisma.sql`seen_at = service_time()`,
     where: Prisma.sql`completed_at IS NOT NULL`,

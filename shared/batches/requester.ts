@@ -1,7 +1,6 @@
 import { mayAct } from '../access/roles.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { apiKeyStatus } from '../organizations/api-keys.ts';
-import type { ApiKey, RefundBatch } from '../platform/database.ts';
+import type { ApiKey, RefundBatch, Stores } from '../platform/database.ts';
 import type { RefundRequest } from '../refunds/lifecycle/decide.ts';
 import { refundRequestedBy } from '../refunds/requests/key-requests.ts';
 import type { RowContent } from './batch.ts';
@@ -17,7 +16,7 @@ interface Requester {
  * user who is disabled or no operator any more.
  */
 export async function findRequester(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   { actor, organizationId, environment }: Pick<RefundBatch, 'actor' | 'organizationId' | 'environment'>,
 ): Promise<Requester> {
   const [kind, id = ''] = actor.split(':');

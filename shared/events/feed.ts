@@ -1,9 +1,9 @@
-import type { Dependencies } from '../dependencies.ts';
 import { type SharedStatement, shareQuestion } from '../platform/concurrency/shared-statement.ts';
-import { SharedWait } from '../platform/concurrency/shared-wait.ts';
+import { SharedWait, type WhileWaiting } from '../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
+import type { Logger } from '../platform/log.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import { isRefundId, type RefundOwner } from '../refunds/model/refund.ts';
 import { refundNotFound } from '../refunds/queries/find-refunds.ts';
@@ -40,7 +40,7 @@ export class EventFeed {
   readonly #watcher: EventWatcher;
 
   /** @param closing ends all waiting. */
-  constructor(deps: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor(deps: { reads: Reads; log: Logger }, closing: AbortSignal) {
     this.#readPage = shareQuestion((question) => readPage(deps.reads, JSON.parse(question)));
     this.#watcher = new EventWatcher(deps, closing);
   }
@@ -54,7 +54,7 @@ export class EventFeed {
     { organizationId, environment }: RefundOwner,
     asked: EventListing,
     waitMs: number,
-    whileWaiting: Dependencies['whileWaiting'] = (wait) => wait(),
+    whileWaiting: WhileWaiting = (wait) => wait(),
   ): Promise<EventPage> {
     const { after, type, limit } = asked;
     const question: Question = { organizationId, environment, after, type, limit };
@@ -145,7 +145,7 @@ type Waiter = AwaitedEvent & { hasNews: boolean };
 /** Waits for events. A round is one query for all requests, and a second one only when there are new events. */
 class EventWatcher extends SharedWait<Waiter> {
   /** @param closing ends all waiting. */
-  constructor({ reads, log }: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor({ reads, log }: { reads: Reads; log: Logger }, closing: AbortSignal) {
     super({
       look: (round) => withNews(reads, round),
       warning: 'looking for events failed; it will be repeated',

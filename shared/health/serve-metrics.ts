@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Dependencies } from '../dependencies.ts';
+import type { ServiceSettings } from '../platform/config.ts';
 import { poolUse } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
 import type { Metrics } from '../platform/telemetry/metrics.ts';
-import { readHealthInTime } from './read-health.ts';
+import { type HealthReads, readHealthInTime } from './read-health.ts';
 import { setHealth } from './set-health.ts';
 
 /** Serves `/metrics`, on a port of its own. */
@@ -14,7 +15,12 @@ export interface MetricsListener {
   close(): Promise<void>;
 }
 
-type MetricsDependencies = Pick<Dependencies, 'settings' | 'log' | 'metrics' | 'health'>;
+interface MetricsDependencies {
+  settings: ServiceSettings;
+  log: Logger;
+  metrics: Metrics;
+  health: HealthReads;
+}
 
 /** Names with what `openDatabase` and `openReads` returned. */
 type NamedPools = Readonly<Record<string, object>>;
@@ -56,7 +62,7 @@ export async function serveMetrics(deps: MetricsDependencies, pools: NamedPools)
 
 /** The metrics in Prometheus's text format, with what is read for them alone: the state of the service and the pools. */
 export async function renderMetrics(
-  { metrics, health }: Pick<Dependencies, 'metrics' | 'health'>,
+  { metrics, health }: { metrics: Metrics; health: HealthReads },
   pools: NamedPools,
 ): Promise<string> {
   for (const [pool, opened] of Object.entries(pools)) setPool(metrics, pool, opened);

@@ -1,5 +1,6 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { Dependencies } from '../dependencies.ts';
+import type { WhileWaiting } from '../platform/concurrency/shared-wait.ts';
+import type { Stores } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { countsRequester } from '../policies/evaluate.ts';
 import { evaluateRefund } from '../policies/evaluate-refund.ts';
@@ -81,7 +82,7 @@ const maxWaiting = 5;
  * @throws ServiceError service_unavailable while too many replays wait.
  */
 export async function replayPolicies(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'whileWaiting' | 'replayLimiter'>,
+  deps: Stores & { whileWaiting: WhileWaiting; replayLimiter: LimitFunction },
   owner: RefundOwner,
   sets: Sets,
   limit = maxReplayed,
@@ -97,12 +98,7 @@ export async function replayPolicies(
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-async function replay(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
-  owner: RefundOwner,
-  sets: Sets,
-  limit: number,
-): Promise<Replay> {
+async function replay({ db, clock }: Stores, owner: RefundOwner, sets: Sets, limit: number): Promise<Replay> {
   const policies = [...sets.current, ...sets.proposed];
   const to = clock.now();
   const since = new Date(+to - replayedDays * dayMs);

@@ -1,6 +1,6 @@
 import { type AuditAction, writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Database, DatabaseTransaction, NotificationChannel } from '../platform/database.ts';
+import type { ServiceSettings } from '../platform/config.ts';
+import type { Database, DatabaseTransaction, NotificationChannel, Stores } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -8,8 +8,6 @@ import { changeOrganization } from '../platform/organization.ts';
 import { checkOutgoingUrl } from '../platform/outgoing/outgoing-url.ts';
 import type { SecretBox } from '../platform/secrets/secrets.ts';
 import { channelTest } from './kinds.ts';
-
-type Stores = Pick<Dependencies, 'db' | 'clock'>;
 
 interface Owner {
   organizationId: string;
@@ -32,7 +30,7 @@ export async function findChannel(
  * @throws ServiceError validation_error for the URL.
  */
 export async function setChannel(
-  { db, clock, secrets, settings }: Stores & Pick<Dependencies, 'secrets' | 'settings'>,
+  { db, clock, secrets, settings }: Stores & { secrets: SecretBox; settings: ServiceSettings },
   { url, ...change }: Change & { url: string },
 ): Promise<void> {
   const problem = checkOutgoingUrl(url, settings.NODE_ENV === 'production');

@@ -1,9 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { requireCreator } from '../access/creator.ts';
 import { writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
 import { newestApiVersion } from '../platform/api-versions.ts';
-import type { ApiKey, DatabaseTransaction, Prisma } from '../platform/database.ts';
+import type { ApiKey, DatabaseTransaction, Prisma, Stores } from '../platform/database.ts';
 import type { Environment } from '../platform/environment.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -100,7 +99,7 @@ export interface NewApiKey {
  * insufficient_scope or invalid_api_key when the actor may no longer create keys.
  */
 export async function createApiKey(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: NewApiKey,
 ): Promise<{ id: string; plaintext: string; key: ApiKeySummary }> {
   const { organizationId, environment, actor, agentLimits = null } = request;
@@ -233,7 +232,7 @@ function checkedPlaintext(plaintext: string, environment: Environment): string {
  * @throws ServiceError not_found for an unknown key.
  */
 export async function revokeApiKey(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: {
     organizationId?: string;
     environment?: Environment;

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AuditAction, writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Prisma } from '../platform/database.ts';
+import type { Prisma, Stores } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { type AgentLimits, agentLimitsSchema } from '../policies/agent-limits.ts';
 import { type ApiKeySummary, checkedKeyName } from './api-keys.ts';
@@ -22,7 +21,7 @@ interface ApiKeyChange {
  * printable, and limits of a key that was not made for agents.
  */
 export async function changeApiKey(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: { keyId: string; actor: string; change: ApiKeyChange },
 ): Promise<ApiKeySummary> {
   const { keyId, actor, change } = request;

@@ -1,6 +1,5 @@
 import { writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { DatabaseTransaction } from '../platform/database.ts';
+import type { DatabaseTransaction, Stores } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { defaultPolicy } from '../policies/policy.ts';
@@ -13,7 +12,7 @@ const namePattern = /^[^\p{Cc}]{1,200}$/u;
  * @throws ServiceError validation_error for a name that is empty, too long or not printable.
  */
 export async function createOrganization(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: { name: string; actor: string },
 ): Promise<{ id: string }> {
   const { actor } = request;

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type AuditAction, writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Organization } from '../platform/database.ts';
+import type { Organization, Stores } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { changeOrganization, findOrganization } from '../platform/organization.ts';
 
@@ -26,7 +25,7 @@ interface Change {
  * @throws ServiceError validation_error for a number out of range; not_found for an unknown organization.
  */
 export async function setFourEyesDays(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { days, ...change }: Change & { days: number },
 ): Promise<void> {
   if (!Number.isInteger(days) || days < 0 || days > maxFourEyesDays) {
@@ -41,7 +40,7 @@ export async function setFourEyesDays(
  * @throws ServiceError validation_error for too many keys or an impossible one; not_found for an unknown organization.
  */
 export async function setRefundColumns(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { keys: given, ...change }: Change & { keys: readonly string[] },
 ): Promise<void> {
   const keys = [...new Set(given)];
@@ -53,7 +52,7 @@ export async function setRefundColumns(
 }
 
 async function changeSetting<Name extends 'fourEyesDays' | 'refundColumns'>(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   { organizationId, actor }: Change,
   action: AuditAction,
   name: Name,

@@ -1,7 +1,10 @@
-import type { Dependencies } from '../dependencies.ts';
 import type { Database, DatabaseTransaction, Payment, Refund } from '../platform/database.ts';
-import { type AccountName, isUnusableCredentials } from '../processors/accounts/connections.ts';
-import { readPaymentForRequest } from '../processors/accounts/read-payment.ts';
+import {
+  type AccountName,
+  isUnusableCredentials,
+  type ProcessorConnections,
+} from '../processors/accounts/connections.ts';
+import { type ProcessorReads, readPaymentForRequest } from '../processors/accounts/read-payment.ts';
 import { processorFailure } from '../processors/contract/outcome.ts';
 import type {
   Misconfigured,
@@ -86,7 +89,7 @@ export const decisiveFreshMs = 60_000;
  * @param freshMs how long a reading counts as fresh, if for less than TRANSACTION_FRESH_MS.
  */
 export async function readFacts(
-  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: ProcessorReads,
   account: AccountName,
   transactionId: string,
   { payment, now }: StoredPayment,
@@ -115,7 +118,7 @@ export async function readFacts(
 }
 
 async function askProcessor(
-  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: ProcessorReads,
   account: AccountName,
   transactionId: string,
 ): Promise<ReadResult<ProcessorPayment>> {
@@ -126,7 +129,7 @@ async function askProcessor(
 
 /** The processor of an account; how it answers when the stored credentials cannot be used, which the account's page explains. */
 async function connected(
-  { connections }: Pick<Dependencies, 'connections'>,
+  { connections }: { connections: ProcessorConnections },
   account: AccountName,
 ): Promise<Processor | Misconfigured> {
   try {

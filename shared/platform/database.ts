@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { PrismaPg } from '@prisma/adapter-pg';
 import pg from 'pg';
 import { Prisma, PrismaClient } from '#prisma/generated/client.ts';
+import type { Clock } from './clock.ts';
 import { loadSettings, type Settings } from './config.ts';
 
 export type {
@@ -31,6 +32,12 @@ export { Prisma };
 
 /** The database, with a pool of its own. */
 export type Database = PrismaClient;
+
+/** The rows, and the time of what happens to them. */
+export interface Stores {
+  db: Database;
+  clock: Clock;
+}
 
 /** One open database transaction. */
 export type DatabaseTransaction = Prisma.TransactionClient;

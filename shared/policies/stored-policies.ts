@@ -1,6 +1,5 @@
 import { writeAudit } from '../audit/audit-log.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Database, DatabaseTransaction, Prisma } from '../platform/database.ts';
+import type { Database, DatabaseTransaction, Prisma, Stores } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import { changeOrganization, findOrganization } from '../platform/organization.ts';
 import { inOrder, type Policy, policyFromRow, policyToRow } from './policy.ts';
@@ -31,7 +30,7 @@ interface Author {
  * @throws ServiceError validation_error naming the invalid fields; not_found for an unknown organization.
  */
 export async function setPolicies(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { file, ...author }: Author & { file: unknown },
 ): Promise<Policy[]> {
   const policies = readPolicyFile(file);
@@ -55,7 +54,7 @@ interface PolicyChange extends Author {
  * @throws ServiceError validation_error naming the invalid fields; not_found for an unknown organization.
  */
 export async function changePolicies(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { basedOn, change, ...author }: PolicyChange,
 ): Promise<'saved' | 'conflict'> {
   return await changeOrganization(deps.db, author.organizationId, async (tx) => {

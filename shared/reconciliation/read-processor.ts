@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dependencies } from '../dependencies.ts';
-import type { ReconciliationRun } from '../platform/database.ts';
-import type { AccountName } from '../processors/accounts/connections.ts';
+import type { ServiceSettings } from '../platform/config.ts';
+import type { ReconciliationRun, Stores } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
+import type { RefundQueues } from '../platform/queues.ts';
+import type { AccountName, ProcessorConnections } from '../processors/accounts/connections.ts';
 import type {
   CallOptions,
   Processor,
@@ -11,9 +13,19 @@ import type {
 import { retryDelayMs } from '../refunds/model/backoff.ts';
 import { keepRun, longestPauseMs } from './runs.ts';
 
+/** What a run needs of its process. */
+export interface ReconciliationDependencies extends Stores {
+  settings: ServiceSettings;
+  log: Logger;
+  /** Uniform in [0, 1), for jitter. */
+  random: () => number;
+  queues: RefundQueues;
+  connections: ProcessorConnections;
+}
+
 /** What every part of a run works with. */
 export interface RunContext {
-  deps: Dependencies;
+  deps: ReconciliationDependencies;
   account: AccountName;
   processor: Processor;
   run: ReconciliationRun;

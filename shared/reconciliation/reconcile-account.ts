@@ -1,4 +1,3 @@
-import type { Dependencies } from '../dependencies.ts';
 import { remainingOf } from '../payments/payment.ts';
 import { type ProcessorAccount, type ReconciliationRun, serviceTime } from '../platform/database.ts';
 import {
@@ -19,7 +18,13 @@ import { compare, type Discrepancy, matchOf, type OurRefund } from './compare.ts
 import { recordDiscrepancy, recordFinding } from './findings.ts';
 import { findCandidates, findPaymentIds, findRecordedIds, sentWithin } from './our-refunds.ts';
 import { isOffRecord, putBackApproved, putBackRefunds } from './put-back.ts';
-import { type RunContext, RunStoppedError, readWithRetries, stopIfAborted } from './read-processor.ts';
+import {
+  type ReconciliationDependencies,
+  type RunContext,
+  RunStoppedError,
+  readWithRetries,
+  stopIfAborted,
+} from './read-processor.ts';
 import { beginRun, finishRun, RunLostError } from './runs.ts';
 
 interface ReconciliationRequest {
@@ -41,7 +46,7 @@ interface ReconciliationRequest {
  * @throws RunLostError when it was too slow and another process closed it, and what the database throws.
  */
 export async function reconcileAccount(
-  deps: Dependencies,
+  deps: ReconciliationDependencies,
   { account: { id }, window, actor, signal, putsBack = false }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
   const run = await beginRun(deps, { id }, window, actor);
@@ -73,7 +78,7 @@ interface Progress {
 
 type Comparison = RunContext & { progress: Progress };
 
-async function connect(deps: Dependencies, account: AccountName): Promise<Processor> {
+async function connect(deps: ReconciliationDependencies, account: AccountName): Promise<Processor> {
   try {
     return await deps.connections.connect(account);
   } catch (error) {
@@ -83,7 +88,7 @@ async function connect(deps: Dependencies, account: AccountName): Promise<Proces
 }
 
 async function giveUp(
-  deps: Dependencies,
+  deps: ReconciliationDependencies,
   run: ReconciliationRun,
   { comparedCount }: Progress,
   error: unknown,

@@ -1,18 +1,20 @@
-import type { Dependencies } from '../dependencies.ts';
+import type { ServiceSettings } from '../platform/config.ts';
 import type {
   DatabaseTransaction,
   Prisma,
   ProcessorAccount,
   ReconciliationRun,
+  Stores,
 } from '../platform/database.ts';
 import { newId } from '../platform/ids.ts';
 import type { ListingWindow } from '../processors/contract/processor.ts';
 
 // When an account is due, which window a run compares, and the lease that allows one run per account at a time.
 
-type Stored = Pick<Dependencies, 'db' | 'clock' | 'settings'>;
+interface Stored extends Stores {
+  settings: ServiceSettings;
+}
 type Account = Pick<ProcessorAccount, 'id'>;
-type Settings = Dependencies['settings'];
 
 /** The actor of scheduled runs. */
 export const scheduleActor = 'worker';
@@ -73,7 +75,7 @@ export async function beginRun(
  */
 export async function keepRun(
   tx: DatabaseTransaction,
-  settings: Settings,
+  settings: ServiceSettings,
   { id }: Pick<ReconciliationRun, 'id'>,
 ): Promise<void> {
   const kept = await tx.$executeRaw`
@@ -102,7 +104,7 @@ export async function finishRun(
 }
 
 /** Longer than any step: the lease is renewed before each pause and each call, so only one of them has to fit. */
-function leaseMs({ PROCESSOR_TIMEOUT_MS }: Settings): number {
+function leaseMs({ PROCESSOR_TIMEOUT_MS }: ServiceSettings): number {
   return longestPauseMs + PROCESSOR_TIMEOUT_MS + recordingMarginMs;
 }
 
@@ -132,7 +134,7 @@ export async function findDueAccounts(
 export function isDue(
   last: Pick<ReconciliationRun, 'startedAt' | 'finishedAt' | 'failure' | 'claimedUntil'> | null,
   now: Date,
-  { RECONCILIATION_INTERVAL_MS: intervalMs }: Pick<Settings, 'RECONCILIATION_INTERVAL_MS'>,
+  { RECONCILIATION_INTERVAL_MS: intervalMs }: Pick<ServiceSettings, 'RECONCILIATION_INTERVAL_MS'>,
 ): boolean {
   if (intervalMs === 0) return false;
   if (last === null) return true;

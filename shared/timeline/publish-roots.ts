@@ -1,6 +1,6 @@
-import type { Dependencies } from '../dependencies.ts';
 import { rootEventType } from '../events/event.ts';
-import { serviceTime } from '../platform/database.ts';
+import { type Database, serviceTime } from '../platform/database.ts';
+import type { Logger } from '../platform/log.ts';
 import { toItems } from '../refunds/model/rows.ts';
 import { DayDigests, rootOf } from './hashes.ts';
 import { dayOf, firstDayWithEvents, lastDayWithRoots, nextDay, readDay, rootBefore } from './read-days.ts';
@@ -11,7 +11,10 @@ import { dayOf, firstDayWithEvents, lastDayWithRoots, nextDay, readDay, rootBefo
  */
 const closingDelayMs = 60 * 60 * 1000;
 
-type RootDependencies = Pick<Dependencies, 'db' | 'log'>;
+interface RootDependencies {
+  db: Database;
+  log: Logger;
+}
 
 /**
  * Publishes the roots of the closed days that have none: stores them, and makes them due for webhook endpoints. Several workers may

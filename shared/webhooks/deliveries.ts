@@ -1,8 +1,8 @@
-import type { Dependencies } from '../dependencies.ts';
 import { type rootEventType, testEventType } from '../events/event.ts';
 import { type Database, Prisma, serviceTime, type WebhookDelivery } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
+import type { RefundQueues } from '../platform/queues.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { bodyOf, type ContentRow, contentColumns, contentFrom, joinContent } from './delivery-content.ts';
@@ -149,7 +149,10 @@ function deliveryNotFound(): ServiceError {
   return new ServiceError('not_found', 'Webhook delivery not found.');
 }
 
-type DeliveryDependencies = Pick<Dependencies, 'db' | 'queues'>;
+interface DeliveryDependencies {
+  db: Database;
+  queues: RefundQueues;
+}
 
 /**
  * Makes a test event due for an endpoint, also if the filter of the endpoint leaves the type out.

@@ -1,10 +1,9 @@
 import { requireCreator } from '../access/creator.ts';
-import type { Dependencies } from '../dependencies.ts';
-import type { Database, Prisma, WebhookEndpoint } from '../platform/database.ts';
+import type { Database, Prisma, Stores, WebhookEndpoint } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { changeOrganization } from '../platform/organization.ts';
-import { SecretUnreadableError } from '../platform/secrets/secrets.ts';
+import { type SecretBox, SecretUnreadableError } from '../platform/secrets/secrets.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { endPendingDeliveries } from './deliveries.ts';
 import {
@@ -23,7 +22,9 @@ export const maxEndpoints = 16;
 /** Secrets before the current one that sign during an overlap; each adds a signature to every request. */
 const maxPreviousSecrets = 4;
 
-type EndpointDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets'>;
+interface EndpointDependencies extends Stores {
+  secrets: SecretBox;
+}
 
 /** An endpoint with its new secret, which is shown only now. */
 export interface EndpointWithSecret {

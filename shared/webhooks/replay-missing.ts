@@ -1,4 +1,4 @@
-import type { Dependencies } from '../dependencies.ts';
+import type { ServiceSettings } from '../platform/config.ts';
 import { type Database, serviceTime } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
@@ -22,7 +22,7 @@ const transactionMs = 60_000;
  * were made may be deleted already, because their events would be sent again.
  */
 export async function replayMissing(
-  { db, settings }: Pick<Dependencies, 'db' | 'settings'>,
+  { db, settings }: { db: Database; settings: ServiceSettings },
   request: EndpointRequest & { since: Date },
 ): Promise<number> {
   const { endpointId, since } = request;

@@ -1,12 +1,18 @@
 import * as oidc from 'openid-client';
 import { Agent, fetch } from 'undici';
-import type { Dependencies } from '../../dependencies.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
 import type { IdentityProvider } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { guardedConnector } from '../../platform/outgoing/guarded-connector.ts';
+import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { openClientSecret } from './provider.ts';
 
-type ProviderDependencies = Pick<Dependencies, 'secrets' | 'settings' | 'clock'>;
+interface ProviderDependencies {
+  secrets: SecretBox;
+  settings: ServiceSettings;
+  clock: Clock;
+}
 
 /** What the callback must match. It is kept in the browser, sealed. */
 export interface PendingSignIn {

@@ -1,7 +1,6 @@
 import { actorOf } from '../../audit/actors.ts';
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
+import type { DatabaseTransaction, IdentityProvider, Role, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
@@ -23,7 +22,7 @@ import { findProvider, roleOf } from './provider.ts';
  * belongs to another organization, or the user is disabled.
  */
 export async function joinByCompany(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   { organizationId, issuer, claims }: { organizationId: string; issuer: string; claims: Claims },
 ): Promise<Proof> {
   // As OpenID Connect limits it.

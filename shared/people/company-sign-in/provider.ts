@@ -1,14 +1,12 @@
 import { z } from 'zod';
 import { roles } from '../../access/roles.ts';
 import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, IdentityProvider, Role } from '../../platform/database.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import type { DatabaseTransaction, IdentityProvider, Role, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { checkOutgoingUrl } from '../../platform/outgoing/outgoing-url.ts';
 import type { SecretBox } from '../../platform/secrets/secrets.ts';
-
-type Stores = Pick<Dependencies, 'db' | 'clock'>;
 
 const text = z.string().trim().min(1).max(400);
 
@@ -36,7 +34,7 @@ interface Change {
  * @throws ServiceError validation_error; not_found for the organization.
  */
 export async function setProvider(
-  deps: Stores & Pick<Dependencies, 'secrets' | 'settings'>,
+  deps: Stores & { secrets: SecretBox; settings: ServiceSettings },
   { organizationId, actor, settings }: Change & { settings: unknown },
 ): Promise<void> {
   const checked = checkSettings(settings, deps.settings.NODE_ENV === 'production');

@@ -1,9 +1,9 @@
 import { readRole } from '../../access/roles.ts';
 import { actorOf } from '../../audit/actors.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, User } from '../../platform/database.ts';
+import type { DatabaseTransaction, Stores, User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
+import type { HashingStores } from '../sign-in/hash-limiter.ts';
 import { endSessionsOf, holdSession, type Proof } from '../sign-in/sessions.ts';
 import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
@@ -18,7 +18,7 @@ import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail }
  * address that has a user, who must sign in first; service_unavailable.
  */
 export async function acceptAsNewUser(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: HashingStores,
   { token, password }: { token: string; password: string },
 ): Promise<Proof> {
   // Checked before hashing, which is expensive.
@@ -78,7 +78,7 @@ export async function replaceCredentials(
  * or the session has ended; validation_error for a member.
  */
 export async function acceptAsUser(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { token, userId, sid }: { token: string; userId: string; sid: string },
 ): Promise<void> {
   await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
@@ -101,7 +101,7 @@ export async function acceptAsUser(
  * @returns that id.
  */
 async function acceptOnce(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   token: string,
   join: (tx: DatabaseTransaction, invitation: OpenInvitation, now: Date) => Promise<string>,
 ): Promise<string> {

@@ -1,9 +1,8 @@
 import { actorOf } from '../../audit/actors.ts';
 import { writeAudits } from '../../audit/audit-log.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../audit/erasure.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { maxFourEyesDays } from '../../organizations/organization-settings.ts';
-import type { DatabaseTransaction } from '../../platform/database.ts';
+import type { DatabaseTransaction, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
 import { normalizeEmail } from '../email.ts';
@@ -34,10 +33,7 @@ export interface Deletion {
  * @throws ServiceError not_found when nothing is stored about the address; validation_error for the last owner of an
  * organization, and for a user whose requests await approval.
  */
-export async function deleteUser(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: { email: string; actor: string },
-): Promise<Deletion> {
+export async function deleteUser(deps: Stores, request: { email: string; actor: string }): Promise<Deletion> {
   const email = normalizeEmail(request.email);
   const { actor } = request;
   const now = deps.clock.now();

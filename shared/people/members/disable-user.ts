@@ -1,7 +1,6 @@
 import { actorOf } from '../../audit/actors.ts';
 import { auditEverywhere } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction } from '../../platform/database.ts';
+import type { DatabaseTransaction, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
@@ -23,7 +22,7 @@ export interface UserChange {
  * @throws ServiceError validation_error for the last owner of an organization, or a user who is disabled.
  */
 export async function disableUser(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { userId, actor, revokesKeys }: UserChange & { revokesKeys: boolean },
 ): Promise<{ ended: Created; remaining: Created }> {
   const now = deps.clock.now();
@@ -46,10 +45,7 @@ export async function disableUser(
  * Lets a disabled user sign in again.
  * @throws ServiceError validation_error for a user who is not disabled.
  */
-export async function enableUser(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
-  { userId, actor }: UserChange,
-): Promise<void> {
+export async function enableUser(deps: Stores, { userId, actor }: UserChange): Promise<void> {
   await deps.db.$transaction(async (tx) => {
     const { count } = await tx.user.updateMany({
       where: { id: userId, disabledAt: { not: null } },

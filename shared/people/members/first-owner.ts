@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { actorOf } from '../../audit/actors.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { checkedOrganizationName, insertOrganization } from '../../organizations/create-organization.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/network.ts';
+import type { HashingStores } from '../sign-in/hash-limiter.ts';
 import { attempt, lockedError, type RefusalLog } from '../sign-in/lockout.ts';
 import { hashOfCode } from '../sign-in/one-time-passwords.ts';
 import type { Proof } from '../sign-in/sessions.ts';
@@ -36,8 +36,7 @@ export function setupCode(encryptionKey: string): string {
  * rate_limited after too many wrong codes; service_unavailable.
  */
 export async function createFirstOwner(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
-    RefusalLog & { settings: { ENCRYPTION_KEY: string } },
+  deps: HashingStores & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   request: { code: string; organizationName: string; email: string; password: string; ip: string },
 ): Promise<Proof> {
   if (!(await needsFirstOwner(deps.db))) throw alreadySetUp();
@@ -57,7 +56,7 @@ export async function createFirstOwner(
 }
 
 async function requireCode(
-  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
+  deps: Stores & RefusalLog & { settings: { ENCRYPTION_KEY: string } },
   { code, ip }: { code: string; ip: string },
 ): Promise<void> {
   // Digests have the same length for any input.

@@ -2,9 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { requireManaging } from '../../access/roles.ts';
 import { type Acting, actorOf } from '../../audit/actors.ts';
 import { writeAudit, writeAudits } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { noteInvitation, targetOfLink } from '../../notifications/links.ts';
-import type { Database, DatabaseTransaction, Invitation, Prisma, Role } from '../../platform/database.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type {
+  Database,
+  DatabaseTransaction,
+  Invitation,
+  Prisma,
+  Role,
+  Stores,
+} from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization } from '../../platform/organization.ts';
@@ -36,7 +43,7 @@ export interface OpenInvitation extends InvitationSummary {
  * grant the role, or not revoke the open invitation.
  */
 export async function invite(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: { organizationId: string; acting: Acting; email: string; role: Role; isMailed?: boolean },
 ): Promise<{ id: string; token: string; expiresAt: Date }> {
   const { organizationId, acting, role, isMailed = false } = request;
@@ -82,7 +89,7 @@ export function alreadyMember(): ServiceError {
 
 /** The open invitations of an organization, the newest first. */
 export async function listInvitations(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   organizationId: string,
 ): Promise<InvitationSummary[]> {
   return await db.invitation.findMany({
@@ -98,7 +105,7 @@ export async function listInvitations(
  * may not; validation_error when it was accepted.
  */
 export async function revokeInvitation(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: { organizationId: string; acting: Acting; invitationId: string },
 ): Promise<void> {
   const { organizationId, acting, invitationId: id } = request;
@@ -143,7 +150,7 @@ export async function revokeOpenInvitations(
 
 /** Finds an open invitation by its token; null when it is unknown, accepted, revoked or expired. */
 export async function findInvitation(
-  { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
+  { db, clock }: { db: Database | DatabaseTransaction; clock: Clock },
   token: string,
 ): Promise<OpenInvitation | null> {
   const now = clock.now();

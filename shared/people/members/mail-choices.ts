@@ -1,7 +1,7 @@
 import { actorOf } from '../../audit/actors.ts';
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { kindsByRole, type NotificationKind } from '../../notifications/kinds.ts';
+import type { Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { holdOwnSession } from '../sign-in/sessions.ts';
 
@@ -19,7 +19,7 @@ interface MailChoice {
  * @throws ServiceError not_found for a former member; insufficient_scope when the session has ended.
  */
 export async function chooseMails(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   { userId, sid, organizationId, kinds }: MailChoice,
 ): Promise<void> {
   const now = clock.now();

@@ -1,8 +1,7 @@
 import { managedRoles, requireManaging } from '../../access/roles.ts';
 import { type Acting, actorOf } from '../../audit/actors.ts';
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Database, DatabaseTransaction, Role } from '../../platform/database.ts';
+import type { Database, DatabaseTransaction, Role, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { endPendingDeliveries } from '../../webhooks/deliveries.ts';
@@ -100,7 +99,7 @@ async function refuseCompanyAccounts(
  * @throws ServiceError insufficient_scope when the actor may not; not_found for a user who is not a member.
  */
 export async function changeRole(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: { organizationId: string; acting: { userId: string }; userId: string; role: Role },
 ): Promise<void> {
   const { organizationId, acting, userId, role } = request;
@@ -145,7 +144,7 @@ export async function applyRole(
  * validation_error for the last owner.
  */
 export async function removeMember(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: {
     organizationId: string;
     userId: string;

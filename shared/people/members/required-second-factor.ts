@@ -1,7 +1,6 @@
 import { actorOf } from '../../audit/actors.ts';
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Database } from '../../platform/database.ts';
+import type { Database, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 
@@ -25,7 +24,7 @@ export async function readSecondFactorRule(db: Database, organizationId: string)
  * @throws ServiceError validation_error when the acting user has none.
  */
 export async function setSecondFactorRule(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   request: { organizationId: string; acting: { userId: string }; isRequired: boolean },
 ): Promise<void> {
   const { organizationId, acting, isRequired } = request;

@@ -1,5 +1,4 @@
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import {
   type Database,
   type DatabaseTransaction,
@@ -10,6 +9,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization, findOrganization } from '../../platform/organization.ts';
 import { byAddress, checkedEmail, normalizeEmail } from '../email.ts';
+import type { HashingStores, HashLimiter } from '../sign-in/hash-limiter.ts';
 import { checkNewPassword, hashPassword } from '../sign-in/passwords.ts';
 import { refuseMember, revokeOpenInvitations } from './invitations.ts';
 
@@ -27,7 +27,7 @@ export interface NewUser {
  * @throws ServiceError validation_error for an invalid email address or password; service_unavailable.
  */
 export async function prepareUser(
-  deps: Pick<Dependencies, 'hashLimiter'>,
+  deps: { hashLimiter: HashLimiter },
   person: { email: string; password: string; organizationName: string },
 ): Promise<NewUser> {
   const email = checkedEmail(person.email);
@@ -42,7 +42,7 @@ export async function prepareUser(
  * organization; service_unavailable.
  */
 export async function createUser(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: HashingStores,
   request: { organizationId: string; email: string; password: string; role: Role; actor: string },
 ): Promise<{ id: string }> {
   const { organizationId, role, actor } = request;

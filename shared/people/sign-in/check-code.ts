@@ -1,8 +1,8 @@
 import { auditEverywhere } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { SecondFactor } from '../../platform/database.ts';
+import type { SecondFactor, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { EncryptionSettings } from '../../platform/secrets/secrets.ts';
+import type { EncryptionSettings, SecretBox } from '../../platform/secrets/secrets.ts';
+import type { HashLimiter } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { attempt, type LockoutSubject, lockedError, type RefusalLog } from './lockout.ts';
 import { hashOfCode, normalizedCode, stepOfCode } from './one-time-passwords.ts';
@@ -10,7 +10,9 @@ import { requireCurrent } from './passwords.ts';
 import { secretContext } from './second-factor.ts';
 import type { Proof } from './sessions.ts';
 
-type CodeDependencies = Pick<Dependencies, 'db' | 'clock' | 'secrets'> & RefusalLog;
+interface CodeDependencies extends Stores, RefusalLog {
+  secrets: SecretBox;
+}
 
 /** The result of checking a code. */
 type CodeCheck =
@@ -93,7 +95,7 @@ async function useRecoveryCode(
  * @throws ServiceError validation_error for a wrong code or password; rate_limited while locked; service_unavailable.
  */
 export async function confirmUser(
-  deps: CodeDependencies & Pick<Dependencies, 'hashLimiter'>,
+  deps: CodeDependencies & { hashLimiter: HashLimiter },
   { userId, code, password }: { userId: string; code: string; password: string },
 ): Promise<void> {
   const user = await deps.db.user.findUniqueOrThrow({

@@ -1,4 +1,5 @@
 import pLimit from 'p-limit';
+import type { Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 
 // Apart from passwords.ts, so that a process starts without loading the native hashing library.
@@ -23,6 +24,11 @@ type InLane = <T>(hashing: () => Promise<T>) => Promise<T>;
  * @throws ServiceError rate_limited at once, without starting the work, when the share is used up.
  */
 export type HashLimiter = <T>(use: HashUse, work: (inLane: InLane) => Promise<T>) => Promise<T>;
+
+/** What stores and checks passwords needs. */
+export interface HashingStores extends Stores {
+  hashLimiter: HashLimiter;
+}
 
 const retryAfterSeconds = 2;
 

@@ -1,12 +1,15 @@
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Dependencies } from '../../dependencies.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { type EncryptionSettings, encryptionKeys } from '../../platform/secrets/secrets.ts';
 import type { Proof } from './sessions.ts';
 
 /** How long a browser stays known after a sign-in. */
 export const knownBrowserMs = 90 * 24 * 60 * 60 * 1000;
 
-type SigningDependencies = Pick<Dependencies, 'clock'> & { settings: EncryptionSettings };
+interface SigningDependencies {
+  clock: Clock;
+  settings: EncryptionSettings;
+}
 
 /** How many people one browser remembers. */
 const peoplePerBrowser = 5;

@@ -1,5 +1,4 @@
-import type { Dependencies } from '../../dependencies.ts';
-import type { Database, DatabaseTransaction } from '../../platform/database.ts';
+import type { Database, DatabaseTransaction, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/log.ts';
 import { sha256 } from '../../platform/secrets/secrets.ts';
@@ -85,7 +84,7 @@ export interface RefusalLog {
  * is not counted.
  */
 export async function attempt(
-  { db, clock, log }: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
+  { db, clock, log }: Stores & RefusalLog,
   { subject, successes, userId }: Attempted,
   isRight: () => Promise<boolean>,
 ): Promise<Attempt> {
@@ -137,7 +136,7 @@ async function countSuccess(
  * @throws ServiceError rate_limited while one of them is locked.
  */
 export async function countRequest(
-  { db, clock, log }: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
+  { db, clock, log }: Stores & RefusalLog,
   subjects: readonly LockoutSubject[],
 ): Promise<void> {
   const now = clock.now();

@@ -1,10 +1,11 @@
 import { auditEverywhere } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { endLinks, mayResetPassword, notePasswordReset, targetOfLink } from '../../notifications/links.ts';
-import type { Database, DatabaseTransaction } from '../../platform/database.ts';
+import type { Clock } from '../../platform/clock.ts';
+import type { Database, DatabaseTransaction, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { networkOf } from '../../platform/network.ts';
 import { checkedEmail } from '../email.ts';
+import type { HashingStores } from './hash-limiter.ts';
 import { countRequest, type RefusalLog } from './lockout.ts';
 import { checkNewPassword, hashPassword, ownerOf } from './passwords.ts';
 import { endSessionsOf } from './sessions.ts';
@@ -14,7 +15,7 @@ import { endSessionsOf } from './sessions.ts';
  * @throws ServiceError validation_error for an invalid address; rate_limited.
  */
 export async function requestPasswordReset(
-  deps: Pick<Dependencies, 'db' | 'clock'> & RefusalLog,
+  deps: Stores & RefusalLog,
   request: { email: string; ip: string },
 ): Promise<void> {
   const email = checkedEmail(request.email);
@@ -25,7 +26,7 @@ export async function requestPasswordReset(
 
 /** A user who may set a new password; null when the link is unknown, used or expired, or its user may not use one any more. */
 export async function findPasswordReset(
-  { db, clock }: { db: Database | DatabaseTransaction; clock: Dependencies['clock'] },
+  { db, clock }: { db: Database | DatabaseTransaction; clock: Clock },
   token: string,
 ): Promise<{ userId: string; email: string } | null> {
   const id = await targetOfLink(db, token, clock.now());
@@ -41,7 +42,7 @@ export async function findPasswordReset(
  * service_unavailable.
  */
 export async function setForgottenPassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: HashingStores,
   { token, password }: { token: string; password: string },
 ): Promise<void> {
   const user = await findPasswordReset(deps, token);

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { hash, verify } from '@node-rs/argon2';
 import { auditEverywhere } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { endLinks } from '../../notifications/links.ts';
-import { isUniqueViolation, type User } from '../../platform/database.ts';
+import { type Database, isUniqueViolation, type User } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import type { HashUse } from './hash-limiter.ts';
+import type { HashingStores, HashLimiter, HashUse } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
 import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';
 
@@ -51,7 +50,7 @@ export async function checkNewPassword(
 
 /** What a new password of a user must differ from. */
 export async function ownerOf(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: { db: Database },
   { userId, email }: { userId: string; email: string },
 ): Promise<PasswordOwner> {
   const organizations = await db.organization.findMany({
@@ -66,7 +65,7 @@ export async function ownerOf(
  * @throws ServiceError rate_limited or service_unavailable when too many are being hashed.
  */
 export async function hashPassword(
-  { hashLimiter }: Pick<Dependencies, 'hashLimiter'>,
+  { hashLimiter }: { hashLimiter: HashLimiter },
   password: string,
   use: HashUse,
 ): Promise<string> {
@@ -93,7 +92,7 @@ export async function verifyPassword(passwordHash: string | null, password: stri
  * session has ended; rate_limited while the form is locked; not_found for an unknown user; service_unavailable.
  */
 export async function changePassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
+  deps: HashingStores & RefusalLog,
   request: { userId: string; current: string; next: string; sid: string },
 ): Promise<Proof> {
   const { userId, current, next, sid } = request;
@@ -125,7 +124,7 @@ export async function changePassword(
 
 /** @throws ServiceError validation_error for a wrong password; rate_limited while locked; service_unavailable. */
 export async function requireCurrent(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> & RefusalLog,
+  deps: HashingStores & RefusalLog,
   { id, passwordHash }: User,
   current: string,
 ): Promise<void> {
@@ -145,7 +144,7 @@ export async function requireCurrent(
  * password; service_unavailable.
  */
 export async function resetPassword(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'>,
+  deps: HashingStores,
   { user, password, actor }: { user: { userId: string; email: string }; password: string; actor: string },
 ): Promise<void> {
   const { userId } = user;

@@ -1,13 +1,14 @@
 import { type AuditAction, auditEverywhere } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Database, DatabaseTransaction } from '../../platform/database.ts';
+import type { Database, DatabaseTransaction, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { forgetFailures } from './lockout.ts';
 import { hashOfCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
 import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';
 
-type Stores = Pick<Dependencies, 'db' | 'clock'>;
-type SealingStores = Pick<Dependencies, 'db' | 'clock' | 'secrets'>;
+interface SealingStores extends Stores {
+  secrets: SecretBox;
+}
 
 /** A session of the user that makes a change; it must still exist. */
 interface OwnSession {

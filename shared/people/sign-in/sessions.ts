@@ -1,11 +1,8 @@
 import { type AuditAction, auditEverywhere } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, Prisma, Session } from '../../platform/database.ts';
+import type { DatabaseTransaction, Prisma, Session, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { sha256 } from '../../platform/secrets/secrets.ts';
-
-type Stores = Pick<Dependencies, 'db' | 'clock'>;
 
 const minuteMs = 60 * 1000;
 

@@ -1,8 +1,7 @@
-import type { Dependencies } from '../../dependencies.ts';
 import { networkOf } from '../../platform/network.ts';
 import type { EncryptionSettings } from '../../platform/secrets/secrets.ts';
 import { byAddress, isEmail, normalizeEmail } from '../email.ts';
-import type { HashUse } from './hash-limiter.ts';
+import type { HashingStores, HashUse } from './hash-limiter.ts';
 import { findKnownBrowser } from './known-browsers.ts';
 import { type Attempt, type Attempted, attempt, type RefusalLog } from './lockout.ts';
 import { verifyPassword } from './passwords.ts';
@@ -14,8 +13,9 @@ export type SignIn =
   | { kind: 'refused' }
   | { kind: 'locked'; retryAfterSeconds: number };
 
-type SignInDependencies = Pick<Dependencies, 'db' | 'clock' | 'hashLimiter'> &
-  RefusalLog & { settings: EncryptionSettings };
+interface SignInDependencies extends HashingStores, RefusalLog {
+  settings: EncryptionSettings;
+}
 
 /**
  * Checks an email address and a password. Failures are counted per email address and network, per email address, and per

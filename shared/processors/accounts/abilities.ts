@@ -1,5 +1,5 @@
-import type { Dependencies } from '../../dependencies.ts';
-import type { ProcessorAccount } from '../../platform/database.ts';
+import type { Database, ProcessorAccount } from '../../platform/database.ts';
+import type { Logger } from '../../platform/log.ts';
 import type { Call } from '../contract/calls.ts';
 import {
   type Ability,
@@ -105,7 +105,7 @@ export function isNews(known: Abilities, { ability, failure, permission }: Evide
  * @returns what is known then; null when they have been replaced.
  */
 export async function noteAbility(
-  { db, log }: Pick<Dependencies, 'db' | 'log'>,
+  { db, log }: { db: Database; log: Logger },
   { id: accountId, updatedAt }: Pick<ProcessorAccount, 'id' | 'updatedAt'>,
   { ability, failure, permission }: Evidence,
 ): Promise<Abilities | null> {

@@ -1,9 +1,8 @@
-import type { Dependencies } from '../../dependencies.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { processorKind, processorNames } from '../registry.ts';
 import type { AccountName } from './connections.ts';
-import { readPaymentForRequest } from './read-payment.ts';
+import { type ProcessorReads, readPaymentForRequest } from './read-payment.ts';
 
 /** A payment to find the account of. */
 interface AccountQuestion {
@@ -21,7 +20,7 @@ interface AccountQuestion {
  * processor that may have the payment is unreachable.
  */
 export async function chooseAccount(
-  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: ProcessorReads,
   accounts: readonly AccountName[],
   question: AccountQuestion,
 ): Promise<AccountName | null> {
@@ -46,7 +45,7 @@ export async function chooseAccount(
 }
 
 async function askEach(
-  deps: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  deps: ProcessorReads,
   accounts: readonly AccountName[],
   transactionId: string,
 ): Promise<AccountName | null> {

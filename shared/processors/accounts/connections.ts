@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Database, ProcessorAccount } from '../../platform/database.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import type { Database, ProcessorAccount, Stores } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
-import { SecretUnreadableError } from '../../platform/secrets/secrets.ts';
+import type { Logger } from '../../platform/log.ts';
+import { type SecretBox, SecretUnreadableError } from '../../platform/secrets/secrets.ts';
 import { aroundCalls, type Call, maskSecrets } from '../contract/calls.ts';
 import { processorFailure, unavailable } from '../contract/outcome.ts';
 import {
@@ -50,7 +51,11 @@ export function credentialContext(key: AccountKey): string {
   return `processor-account/${key.organizationId}/${key.environment}/${key.processor}`;
 }
 
-type ConnectionDependencies = Pick<Dependencies, 'db' | 'clock' | 'log' | 'secrets' | 'settings'>;
+interface ConnectionDependencies extends Stores {
+  log: Logger;
+  secrets: SecretBox;
+  settings: ServiceSettings;
+}
 
 /** An account as last read or noted, and its processor with the credentials of then. */
 export interface Connection {

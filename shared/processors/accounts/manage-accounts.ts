@@ -1,10 +1,10 @@
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Database, DatabaseTransaction, ProcessorAccount } from '../../platform/database.ts';
+import type { Database, DatabaseTransaction, ProcessorAccount, Stores } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
 import { changeOrganization, findOrganization } from '../../platform/organization.ts';
+import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { processorKind, processorNames } from '../registry.ts';
 import { type AccountKey, credentialContext, withoutCredentials } from './connections.ts';
 
@@ -36,7 +36,7 @@ export async function listProcessorAccounts(
  * processor, not_found for an unknown organization.
  */
 export async function setProcessorAccount(
-  deps: Pick<Dependencies, 'db' | 'clock' | 'secrets'>,
+  deps: Stores & { secrets: SecretBox },
   request: AccountKey & { credentials: unknown; actor: string },
 ): Promise<{ id: string; resumedRefunds: number }> {
   const { organizationId, environment, processor, credentials, actor } = request;

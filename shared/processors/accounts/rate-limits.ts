@@ -1,6 +1,5 @@
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { ProcessorAccount } from '../../platform/database.ts';
+import type { Database, ProcessorAccount, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import type { Operation } from './abilities.ts';
@@ -86,7 +85,7 @@ export function pauseMs(retryAfterMs: number | null, random: number): number {
  * @returns the account's `rateLimits` then.
  */
 export async function noteRateLimit(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: { db: Database },
   accountId: string,
   operation: Operation,
   retryAfterMs: number | null,
@@ -103,7 +102,7 @@ export async function noteRateLimit(
  * @throws ServiceError not_found for an account that is not set up.
  */
 export async function setCallsPerSecond(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: AccountKey & { callsPerSecond: number | null; actor: string },
 ): Promise<void> {
   const { organizationId, environment, processor, callsPerSecond: to, actor } = request;

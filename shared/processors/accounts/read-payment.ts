@@ -1,13 +1,21 @@
-import type { Dependencies } from '../../dependencies.ts';
+import type { WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
 import type { ProcessorPayment, ReadResult } from '../contract/processor.ts';
-import type { Connection } from './connections.ts';
+import type { Connection, ProcessorConnections } from './connections.ts';
+
+/** What reads payments from processors needs. */
+export interface ProcessorReads {
+  connections: ProcessorConnections;
+  settings: ServiceSettings;
+  whileWaiting: WhileWaiting;
+}
 
 /**
  * Reads a payment for a request, with a short time limit. A call that would have to wait for longer than half of it, because the account
  * makes too many, is not made.
  */
 export async function readPaymentForRequest(
-  { connections, settings, whileWaiting }: Pick<Dependencies, 'connections' | 'settings' | 'whileWaiting'>,
+  { connections, settings, whileWaiting }: ProcessorReads,
   { account, processor }: Pick<Connection, 'account' | 'processor'>,
   transactionId: string,
 ): Promise<ReadResult<ProcessorPayment>> {

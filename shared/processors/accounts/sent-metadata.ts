@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, ProcessorAccount } from '../../platform/database.ts';
+import type { DatabaseTransaction, ProcessorAccount, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { changeOrganization } from '../../platform/organization.ts';
 import { nameKeys } from '../contract/processor.ts';
@@ -23,7 +22,7 @@ const keyPattern = /^[^[\]\p{C}]{1,40}$/u;
  * account that is not set up.
  */
 export async function setSentMetadata(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: AccountKey & { keys: readonly string[]; actor: string },
 ): Promise<string[]> {
   const { organizationId, environment, processor, actor } = request;

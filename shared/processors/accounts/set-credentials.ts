@@ -1,5 +1,8 @@
-import type { Dependencies } from '../../dependencies.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import type { Stores } from '../../platform/database.ts';
+import type { Logger } from '../../platform/log.ts';
 import { findOrganization } from '../../platform/organization.ts';
+import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { maskSecrets } from '../contract/calls.ts';
 import { processorKind } from '../registry.ts';
 import { noteAbility } from './abilities.ts';
@@ -32,7 +35,7 @@ export class RefusedCredentialsError extends Error {
  * @throws RefusedCredentialsError for credentials that cannot refund, without `force`; what `setProcessorAccount` throws.
  */
 export async function setTestedAccount(
-  deps: Dependencies,
+  deps: Stores & { log: Logger; secrets: SecretBox; settings: ServiceSettings },
   request: AccountKey & { credentials: unknown; actor: string; force: boolean },
 ): Promise<{ id: string; resumedRefunds: number; test: ConnectionTest }> {
   const { organizationId, environment, processor: name, credentials: input } = request;

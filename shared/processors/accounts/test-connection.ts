@@ -1,5 +1,6 @@
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import type { Stores } from '../../platform/database.ts';
 import {
   type Ability,
   abilities,
@@ -10,7 +11,7 @@ import {
   type ProcessorFailure,
 } from '../contract/processor.ts';
 import { abilitiesOf, type Evidence, evidenceOf } from './abilities.ts';
-import { type AccountName, isUnusableCredentials } from './connections.ts';
+import { type AccountName, isUnusableCredentials, type ProcessorConnections } from './connections.ts';
 
 /** What a test shows of an ability; `unknown` when nothing has shown it. */
 export interface AbilityTest {
@@ -39,12 +40,17 @@ const longestMs = 10_000;
 
 const probed: readonly ProbedAbility[] = abilities.filter((ability) => ability !== 'webhooks');
 
+interface TestDependencies extends Stores {
+  settings: ServiceSettings;
+  connections: ProcessorConnections;
+}
+
 /**
  * Tests each ability of an account, without moving money. As with every call, what the processor answers is noted on the account.
  * @param request.actor for the audit log.
  */
 export async function testConnection(
-  deps: Dependencies,
+  deps: TestDependencies,
   request: { account: AccountName; actor: string },
 ): Promise<ConnectionTest> {
   const { account, actor } = request;
@@ -59,7 +65,7 @@ export async function testConnection(
   return test;
 }
 
-async function tryOut(deps: Dependencies, account: AccountName): Promise<ConnectionTest> {
+async function tryOut(deps: TestDependencies, account: AccountName): Promise<ConnectionTest> {
   let processor: Processor;
   try {
     processor = await deps.connections.connect(account);
@@ -76,7 +82,7 @@ async function tryOut(deps: Dependencies, account: AccountName): Promise<Connect
 /** The answers of a processor to a probe of each ability. */
 export async function probeAll(
   processor: Processor,
-  { PROCESSOR_TIMEOUT_MS }: Pick<Dependencies['settings'], 'PROCESSOR_TIMEOUT_MS'>,
+  { PROCESSOR_TIMEOUT_MS }: Pick<ServiceSettings, 'PROCESSOR_TIMEOUT_MS'>,
 ): Promise<Map<ProbedAbility, ProbeResult>> {
   const options: CallOptions = { timeoutMs: Math.min(PROCESSOR_TIMEOUT_MS, longestMs) };
   return new Map(

@@ -1,12 +1,15 @@
-import type { Dependencies } from '../../dependencies.ts';
-import type { DatabaseTransaction, Refund, RefundWork } from '../../platform/database.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import type { Database, DatabaseTransaction, Refund, RefundWork } from '../../platform/database.ts';
 import { leaseMs } from '../model/attempts.ts';
 import type { Flag } from '../model/flags.ts';
 import { type RowJson, refundFrom, toItems, workFrom } from '../model/rows.ts';
 
 // All writes of refund_work outside of the SQL functions in prisma/functions/refunds. `npm run check` fails on any other.
 
-type LeaseDependencies = Pick<Dependencies, 'db' | 'settings'>;
+interface LeaseDependencies {
+  db: Database;
+  settings: ServiceSettings;
+}
 
 /** A flagged refund under a person's lease. */
 export interface FlaggedClaim {
@@ -57,7 +60,7 @@ export async function claimFlagged(
 
 /** Ends the lease without a decision. */
 export async function releaseFlagged(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: { db: Database },
   { work }: { work: RefundWork },
 ): Promise<void> {
   await db.refundWork.updateMany({

@@ -1,12 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import { writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf } from '../../payments/payment.ts';
 import {
+  type Database,
   type DatabaseTransaction,
   isUniqueViolation,
   type Prisma,
   type Refund,
+  type Stores,
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
@@ -35,7 +36,7 @@ const printable = new RegExp(`^(?:[^\\p{Cc}]|[\\n\\t]){1,${maxNoteLength}}$`, 'u
  * erased, and for one with a full timeline.
  */
 export async function addNote(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   refund: Pick<Refund, 'id'>,
   actor: string,
   text: string,
@@ -67,7 +68,7 @@ type Metadata = Record<string, unknown>;
  * erased, which must not come back, and for one with a full timeline.
  */
 export async function changeMetadata(
-  deps: Pick<Dependencies, 'db'>,
+  deps: { db: Database },
   refund: Pick<Refund, 'id'>,
   patch: MetadataPatch,
   actor: string,
@@ -122,7 +123,7 @@ const maxTries = 5;
  * @throws ServiceError validation_error for a refund whose personal data was erased, which must not come back.
  */
 async function changeUnerased<Result>(
-  { db }: Pick<Dependencies, 'db'>,
+  { db }: { db: Database },
   { id }: Pick<Refund, 'id'>,
   refusal: string,
   change: (tx: DatabaseTransaction, refund: Refund) => Promise<Result>,

@@ -1,13 +1,14 @@
 import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf, type PaymentKey } from '../../payments/payment.ts';
-import type { DatabaseTransaction, Refund } from '../../platform/database.ts';
+import type { DatabaseTransaction, Refund, Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
+import type { RefundQueues } from '../../platform/queues.ts';
 import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
 import { type Move, moveRefund } from '../changes/move.ts';
 import { recordPayment } from '../changes/record-payment.ts';
 import { dropWork, isNotSent, startWork } from '../changes/work.ts';
+import type { PaymentDependencies } from '../lifecycle/find-payment.ts';
 import { isFlaggedForExtra } from '../model/flags.ts';
 import { maybeSent } from '../model/refusals.ts';
 import { readApprovalRefusal } from './four-eyes.ts';
@@ -30,12 +31,17 @@ export interface DecisionOutcome {
   refund: Refund;
 }
 
+/** What approves a refund needs. */
+export interface ApprovalDependencies extends PaymentDependencies, Stores {
+  queues: RefundQueues;
+}
+
 /**
  * Approves a refund, which is then sent. Of several decisions about it at once, one is done.
  * @throws ServiceError insufficient_scope when the approver and the requester may be one person; see four-eyes.ts.
  */
 export async function approveRefund(
-  deps: Dependencies,
+  deps: ApprovalDependencies,
   refund: DecidedRefund,
   actor: string,
 ): Promise<DecisionOutcome> {
@@ -63,7 +69,7 @@ export async function approveRefund(
  * Reads the payment of a refund that is about to be approved, if it was charged back or something has changed about it. What is stored
  * counts while its processor does not answer.
  */
-async function readIfDoubtful(deps: Dependencies, refund: PaymentKey): Promise<void> {
+async function readIfDoubtful(deps: PaymentDependencies, refund: PaymentKey): Promise<void> {
   const { payment, now } = await deps.lookups.payment(refund);
   const isStale = payment !== null && payment.amount !== null && payment.fetchedAt === null;
   if (!isStale && payment?.disputedAt == null) return;
@@ -85,7 +91,7 @@ async function readIfDoubtful(deps: Dependencies, refund: PaymentKey): Promise<v
  * required.
  */
 export async function rejectRefund(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   refund: DecidedRefund,
   actor: string,
   reason: string | null,
@@ -104,7 +110,7 @@ export async function rejectRefund(
 type Decision = Move & { refund: DecidedRefund };
 
 async function decide(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   action: AuditAction,
   move: Decision,
   changeWork: (tx: DatabaseTransaction, refund: Refund) => Promise<void>,

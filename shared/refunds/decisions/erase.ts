@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AuditAction, writeAudits } from '../../audit/audit-log.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../audit/erasure.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import { type Database, type DatabaseTransaction, Prisma } from '../../platform/database.ts';
+import { type Database, type DatabaseTransaction, Prisma, type Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { eraseFlagWords } from '../changes/work.ts';
 import type { RefundOwner } from '../model/refund.ts';
@@ -23,7 +22,7 @@ const retry = { most: 100, pauseMs: 300 };
  * @throws ServiceError service_unavailable when a refund stays held; those before it were erased.
  */
 export async function eraseRefunds(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   request: { organizationId: string; refundIds: readonly string[]; actor: string },
 ): Promise<void> {
   const { organizationId, refundIds, actor } = request;

@@ -1,7 +1,11 @@
-import type { Dependencies } from '../../dependencies.ts';
 import { formatAmount } from '../../money/money.ts';
-import { type Refund, serviceTime } from '../../platform/database.ts';
-import { isUnusableCredentials, loadAccount } from '../../processors/accounts/connections.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
+import { type Database, type Refund, serviceTime } from '../../platform/database.ts';
+import {
+  isUnusableCredentials,
+  loadAccount,
+  type ProcessorConnections,
+} from '../../processors/accounts/connections.ts';
 import {
   isLive,
   type Processor,
@@ -28,13 +32,20 @@ export const resolvedStatuses = ['completed', 'failed', 'cancelled'] as const;
 
 export type ResolvedStatus = (typeof resolvedStatuses)[number];
 
+/** What reads a refund at its processor for a decision needs. */
+export interface EvidenceDependencies {
+  db: Database;
+  settings: ServiceSettings;
+  connections: ProcessorConnections;
+}
+
 /**
  * Reads the refund from the processor, unless the record is proof enough. The caller holds the refund's lease, so that
  * nothing is sent meanwhile.
  * @param named the processor's id that the caller claims for the refund; null for the one on record.
  */
 export async function gatherEvidence(
-  deps: Dependencies,
+  deps: EvidenceDependencies,
   claim: FlaggedClaim,
   named: string | null,
 ): Promise<Evidence> {
@@ -59,7 +70,7 @@ export async function gatherEvidence(
  * may have moved the same money a second time.
  */
 async function readNamed(
-  deps: Dependencies,
+  deps: EvidenceDependencies,
   processor: Processor,
   claim: FlaggedClaim,
   named: string,
@@ -85,7 +96,7 @@ async function readNamed(
 }
 
 async function readRecorded(
-  deps: Dependencies,
+  deps: EvidenceDependencies,
   processor: Processor,
   claim: FlaggedClaim,
   externalRefundId: string,
@@ -97,7 +108,11 @@ async function readRecorded(
   return answer.kind === 'not-found' ? await lookUp(deps, processor, claim) : unclear(answer);
 }
 
-async function lookUp(deps: Dependencies, processor: Processor, claim: FlaggedClaim): Promise<Evidence> {
+async function lookUp(
+  deps: EvidenceDependencies,
+  processor: Processor,
+  claim: FlaggedClaim,
+): Promise<Evidence> {
   const answer = await processor.findRefund(referenceTo(claim.refund), optionsOf(deps));
   if (answer.kind === 'found') return { kind: 'found', refund: answer.value };
   if (answer.kind !== 'not-found') return unclear(answer);
@@ -109,7 +124,10 @@ async function lookUp(deps: Dependencies, processor: Processor, claim: FlaggedCl
 }
 
 /** The answer while it is too early to conclude anything from a lookup that finds nothing; null after that. */
-async function inconclusive(deps: Dependencies, { refund, work }: FlaggedClaim): Promise<Evidence | null> {
+async function inconclusive(
+  deps: EvidenceDependencies,
+  { refund, work }: FlaggedClaim,
+): Promise<Evidence | null> {
   if (work.approvalRequestedAt !== null) {
     const message = 'The processor holds the refund for a reviewer, and sends it once it is approved there.';
     return { kind: 'unclear', message };
@@ -140,6 +158,6 @@ export function contradictionOf(
   return agrees ? null : `${theirs}; ${formatAmount(refund.amount, refund.currency)} was requested.`;
 }
 
-function optionsOf({ settings }: Dependencies) {
+function optionsOf({ settings }: EvidenceDependencies) {
   return { timeoutMs: Math.floor(settings.PROCESSOR_TIMEOUT_MS / 2) };
 }

@@ -1,6 +1,5 @@
 import { peopleBehind } from '../../audit/actors.ts';
-import type { Dependencies } from '../../dependencies.ts';
-import type { Refund } from '../../platform/database.ts';
+import type { Refund, Stores } from '../../platform/database.ts';
 
 /** An actor as in timelines, and the person behind it: for a key, the person who created it. */
 interface Principal {
@@ -92,7 +91,7 @@ function daysInWords(days: number): string {
  * @param actor who requested it, the first of its timeline.
  */
 export async function readApprovalRefusal(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   refund: Pick<Refund, 'organizationId' | 'requester'>,
   actor: string,
   approver: string,
@@ -110,7 +109,7 @@ export async function readApprovalRefusal(
 
 /** The members who can approve a stored refund, as actors. */
 export async function findApprovers(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   refund: Pick<Refund, 'organizationId' | 'requester'>,
 ): Promise<string[]> {
   const people = await peopleBehind(deps.db, [refund.requester]);
@@ -124,7 +123,7 @@ export async function findApprovers(
 
 /** Invitations of the command line connect no one: operators may do anything. */
 async function readCircumstances(
-  { db, clock }: Pick<Dependencies, 'db' | 'clock'>,
+  { db, clock }: Stores,
   organizationId: string,
   { person }: Principal,
 ): Promise<Circumstances> {

@@ -1,14 +1,17 @@
 import { type AuditAction, writeAudit } from '../../audit/audit-log.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { lockPaymentOf, markPaymentStale } from '../../payments/payment.ts';
+import type { Clock } from '../../platform/clock.ts';
 import {
+  type Database,
   type DatabaseTransaction,
   type Prisma,
   type Refund,
   type RefundWork,
+  type Stores,
   serviceTime,
 } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import type { RefundQueues } from '../../platform/queues.ts';
 import { isLive } from '../../processors/contract/processor.ts';
 import { canBeDismissed, endFlag } from '../changes/flag.ts';
 import { type Move, moveRefund } from '../changes/move.ts';
@@ -25,7 +28,13 @@ import type { RefundWithWork } from '../model/refund.ts';
 import { canMove } from '../model/states.ts';
 import { findOfAccount } from '../queries/find-refunds.ts';
 import { readGivenReason } from './approve.ts';
-import { contradictionOf, type Evidence, gatherEvidence, type ResolvedStatus } from './evidence.ts';
+import {
+  contradictionOf,
+  type Evidence,
+  type EvidenceDependencies,
+  gatherEvidence,
+  type ResolvedStatus,
+} from './evidence.ts';
 
 /** How a person wants a flagged refund to end. */
 export interface Resolution {
@@ -65,7 +74,7 @@ export function canBeResolved({ status: from }: Pick<Refund, 'status'>, to: Reso
  * expected, or another refund's.
  */
 export async function resolveRefund(
-  deps: Dependencies,
+  deps: Stores & EvidenceDependencies,
   loaded: RefundWithWork,
   actor: string,
   resolution: Resolution,
@@ -103,7 +112,7 @@ export async function resolveRefund(
  * @throws ServiceError validation_error for a reason that is not printable.
  */
 export async function dismissFlag(
-  deps: Dependencies,
+  deps: Stores,
   loaded: RefundWithWork,
   actor: string,
   reason: string,
@@ -127,7 +136,11 @@ export async function dismissFlag(
  * Requests a read of the refund from its processor, in any status.
  * @returns false for a refund that awaits approval: it has never been at the processor.
  */
-export async function recheckRefund(deps: Dependencies, refund: Refund, actor: string): Promise<boolean> {
+export async function recheckRefund(
+  deps: Stores & { queues: RefundQueues },
+  refund: Refund,
+  actor: string,
+): Promise<boolean> {
   const requested = await deps.db.$transaction(async (tx) => {
     if (!(await requestResync(tx, refund))) return false;
     await audit(tx, deps, refund, { actor, action: 'refund.rechecked' });
@@ -153,7 +166,7 @@ function checkResolution(refund: Refund, asked: Resolution): Resolution {
 }
 
 /** Why the flag that the caller has seen could not be settled. */
-async function changed(deps: Dependencies, { id }: Pick<Refund, 'id'>): Promise<ResolutionOutcome> {
+async function changed(deps: { db: Database }, { id }: Pick<Refund, 'id'>): Promise<ResolutionOutcome> {
   const { work, ...refund } = await deps.db.refund.findUniqueOrThrow({
     where: { id },
     include: { work: true },
@@ -172,7 +185,7 @@ interface Decision extends Resolution {
 
 async function record(
   tx: DatabaseTransaction,
-  deps: Dependencies,
+  deps: Stores,
   { refund, work }: FlaggedClaim,
   decision: Decision,
 ): Promise<Refund | null> {
@@ -246,7 +259,7 @@ function movedAnyway(status: ResolvedStatus, evidence: Evidence): bigint {
 
 async function audit(
   tx: DatabaseTransaction,
-  { clock }: Pick<Dependencies, 'clock'>,
+  { clock }: { clock: Clock },
   { id, organizationId }: Refund,
   entry: { actor: string; action: AuditAction; detail?: Prisma.InputJsonObject },
 ): Promise<void> {

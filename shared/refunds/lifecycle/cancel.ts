@@ -1,12 +1,14 @@
-import type { Dependencies } from '../../dependencies.ts';
+import type { WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import type { RefundQueues } from '../../platform/queues.ts';
 import { requestDigestOf } from '../../platform/secrets/request-digest.ts';
 import { processorKind } from '../../processors/registry.ts';
 import { isRefundId, type ReadRefund, type RefundDetails } from '../model/refund.ts';
 import { keyReused, maybeSent, notKnown } from '../model/refusals.ts';
 import type { RefundWatcher, WatchedRefund } from './refund-watcher.ts';
+import type { RefundStatements } from './statements.ts';
 
 /**
  * The result of a request to cancel.
@@ -29,7 +31,11 @@ export function canBeCancelled(refund: RefundDetails): boolean {
   return externalRefundId === null || processorKind(processor).mayCancel({ ...refund, externalRefundId });
 }
 
-type CancelDependencies = Pick<Dependencies, 'statements' | 'queues' | 'whileWaiting'>;
+interface CancelDependencies {
+  statements: RefundStatements;
+  queues: RefundQueues;
+  whileWaiting: WhileWaiting;
+}
 
 /** A request to cancel a refund. */
 interface Cancellation {

@@ -1,9 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dependencies } from '../../dependencies.ts';
 import { asKnown, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
-import { isDatabaseUnavailable, isNothingDone, type Payment, type Refund } from '../../platform/database.ts';
+import type { Clock } from '../../platform/clock.ts';
+import {
+  type Database,
+  isDatabaseUnavailable,
+  isNothingDone,
+  type Payment,
+  type Refund,
+  type Stores,
+} from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import type { RefundQueues } from '../../platform/queues.ts';
 import { requestDigestOf } from '../../platform/secrets/request-digest.ts';
 import type { Bounds } from '../../policies/bounds.ts';
 import { detailOfDecision } from '../../policies/decision.ts';
@@ -19,6 +27,8 @@ import {
   type IdempotencyKey,
   type RefundRequest,
 } from './decide.ts';
+import type { ExaminationDependencies } from './examine.ts';
+import type { RefundStatements } from './statements.ts';
 
 export interface CreatedRefund {
   refund: Refund;
@@ -64,6 +74,12 @@ interface Attempt {
 /** How often a creation is decided again because of concurrent changes. */
 const maxDecisions = 5;
 
+/** What creates a refund needs. */
+export interface CreationDependencies extends ExaminationDependencies, Stores {
+  statements: RefundStatements;
+  queues: RefundQueues;
+}
+
 /**
  * Creates a refund: checks it against the payment and the policies, replays its key or stores it in one statement, and
  * wakes a worker. Nothing has been sent to the processor yet. A key whose refund was overtaken is decided about again, once and
@@ -71,7 +87,10 @@ const maxDecisions = 5;
  * @returns the refund, `processing`, or `pending` when it awaits approval; a replayed one in its current state.
  * @throws ServiceError as in the public contract of a creation. A request that created no refund does not bind its key.
  */
-export async function createRefund(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
+export async function createRefund(
+  deps: CreationDependencies,
+  request: RefundRequest,
+): Promise<CreatedRefund> {
   const created = await createOnce(deps, request);
   if (!wasOvertaken(request, created.refund)) return created;
   if (mayDecideAgain(deps, created.refund)) return await createOnce(deps, secondOf(request));
@@ -81,10 +100,7 @@ export async function createRefund(deps: Dependencies, request: RefundRequest): 
 /** How long after a refund of all that was left has failed a repetition of its request may move money: later ones ask for its answer. */
 const longestRetryMs = 60 * 60 * 1000;
 
-function mayDecideAgain(
-  { clock }: Pick<Dependencies, 'clock'>,
-  { updatedAt }: Pick<Refund, 'updatedAt'>,
-): boolean {
+function mayDecideAgain({ clock }: { clock: Clock }, { updatedAt }: Pick<Refund, 'updatedAt'>): boolean {
   return clock.now().getTime() - updatedAt.getTime() < longestRetryMs;
 }
 
@@ -109,7 +125,7 @@ function secondOf(request: RefundRequest): RefundRequest {
   return { ...request, idempotency: idempotency && { ...idempotency, key: `${idempotency.key}\n\nagain` } };
 }
 
-async function createOnce(deps: Dependencies, request: RefundRequest): Promise<CreatedRefund> {
+async function createOnce(deps: CreationDependencies, request: RefundRequest): Promise<CreatedRefund> {
   try {
     const attempt: Attempt = { id: newId('ref') };
     for (let decision = 1; decision <= maxDecisions; decision += 1) {
@@ -139,7 +155,7 @@ const isFinal: ReadonlySet<ErrorCode> = new Set(['idempotency_key_reused', 'inte
 
 /** @returns null when a concurrent change requires another decision. */
 async function decideAndRecord(
-  deps: Dependencies,
+  deps: CreationDependencies,
   request: RefundRequest,
   attempt: Attempt,
 ): Promise<CreatedRefund | null> {
@@ -190,7 +206,7 @@ const repeatMs = 3_000;
  * @throws ServiceError internal_error when the outcome stays unknown; the database's error when nothing was done.
  */
 async function record(
-  deps: Dependencies,
+  deps: CreationDependencies,
   item: Omit<CreationItem, keyof Attempt>,
   attempt: Attempt,
 ): Promise<CreationResult> {
@@ -234,20 +250,14 @@ function createdBy(request: RefundRequest, result: CreationResult): CreatedRefun
  * The refund that a request with the same key gets; null when one would be created.
  * @throws ServiceError idempotency_key_reused when the key was used with another request.
  */
-export async function findByKey(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
-  request: RefundRequest,
-): Promise<CreatedRefund | null> {
+export async function findByKey(deps: Stores, request: RefundRequest): Promise<CreatedRefund | null> {
   const found = await boundTo(deps, request);
   if (found === null || !wasOvertaken(request, found.refund)) return found;
   const second = await boundTo(deps, secondOf(request));
   return second ?? (mayDecideAgain(deps, found.refund) ? null : found);
 }
 
-async function boundTo(
-  { db }: Pick<Dependencies, 'db'>,
-  request: RefundRequest,
-): Promise<CreatedRefund | null> {
+async function boundTo({ db }: { db: Database }, request: RefundRequest): Promise<CreatedRefund | null> {
   const { idempotency } = request;
   if (idempotency === null) return null;
   const key = requestDigestOf(request, idempotency.key);

@@ -1,4 +1,3 @@
-import type { Dependencies } from '../../dependencies.ts';
 import { type KnownPayment, type PaymentFacts, remainingOf } from '../../payments/payment.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -8,7 +7,7 @@ import { processorKind } from '../../processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts';
 import { currencyMismatch, nothingLeft, tooLittleLeft } from '../model/refusals.ts';
 import type { InitialStatus } from '../model/states.ts';
-import { examine, type RequestingKey, unverifiable } from './examine.ts';
+import { type ExaminationDependencies, examine, type RequestingKey, unverifiable } from './examine.ts';
 import { readProblem, unreachable } from './find-payment.ts';
 
 /** A request for a refund, with validated fields. */
@@ -69,7 +68,7 @@ export interface Decision {
  * cannot be evaluated, and for an account whose credentials have never worked.
  */
 export async function decideRefund(
-  deps: Dependencies,
+  deps: ExaminationDependencies,
   request: RefundRequest,
   purpose: 'creation' | 'dry run',
 ): Promise<Decision> {

@@ -1,9 +1,10 @@
-import type { Dependencies } from '../../dependencies.ts';
+import type { Stores } from '../../platform/database.ts';
 import { type ErrorCode, ServiceError } from '../../platform/errors.ts';
 import { redact } from '../../platform/log.ts';
 import type { InitialStatus } from '../model/states.ts';
 import { findByKey } from './create.ts';
 import { type Decision, decideRefund, type RefundRequest } from './decide.ts';
+import type { ExaminationDependencies } from './examine.ts';
 
 /** What a creation would come to. */
 interface DryRun {
@@ -18,16 +19,18 @@ interface DryRun {
   maxAmount: number;
 }
 
+type DryRunDependencies = ExaminationDependencies & Stores;
+
 /**
  * Decides about a refund as a creation would at this moment: reserves, sends, stores and binds nothing.
  * @throws ServiceError only for a request that could not be decided about: service_unavailable and internal_error.
  */
-export async function dryRunRefund(deps: Dependencies, request: RefundRequest): Promise<DryRun> {
+export async function dryRunRefund(deps: DryRunDependencies, request: RefundRequest): Promise<DryRun> {
   const decided = await decide(deps, request);
   return { ...decided, ...(await decidedByKey(deps, request)) };
 }
 
-async function decide(deps: Dependencies, request: RefundRequest): Promise<DryRun> {
+async function decide(deps: ExaminationDependencies, request: RefundRequest): Promise<DryRun> {
   try {
     return asDryRun(await decideRefund(deps, request, 'dry run'));
   } catch (error) {
@@ -51,7 +54,7 @@ function asDryRun({ refusal, status, verdict, trace, maxAmount }: Decision): Dry
 type Outcome = Pick<DryRun, 'wouldCreate' | 'status' | 'error'>;
 
 /** What an idempotency key that is bound already changes. */
-async function decidedByKey(deps: Dependencies, request: RefundRequest): Promise<Partial<Outcome>> {
+async function decidedByKey(deps: Stores, request: RefundRequest): Promise<Partial<Outcome>> {
   try {
     const known = await findByKey(deps, request);
     return known === null ? {} : { wouldCreate: false, status: null, error: null };

@@ -1,4 +1,3 @@
-import type { Dependencies } from '../../dependencies.ts';
 import {
   decisiveFreshMs,
   type KnownPayment,
@@ -11,10 +10,17 @@ import { limitsPayment, readAgentLimits } from '../../policies/agent-limits.ts';
 import { bindsRequester, decideByTotal, ineligible, unknownTransaction } from '../../policies/evaluate.ts';
 import { evaluateRefund, type Rules, traceRefund, type Verdict } from '../../policies/evaluate-refund.ts';
 import type { PolicyVerdict } from '../../policies/policy.ts';
-import { type PolicyRequest, readRefundFacts } from '../../policies/policy-facts.ts';
+import { type PolicyRequest, readRefundFacts, type VelocityReads } from '../../policies/policy-facts.ts';
 import type { ProcessorFailure } from '../../processors/contract/processor.ts';
 import { currencyMismatch } from '../model/refusals.ts';
-import { findPayment, type PaymentQuestion, type Purpose, readProblem, unreachable } from './find-payment.ts';
+import {
+  findPayment,
+  type PaymentDependencies,
+  type PaymentQuestion,
+  type Purpose,
+  readProblem,
+  unreachable,
+} from './find-payment.ts';
 
 /** An API key as it was read for this request. */
 export type RequestingKey = Pick<ApiKey, 'id' | 'agentLimits'>;
@@ -39,6 +45,11 @@ export interface PaymentExamination {
   verdict: PolicyVerdict;
 }
 
+/** What examines a request for a refund needs. */
+export interface ExaminationDependencies extends PaymentDependencies {
+  velocities: VelocityReads;
+}
+
 /**
  * Checks whether a payment may be refunded, and creates no refund. A payment that has to be read is stored. An unknown payment,
  * or one that its processor cannot refund, is not eligible.
@@ -46,7 +57,7 @@ export interface PaymentExamination {
  * credentials, and processor_error when its answer cannot be read. Also what `chooseAccount` throws.
  */
 export async function examinePayment(
-  deps: Dependencies,
+  deps: ExaminationDependencies,
   question: PolicyQuestion,
 ): Promise<PaymentExamination> {
   const { transactionId, request } = question;
@@ -96,7 +107,7 @@ export interface Examination {
  * @returns null when no account has the payment.
  */
 export async function examine(
-  deps: Dependencies,
+  deps: ExaminationDependencies,
   question: PolicyQuestion,
   purpose: Purpose,
 ): Promise<Examination | null> {

@@ -1,4 +1,3 @@
-import type { Dependencies } from '../../dependencies.ts';
 import {
   type KnownPayment,
   type PaymentFacts,
@@ -6,16 +5,17 @@ import {
   readFacts,
   type StoredPayment,
 } from '../../payments/payment.ts';
-import type { Payment } from '../../platform/database.ts';
+import type { Database, Payment } from '../../platform/database.ts';
 import type { Environment } from '../../platform/environment.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { chooseAccount } from '../../processors/accounts/choose-account.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
+import type { ProcessorReads } from '../../processors/accounts/read-payment.ts';
 import type { ProcessorPayment } from '../../processors/contract/processor.ts';
 import { displayNameOf } from '../../processors/registry.ts';
 import { knownUnrecorded, recordKnown } from '../changes/record-payment.ts';
 import { refusedCredentials, unreadableAnswer } from '../model/refusals.ts';
-import type { CountedKey, KeySum } from './lookups.ts';
+import type { CountedKey, KeySum, Lookups } from './lookups.ts';
 
 /** A payment to find, by any of its ids. */
 export interface PaymentQuestion {
@@ -49,6 +49,12 @@ interface Use {
   freshMs?: number | undefined;
 }
 
+/** What finds a payment, and records what its processor says of it, needs. */
+export interface PaymentDependencies extends ProcessorReads {
+  db: Database;
+  lookups: Lookups;
+}
+
 /**
  * Chooses the account of a payment, and reads the payment at its processor unless it is stored and fresh.
  * @param accounts all of the organization's accounts in the environment.
@@ -56,7 +62,7 @@ interface Use {
  * @throws ServiceError as `chooseAccount` does.
  */
 export async function findPayment(
-  deps: Dependencies,
+  deps: PaymentDependencies,
   accounts: readonly AccountName[],
   question: PaymentQuestion,
   purpose: Purpose,
@@ -74,7 +80,7 @@ export async function findPayment(
 }
 
 async function knownPayment(
-  deps: Dependencies,
+  deps: PaymentDependencies,
   key: PaymentKey,
   stored: Payment | null,
   found: PaymentFacts,
@@ -95,7 +101,7 @@ async function knownPayment(
 
 /** The payment as stored by another id than the requested one; null when it is not. */
 async function storedByOtherId(
-  { lookups }: Dependencies,
+  { lookups }: { lookups: Lookups },
   key: PaymentKey,
   { transactionIds }: ProcessorPayment,
 ): Promise<Payment | null> {

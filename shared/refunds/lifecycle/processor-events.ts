@@ -1,13 +1,15 @@
-import type { Dependencies } from '../../dependencies.ts';
 import { type SharedStatement, shareStatement } from '../../platform/concurrency/shared-statement.ts';
-import { SharedWait } from '../../platform/concurrency/shared-wait.ts';
+import { SharedWait, type WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { RefundQueues } from '../../platform/queues.ts';
 import type { AbilityState } from '../../processors/accounts/abilities.ts';
-import type { Connection } from '../../processors/accounts/connections.ts';
+import type { Connection, ProcessorConnections } from '../../processors/accounts/connections.ts';
 import type { WebhookEvent, WebhookRequest, WebhookSubject } from '../../processors/contract/processor.ts';
 import { toItems } from '../model/rows.ts';
+import type { RefundStatements } from './statements.ts';
 
 /** What an event says: an item of `compare_processor_events`. */
 type EventItem = { accountId: string } & Partial<WebhookSubject>;
@@ -41,7 +43,7 @@ export class EventComparisons extends SharedWait<HeldEvent> {
   readonly compare: SharedStatement<EventItem, Comparison>;
 
   /** @param closing ends all waiting. */
-  constructor({ reads, log }: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor({ reads, log }: { reads: Reads; log: Logger }, closing: AbortSignal) {
     super({
       look: (round) => updateHeld(reads, round),
       warning: 'comparing events with the record failed; it will be repeated',
@@ -84,8 +86,11 @@ interface WebhookAddress {
 }
 
 /** The dependencies of receiving events. */
-interface EventDependencies
-  extends Pick<Dependencies, 'connections' | 'statements' | 'queues' | 'whileWaiting'> {
+interface EventDependencies {
+  connections: ProcessorConnections;
+  statements: RefundStatements;
+  queues: RefundQueues;
+  whileWaiting: WhileWaiting;
   events: EventComparisons;
 }
 

@@ -1,11 +1,14 @@
-import type { Dependencies } from '../../dependencies.ts';
+import type { Clock } from '../../platform/clock.ts';
 import { newId } from '../../platform/ids.ts';
+import type { Logger } from '../../platform/log.ts';
+import type { RefundQueues } from '../../platform/queues.ts';
+import type { Metrics } from '../../platform/telemetry/metrics.ts';
 import type { MoveItem } from '../changes/move.ts';
 import { type AttemptOutcome, openAttempt } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import type { Flag } from '../model/flags.ts';
 import { checkMove, type RefundStatus } from '../model/states.ts';
-import type { Claim } from './statements.ts';
+import type { Claim, RefundStatements } from './statements.ts';
 import { outcomeOf, type StepOutcome } from './step-outcome.ts';
 import type { StepResult } from './step-result.ts';
 
@@ -41,7 +44,7 @@ export interface RecordedStep {
  * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
 export async function recordStep(
-  deps: Pick<Dependencies, 'statements' | 'queues' | 'log' | 'metrics' | 'clock'>,
+  deps: { statements: RefundStatements; queues: RefundQueues; log: Logger; metrics: Metrics; clock: Clock },
   claim: Claim,
   stepResult: StepResult,
 ): Promise<RecordedStep> {
@@ -98,7 +101,7 @@ const unsentOutcomes: Partial<Record<RefundEventType, AttemptOutcome>> = {
 };
 
 function countOutcome(
-  { metrics, clock }: Pick<Dependencies, 'metrics' | 'clock'>,
+  { metrics, clock }: { metrics: Metrics; clock: Clock },
   { processor, environment, createdAt, status }: Claim['refund'],
   { moves, change }: StepOutcome,
   sent: AttemptOutcome | null,
@@ -113,7 +116,7 @@ function countOutcome(
 }
 
 function logOutcome(
-  { log }: Pick<Dependencies, 'log'>,
+  { log }: { log: Logger },
   { id: refundId, processor }: Claim['refund'],
   { moves, retrying, flag }: StepOutcome,
 ): void {

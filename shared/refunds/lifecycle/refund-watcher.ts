@@ -1,6 +1,6 @@
-import type { Dependencies } from '../../dependencies.ts';
 import { SharedWait } from '../../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../../platform/database.ts';
+import type { Logger } from '../../platform/log.ts';
 import { detailColumns, type RefundDetails, refundColumns } from '../model/refund.ts';
 
 interface Waiter {
@@ -12,7 +12,7 @@ interface Waiter {
 /** Waits for refunds to change. */
 export class RefundWatcher extends SharedWait<Waiter> {
   /** @param closing ends all waiting. */
-  constructor({ reads, log }: Pick<Dependencies, 'reads' | 'log'>, closing: AbortSignal) {
+  constructor({ reads, log }: { reads: Reads; log: Logger }, closing: AbortSignal) {
     super({
       look: (round) => updateWaiters(reads, round),
       warning: 'looking for changed refunds failed; it will be repeated',

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Dependencies } from '../../dependencies.ts';
 import {
   type SharedStatement,
   shareByOrganization,
   shareStatement,
 } from '../../platform/concurrency/shared-statement.ts';
+import type { ServiceSettings } from '../../platform/config.ts';
 import type { Database, Refund, RefundWork } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
+import type { PositionMarks } from '../../platform/position-marks.ts';
 import type { Metrics } from '../../platform/telemetry/metrics.ts';
 import type { AccountName } from '../../processors/accounts/connections.ts';
 import { leaseMs } from '../model/attempts.ts';
@@ -86,7 +87,7 @@ export function openRefundStatements(
     settings,
     metrics: { statementItems },
     positionMarks,
-  }: Pick<Dependencies, 'settings' | 'positionMarks'> & { metrics: Pick<Metrics, 'statementItems'> },
+  }: { settings: ServiceSettings; positionMarks: PositionMarks; metrics: Pick<Metrics, 'statementItems'> },
 ): RefundStatements {
   const claimLeaseMs = leaseMs(settings);
   const { PROCESSOR_ACCOUNT_CALLS_PER_SECOND: each } = settings;

@@ -1,7 +1,6 @@
 import { recordedExport } from '../../audit/recorded-export.ts';
-import type { Dependencies } from '../../dependencies.ts';
 import { toDecimal } from '../../money/money.ts';
-import type { Database, Prisma, Refund } from '../../platform/database.ts';
+import type { Database, Prisma, Refund, Stores } from '../../platform/database.ts';
 import { csvLine } from '../../platform/formats/csv.ts';
 import { redact } from '../../platform/log.ts';
 import type { RefundOwner } from '../model/refund.ts';
@@ -21,7 +20,7 @@ interface ExportRequest {
  * end, in any case, with the number of exported refunds.
  */
 export function auditedExport(
-  deps: Pick<Dependencies, 'db' | 'clock'>,
+  deps: Stores,
   { owner, filter, actor, confirm }: ExportRequest,
 ): AsyncGenerator<string, void, undefined> {
   const { organizationId, environment } = owner;

@@ -1,4 +1,3 @@
-import type { Dependencies } from '../../dependencies.ts';
 import type { ApiKey, Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { fingerprintOf } from '../../platform/secrets/request-digest.ts';
@@ -11,7 +10,12 @@ import {
   rejectRefund,
 } from '../decisions/approve.ts';
 import { type CancelVerdict, cancelAndWait } from '../lifecycle/cancel.ts';
-import { type CreatedRefund, createRefund, wasOvertaken } from '../lifecycle/create.ts';
+import {
+  type CreatedRefund,
+  type CreationDependencies,
+  createRefund,
+  wasOvertaken,
+} from '../lifecycle/create.ts';
 import type { IdempotencyKey, RefundRequest } from '../lifecycle/decide.ts';
 import type { RequestingKey } from '../lifecycle/examine.ts';
 import type { RefundWatcher, WatchedRefund } from '../lifecycle/refund-watcher.ts';
@@ -28,7 +32,10 @@ import { type RefundReading, type RefundReads, readRefund } from '../queries/fin
 
 // What holders of API keys request of refunds, whichever way they are connected.
 
-type WaitingDependencies = Dependencies & { watcher: RefundWatcher; refundReads: RefundReads };
+interface RequestDependencies extends CreationDependencies {
+  watcher: RefundWatcher;
+  refundReads: RefundReads;
+}
 
 /** What came of a request that can be repeated with the same idempotency key. */
 export interface RequestOutcome<Answer> {
@@ -110,7 +117,7 @@ export function fingerprintOfCreation({
  * @throws ServiceError as `createRefund` does.
  */
 export async function createAndWait(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   request: RefundRequest,
   waitMs: () => number,
 ): Promise<RequestOutcome<PublicRefund>> {
@@ -123,7 +130,7 @@ export async function createAndWait(
 
 /** The refund once the processor has decided about it, or as it is after the time. */
 async function withVerdict(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   refund: Refund,
   longestMs: number,
 ): Promise<Refund | WatchedRefund> {
@@ -175,7 +182,7 @@ function rejectionOf(
  * @throws ServiceError not_found
  */
 export async function readWhenChanged(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   apiKey: ApiKey,
   id: string,
   waitMs: () => number,
@@ -196,7 +203,7 @@ export async function readWhenChanged(
  * @throws ServiceError as `cancelRefund` does; insufficient_scope for an agent key that did not request the refund.
  */
 export async function cancelByKey(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   apiKey: ApiKey,
   { refundId, given, waitMs }: { refundId: string; given: GivenKey | null; waitMs: number },
 ): Promise<RequestOutcome<PublicRefund>> {
@@ -227,7 +234,7 @@ export function isOwn({ id, agentLimits }: RequestingKey, { apiKeyId }: Pick<Ref
  * @throws ServiceError not_found, insufficient_scope, and as `changeMetadata` does.
  */
 export async function changeMetadataByKey(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   apiKey: ApiKey,
   refundId: string,
   patch: MetadataPatch,
@@ -261,7 +268,7 @@ function notCancelled({ kind, refund: { status } }: CancelVerdict): ServiceError
  * @throws ServiceError not_found; refund_not_pending, refund_flagged or payment_disputed when nothing was changed; what `approveRefund` throws.
  */
 export async function approveByKey(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   apiKey: ApiKey,
   id: string,
 ): Promise<PublicRefund> {
@@ -274,7 +281,7 @@ export async function approveByKey(
  * @throws ServiceError not_found; refund_not_pending when nothing was changed.
  */
 export async function rejectByKey(
-  deps: WaitingDependencies,
+  deps: RequestDependencies,
   apiKey: ApiKey,
   id: string,
   reason: string | null,
@@ -284,7 +291,7 @@ export async function rejectByKey(
 }
 
 async function refundToDecide(
-  { refundReads }: WaitingDependencies,
+  { refundReads }: RequestDependencies,
   apiKey: ApiKey,
   id: string,
 ): Promise<DecidedRefund> {

@@ -1,4 +1,3 @@
-import type { Dependencies } from '../../dependencies.ts';
 import { asKnown, type KnownPayment, remainingOf } from '../../payments/payment.ts';
 import type { Reads } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
@@ -7,6 +6,7 @@ import { displayNameOf } from '../../processors/registry.ts';
 import {
   type FoundPayment,
   findPayment,
+  type PaymentDependencies,
   type PaymentQuestion,
   readProblem,
   unreachable,
@@ -53,7 +53,10 @@ export const refundsOfView = 100;
  * processor is unreachable or refuses the credentials, processor_error if its answer cannot be read. Also what `chooseAccount`
  * throws.
  */
-export async function viewPayment(deps: Dependencies, question: PaymentQuestion): Promise<PublicPayment> {
+export async function viewPayment(
+  deps: PaymentDependencies & { reads: Reads },
+  question: PaymentQuestion,
+): Promise<PublicPayment> {
   const { accounts } = await deps.lookups.setUp(question);
   const found = await findPayment(deps, accounts, question, 'view');
   if (found === null) throw paymentNotFound();

@@ -55,6 +55,11 @@ const rules: readonly ImportRule[] = [
     why: 'types of rows come from shared/platform/database.ts',
   },
   {
+    from: /^shared\//,
+    to: /^shared\/dependencies\.ts$/,
+    why: 'only a process needs all dependencies; name those that are needed here',
+  },
+  {
     from: /^shared\/platform\//,
     to: /^shared\/(?!platform\/)/,
     why: 'the platform imports nothing else of shared/',
@@ -86,7 +91,7 @@ export function importProblems(imports: Imports): string[] {
         targets.filter((target) => to.test(target)).map((target) => `${file} imports ${target}: ${why}`),
       ),
   );
-  return [...forbidden, ...folderCycles(imports)];
+  return [...new Set([...forbidden, ...cyclesOf(imports, path.dirname), ...cyclesOf(imports, subjectOf)])];
 }
 
 const writesWork =
@@ -104,16 +109,18 @@ export function workProblems(texts: ReadonlyMap<string, string>): string[] {
     );
 }
 
-/** Has the type of the dependencies that every folder takes a part of, so that folders may import it in a circle. */
-const dependencies = 'shared/dependencies.ts';
+/** The subject of a file of shared/, with all of its folders; any other file is in its folder. */
+function subjectOf(file: string): string {
+  return /^shared\/[^/]+(?=\/)/.exec(file)?.[0] ?? path.dirname(file);
+}
 
-/** Folders of production code that import each other, directly or through others. */
-function folderCycles(imports: Imports): string[] {
+/** Places of production code that import each other, directly or through others. */
+function cyclesOf(imports: Imports, placeOf: (file: string) => string): string[] {
   const edges = new Map<string, Edge>();
   for (const [file, targets] of imports) {
     if (file.startsWith('test/')) continue;
-    for (const target of targets.filter((name) => imports.has(name) && name !== dependencies)) {
-      const [from, to] = [path.dirname(file), path.dirname(target)];
+    for (const target of targets.filter((name) => imports.has(name))) {
+      const [from, to] = [placeOf(file), placeOf(target)];
       if (from !== to) edges.set(`${from} ${to}`, { from, to, example: `${file} imports ${target}` });
     }
   }
@@ -131,8 +138,8 @@ interface Edge {
 function reachableFrom(start: string, edges: ReadonlyMap<string, Edge>): Set<string> {
   const reached = new Set([start]);
   // What is added while the loop runs is visited as well.
-  for (const folder of reached) {
-    for (const { from, to } of edges.values()) if (from === folder) reached.add(to);
+  for (const place of reached) {
+    for (const { from, to } of edges.values()) if (from === place) reached.add(to);
   }
   return reached;
 }

@@ -6,6 +6,11 @@ test.each([
   ['worker/x.ts', 'stripe', 'only shared/processors/stripe talks to Stripe'],
   ['worker/x.ts', 'shared/processors/stripe/adapter.ts', 'only the registry knows the adapters'],
   ['shared/money/money.ts', 'fastify', 'this file is a pure leaf'],
+  [
+    'shared/timeline/x.ts',
+    'shared/dependencies.ts',
+    'only a process needs all dependencies; name those that are needed here',
+  ],
 ])('does not let %s import %s', (file, target, why) => {
   expect(importProblems(new Map([[file, [target]]]))).toEqual([`${file} imports ${target}: ${why}`]);
 });
@@ -19,6 +24,20 @@ test('finds folders that import each other through a third', () => {
   ]);
   expect(importProblems(imports)).toHaveLength(3);
   expect(importProblems(new Map([...imports, ['shared/c/three.ts', []]]))).toEqual([]);
+});
+
+test('finds subjects of shared/ that import each other through different folders', () => {
+  const imports = new Map([
+    ['shared/a/one.ts', ['shared/b/inner/two.ts']],
+    ['shared/b/inner/two.ts', []],
+    ['shared/b/three.ts', ['shared/a/inner/four.ts']],
+    ['shared/a/inner/four.ts', []],
+  ]);
+  expect(importProblems(imports)).toEqual([
+    'shared/a and shared/b import each other in a circle: shared/a/one.ts imports shared/b/inner/two.ts',
+    'shared/b and shared/a import each other in a circle: shared/b/three.ts imports shared/a/inner/four.ts',
+  ]);
+  expect(importProblems(new Map([...imports, ['shared/b/three.ts', []]]))).toEqual([]);
 });
 
 test.each([
