@@ -99,7 +99,7 @@ export async function withIncluded(
   return refunds.map((refund, index) => ({
     ...toPublicRefund(refund),
     ...(has('failure') && { failure: refund.status === 'failed' ? toFailure(refund) : null }),
-    // Nothing cancels what the processor holds for a reviewer.
+    // Nothing cancels what awaits approval at the processor.
     ...(has('cancellable') && {
       cancellable: canBeCancelled(refund) && refund.approvalRequestedAt === null,
     }),

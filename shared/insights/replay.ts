@@ -77,7 +77,7 @@ export function openReplayLimiter(): LimitFunction {
 const maxWaiting = 5;
 
 /**
- * Evaluates two sets of policies for the refunds of an environment, each as it was when it was created. A request holds no place
+ * Evaluates two sets of policies for the refunds of an environment, each as it was when it was created. A request takes no place
  * meanwhile.
  * @throws ServiceError service_unavailable while too many replays wait.
  */

@@ -52,7 +52,7 @@ export async function claimNotifications(
       ORDER BY due_at LIMIT ${most}
     ), message AS MATERIALIZED (
       SELECT due.*, coalesce(due.message_id, new_type_id('msg', clock.moment)) AS name FROM due, clock
-    ), held AS MATERIALIZED (
+    ), locked AS MATERIALIZED (
       SELECT n.id, message.name, clock.moment FROM clock, message JOIN notification AS n
         ON n.recipient = message.recipient AND n.organization_id IS NOT DISTINCT FROM message.organization_id
           AND n.environment IS NOT DISTINCT FROM message.environment AND n.message_id IS NOT DISTINCT FROM message.message_id
@@ -60,9 +60,9 @@ export async function claimNotifications(
       WHERE n.due_at IS NOT NULL AND (n.message_id IS NULL OR n.due_at <= clock.moment)
       FOR UPDATE OF n SKIP LOCKED
     ), leased AS (
-      UPDATE notification AS n SET message_id = held.name, attempts = n.attempts + 1,
-        due_at = held.moment + ${leaseMs} * interval '1 millisecond'
-      FROM held WHERE n.id = held.id
+      UPDATE notification AS n SET message_id = locked.name, attempts = n.attempts + 1,
+        due_at = locked.moment + ${leaseMs} * interval '1 millisecond'
+      FROM locked WHERE n.id = locked.id
       RETURNING n.*
     )
     SELECT n.id, n.kind, n.target, n.since, n.message_id AS "messageId", n.organization_id AS "organizationId", n.environment,

@@ -24,8 +24,8 @@ async function readByHash(reads: Reads, hashes: readonly string[]): Promise<Map<
 }
 
 /**
- * The hashes of all keys that are neither revoked nor expired, in hexadecimal. One statement, however many keys callers
- * then hold against them.
+ * The hashes of all keys that are neither revoked nor expired, in hexadecimal. One statement, however many keys are compared
+ * with them.
  */
 export async function readValidHashes(reads: Reads): Promise<ReadonlySet<string>> {
   const rows = await reads.query<{ hash: string }>(

@@ -170,7 +170,7 @@ export const errorCatalogue = {
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
-/** An error for the caller. `message` is public: it says what is wrong and what to do, and holds nothing internal. */
+/** An error for the caller. `message` is public: it says what is wrong and what to do, and has nothing internal. */
 export class ServiceError extends Error {
   override readonly name = 'ServiceError';
   readonly code: ErrorCode;

@@ -50,7 +50,7 @@ export interface RefundQueues {
   wakeSenders(): void;
   /** Resolves when the queue's store responds; for readiness. */
   ping(): Promise<void>;
-  /** Passes BullMQ's object of every queue to `use`, for the queue board. They hold the jobs of all organizations. */
+  /** Passes BullMQ's object of every queue to `use`, for the queue board. They have the jobs of all organizations. */
   map<Result>(use: (queue: Queue) => Result): Result[];
   close(): Promise<void>;
 }

@@ -58,7 +58,7 @@ export interface AgentVerdict {
   approvalRequired: boolean;
   /** The threshold of the key that requires approval; none or one. */
   exceeded: readonly Threshold[];
-  /** Within which this holds; null when no other refund can change it. */
+  /** Within which this applies; null when no other refund can change it. */
   bounds: Bounds | null;
 }
 

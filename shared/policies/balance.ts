@@ -83,7 +83,7 @@ export function amountIn(currency: string, limit: Policy['maxAmount'] | undefine
   return limit?.currency === currency ? limit.amount : undefined;
 }
 
-/** Within which the limits of a policy that is enforced hold. */
+/** Within which the limits of a policy that is enforced are kept. */
 export function limitsOf(
   { maxPercent, maxAmount, velocity }: Policy,
   { currency, original }: Balance,

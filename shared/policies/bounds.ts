@@ -16,7 +16,7 @@ interface Range {
 }
 
 /**
- * Between which totals, each with the refund that is decided about, a decision holds. A creation compares them when it records the
+ * Between which totals, each with the refund that is decided about, a decision is valid. A creation compares them when it records the
  * refund, because other refunds may have been created since the decision.
  */
 export type Bounds = Partial<Readonly<Record<Counted, Range>>>;

@@ -222,7 +222,7 @@ function lowestThreshold(
   return lowestOf(initiatorsOf(requester).map((each) => thresholds?.[each] ?? undefined)) ?? null;
 }
 
-/** What is said of agents also holds for an agent's key that is used with the API. */
+/** What is said of agents also applies to an agent's key that is used with the API. */
 function initiatorsOf({ initiatedBy, hasAgentKey }: Requester): InitiatedBy[] {
   return hasAgentKey === true ? [initiatedBy, 'mcp'] : [initiatedBy];
 }

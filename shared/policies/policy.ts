@@ -277,6 +277,6 @@ export interface PolicyVerdict {
   deniedBy: DenialCode | null;
   /** The thresholds that require approval. */
   exceeded: readonly Threshold[];
-  /** Within which the verdict holds, as far as it matters for the refund; null when no other refund can change it. */
+  /** Within which the verdict stays, as far as it matters for the refund; null when no other refund can change it. */
   bounds: Bounds | null;
 }

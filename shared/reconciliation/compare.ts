@@ -51,7 +51,7 @@ function mayBeVoid(theirs: ListedRefund, ours: OurRefund): boolean {
 /**
  * Compares a refund of ours with the processor's record of it.
  * @param theirs null when the processor does not have it.
- * @returns null when they agree, and while a worker holds the refund.
+ * @returns null when they agree, and while a worker has the refund under lease.
  */
 export function compare(theirs: ProcessorRefund | null, ours: OurRefund, now: Date): Discrepancy | null {
   const leasedUntil = ours.work?.leasedUntil ?? null;

@@ -36,7 +36,7 @@ export async function putBackRefunds(
   const refunds = ofOurs(facts, listed);
   const recordedIds = await findRecordedIds(deps.db, refunds);
   const isLost = (theirs: ListedRefund) => isOffRecord(theirs, recordedIds);
-  // Refunds that await approval here come first: a payment that is read again has no room for them. Then come those that hold money. Of
+  // Refunds that await approval here come first: a payment that is read again has no room for them. Then come those that reserve money. Of
   // several under one name, the first is put back.
   const inOrder = refunds.toSorted(
     (a, b) => Number(isLost(a)) - Number(isLost(b)) || Number(isLive(b)) - Number(isLive(a)),

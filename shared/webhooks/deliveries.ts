@@ -6,7 +6,7 @@ import type { RefundQueues } from '../platform/queues.ts';
 import type { PublicEventType } from '../refunds/model/event-types.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { bodyOf, type ContentRow, contentColumns, contentFrom, joinContent } from './delivery-content.ts';
-import { auditEndpoint, type EndpointRequest, findEndpoint, holdEnabledEndpoint } from './endpoint.ts';
+import { auditEndpoint, type EndpointRequest, findEndpoint, lockEnabledEndpoint } from './endpoint.ts';
 
 export const deliveryStatuses = ['pending', 'succeeded', 'failed'] as const;
 
@@ -164,7 +164,7 @@ export async function sendTestEvent(
 ): Promise<PublicDelivery> {
   const { endpointId } = request;
   const delivery = await db.$transaction(async (tx) => {
-    await holdEnabledEndpoint(tx, request, endpointId);
+    await lockEnabledEndpoint(tx, request, endpointId);
     const now = await serviceTime(tx);
     const created = await tx.webhookDelivery.create({
       data: {
@@ -190,7 +190,7 @@ export async function retryDelivery(
 ): Promise<PublicDelivery> {
   const { endpointId, deliveryId } = request;
   const delivery = await db.$transaction(async (tx) => {
-    await holdEnabledEndpoint(tx, request, endpointId);
+    await lockEnabledEndpoint(tx, request, endpointId);
     const now = await serviceTime(tx);
     const where = { id: deliveryId, endpointId };
     const due = { status: 'pending', nextAttemptAt: now } as const;
@@ -223,7 +223,7 @@ export async function replayDeliveries(
 ): Promise<number> {
   const { endpointId, since, status } = request;
   const until = await db.$transaction(async (tx) => {
-    await holdEnabledEndpoint(tx, request, endpointId);
+    await lockEnabledEndpoint(tx, request, endpointId);
     const now = await serviceTime(tx);
     await auditEndpoint(tx, 'webhook_endpoint.replayed', request, now, {
       since: since.toISOString(),

@@ -65,11 +65,11 @@ export async function lockEndpoint(
 }
 
 /**
- * Holds an endpoint enabled until the end of the database transaction, so that disabling it also ends the deliveries that
+ * Keeps an endpoint enabled until the end of the database transaction, so that disabling it also ends the deliveries that
  * become due in it.
  * @throws ServiceError not_found as `findEndpoint`; validation_error for a disabled one.
  */
-export async function holdEnabledEndpoint(
+export async function lockEnabledEndpoint(
   tx: DatabaseTransaction,
   owner: RefundOwner,
   id: string,
@@ -95,7 +95,7 @@ async function lockAndFind(
   return await findEndpoint(tx, owner, id);
 }
 
-/** A path may hold a token of the receiver, so the audit log has the host alone. */
+/** A path may contain a token of the receiver, so the audit log has the host alone. */
 export function hostOf(url: string): string {
   return new URL(url).host;
 }

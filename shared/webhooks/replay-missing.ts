@@ -3,7 +3,7 @@ import { type Database, serviceTime } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { maxReplayed } from './deliveries.ts';
-import { auditEndpoint, type EndpointRequest, holdEnabledEndpoint } from './endpoint.ts';
+import { auditEndpoint, type EndpointRequest, lockEnabledEndpoint } from './endpoint.ts';
 
 /** Events that one statement takes, so that none takes long. */
 const batchSize = 1_000;
@@ -28,7 +28,7 @@ export async function replayMissing(
   const { endpointId, since } = request;
   const keptDays = settings.WEBHOOK_RETENTION_DAYS;
   await db.$transaction(async (tx) => {
-    await holdEnabledEndpoint(tx, request, endpointId);
+    await lockEnabledEndpoint(tx, request, endpointId);
     const now = await serviceTime(tx);
     if (since.getTime() < now.getTime() - keptDays * dayMs) {
       throw new ServiceError(

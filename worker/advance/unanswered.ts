@@ -67,7 +67,7 @@ export function unknown(
   context: OutcomeContext,
   { failure, keyRefused, awaitsApproval, serverError }: Omit<Unknown, 'kind'>,
 ): StepResult {
-  if (awaitsApproval) return heldForReviewer(context, 'attempt.unknown', failure);
+  if (awaitsApproval) return approvalAtProcessor(context, 'attempt.unknown', failure);
   const flag = unansweredFlag(context, failure);
   const dueInMs = nextRetryPause(context);
   return {
@@ -81,13 +81,13 @@ export function unknown(
 }
 
 /** The processor sends it itself, or never: it is looked up slowly, and only a person can say that it was denied there. */
-function heldForReviewer(
+function approvalAtProcessor(
   { settings }: OutcomeContext,
-  by: ResultOf<'held_for_reviewer'>['by'],
+  by: ResultOf<'approval_at_processor'>['by'],
   { message }: Pick<ProcessorFailure, 'message'>,
 ): StepResult {
   const flag = { reason: 'approval_at_processor', facts: { message } } as const;
-  return { kind: 'held_for_reviewer', by, flag, dueInMs: settings.MISCONFIGURED_RETRY_MS };
+  return { kind: 'approval_at_processor', by, flag, dueInMs: settings.MISCONFIGURED_RETRY_MS };
 }
 
 /**
@@ -98,9 +98,9 @@ export function absent(context: OutcomeContext): StepResult {
   const { claim, settings } = context;
   const flag = flagOf(claim.work);
   if (claim.work.approvalRequestedAt !== null) {
-    const { message = 'The processor holds the refund for a reviewer.' } =
+    const { message = 'The refund awaits approval at the processor.' } =
       flag?.reason === 'approval_at_processor' ? flag.facts : {};
-    return heldForReviewer(context, 'lookup.inconclusive', { message });
+    return approvalAtProcessor(context, 'lookup.inconclusive', { message });
   }
   const { serverErrorAt, cancelRequestedAt } = claim.work;
   const needsKey = serverErrorAt !== null && cancelRequestedAt === null;
@@ -186,8 +186,8 @@ export function cancelUnconfirmed(
 ): StepResult {
   const { failure } = answer;
   // Asked again, a reviewer at the processor would be asked once more.
-  const isHeld = answer.kind === 'unknown' && answer.awaitsApproval === true;
-  if (answer.kind === 'refused' || answer.kind === 'misconfigured' || isHeld)
+  const awaitsApproval = answer.kind === 'unknown' && answer.awaitsApproval === true;
+  if (answer.kind === 'refused' || answer.kind === 'misconfigured' || awaitsApproval)
     return { kind: 'cancel_refused', failure, found, dueInMs: settlementPause(context, 1) };
   const retryAfterMs = answer.kind === 'unavailable' ? answer.retryAfterMs : null;
   return unanswered(context, 'cancel.unanswered', failure, retryAfterMs);

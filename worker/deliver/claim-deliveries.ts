@@ -174,7 +174,7 @@ export async function claimDue(
         FROM (${dueWhere('d.leased_until <= clock.moment')} UNION ALL ${dueWhere('d.leased_until IS NULL')}) AS found
         LIMIT greatest(free.places, 0)) AS due
       ORDER BY due.place, due.next_attempt_at LIMIT ${most}
-    ), held AS MATERIALIZED (
+    ), locked AS MATERIALIZED (
       SELECT d.id, w.status = 'enabled' AS is_enabled, clock.moment,
         CASE WHEN w.status = 'enabled' THEN clock.moment + ${leaseMs} * interval '1 millisecond' END AS lease_end,
         CASE WHEN d.leased_until IS NULL THEN d.attempts
@@ -190,11 +190,11 @@ export async function claimDue(
         next_attempt_at = lease_end,
         leased_until = lease_end,
         attempts = CASE WHEN is_enabled THEN
-          jsonb_path_query_array(held.attempts, '$[last - 18 to last]') || jsonb_build_object(
-            'number', coalesce((held.attempts->-1->>'number')::int, 0) + 1, 'startedAt', moment)
-          ELSE held.attempts END
-      FROM held
-      WHERE d.id = held.id
+          jsonb_path_query_array(locked.attempts, '$[last - 18 to last]') || jsonb_build_object(
+            'number', coalesce((locked.attempts->-1->>'number')::int, 0) + 1, 'startedAt', moment)
+          ELSE locked.attempts END
+      FROM locked
+      WHERE d.id = locked.id
       RETURNING d.*
     )
     ${claimsOfLeased}`;

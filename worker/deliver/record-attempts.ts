@@ -89,15 +89,15 @@ export async function recordAttempts(
       SELECT new_type_id('aud', moment), organization_id, 'worker', 'webhook_endpoint.disabled', id,
         jsonb_build_object('environment', environment, 'reason', disabled_reason), moment
       FROM changed WHERE disabled_reason IS NOT NULL
-    ), held AS MATERIALIZED (
+    ), locked AS MATERIALIZED (
       SELECT d.id, d.attempts, d.status, d.leased_until, d.next_attempt_at FROM webhook_delivery AS d
       WHERE d.id = ANY (ARRAY(SELECT id FROM known))
         -- Endpoints before deliveries, and these by their ids: every statement locks in this order.
         AND (SELECT count(*) FROM changed) >= 0
       ORDER BY d.id FOR UPDATE
     ), ended AS (
-      SELECT held.*, known.is_success, (held.attempts->-1->>'number')::int = known.number AS is_last,
-        CASE WHEN held.next_attempt_at IS DISTINCT FROM held.leased_until THEN held.next_attempt_at
+      SELECT locked.*, known.is_success, (locked.attempts->-1->>'number')::int = known.number AS is_last,
+        CASE WHEN locked.next_attempt_at IS DISTINCT FROM locked.leased_until THEN locked.next_attempt_at
           WHEN NOT known.is_current THEN clock.moment
           ELSE clock.moment + known.retry_in_ms * interval '1 millisecond' END AS due_at,
         ARRAY(SELECT CASE WHEN (attempt->>'number')::int <> known.number THEN attempt
@@ -106,8 +106,8 @@ export async function recordAttempts(
               THEN jsonb_build_object('responseBody', ${erasedText}::text) ELSE '{}' END
             || (attempt - 'error') || jsonb_build_object(
             'startedAt', (attempt->>'startedAt')::timestamptz + known.waited_ms * interval '1 millisecond') END
-          FROM jsonb_array_elements(held.attempts) AS attempt) AS with_result
-      FROM clock, held JOIN known USING (id)
+          FROM jsonb_array_elements(locked.attempts) AS attempt) AS with_result
+      FROM clock, locked JOIN known USING (id)
     ), recorded AS (
       UPDATE webhook_delivery AS d SET
         attempts = to_jsonb(with_result),

@@ -28,7 +28,7 @@ import { postMessage } from './post-message.ts';
 export interface Notifier {
   /**
    * Note what is new, send what is due by mail, and post what is due to channels. They run side by side, so that a channel that does not
-   * answer holds up no mail. Several workers may run them at the same time.
+   * answer delays no mail. Several workers may run them at the same time.
    */
   tasks: readonly Pick<Task, 'name' | 'run'>[];
   close(): Promise<void>;

@@ -30,7 +30,7 @@ const leaseMarginMs = 20_000;
 /** After a slice in which no row ended, because a processor or the database is down. */
 const pauseMs = 10_000;
 
-/** Slices that a process works on side by side, each of another owner, so that one whose processor hangs holds up no other. */
+/** Slices that a process works on side by side, each of another owner, so that one whose processor hangs delays no other. */
 const mostSlices = 8;
 
 /** How often a process looks for batches that are due while there are none. */
@@ -45,7 +45,7 @@ interface RowOutcome {
   errorMessage?: string;
 }
 
-/** A batch under a worker's lease, which ends at `dueAt`. Only its holder records rows or pauses the batch. */
+/** A batch under a worker's lease, which ends at `dueAt`. Only the worker with the lease records rows or pauses the batch. */
 type LeasedBatch = RefundBatch & { dueAt: Date };
 
 /** The task that advances the batches that are due, one slice at a time, those of different owners side by side. */

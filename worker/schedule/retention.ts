@@ -145,7 +145,7 @@ function ago({ clock }: Pick<Dependencies, 'clock'>, ms: number): Date {
 }
 
 /**
- * Repeats a statement until it finds less than a full batch, or the worker closes; what other workers hold is left to them.
+ * Repeats a statement until it finds less than a full batch, or the worker closes; what other workers have locked is left to them.
  * @param full how many rows the statement deletes at most.
  */
 async function inBatches(

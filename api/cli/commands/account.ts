@@ -38,7 +38,7 @@ ${Object.values(processorKinds)
   .map((note) => `${note}\n\n`)
   .join(
     '',
-  )}Setting an account again replaces all of its credentials, in every process, and retries refunds that were on hold. The
+  )}Setting an account again replaces all of its credentials, in every process, and retries refunds that waited for credentials. The
 new credentials must belong to the same account at the processor.
 
 The credentials are tested before they are stored, without moving money. Those that the processor refuses altogether are not stored
@@ -59,7 +59,7 @@ function credentialsLine({ name, credentialFields }: ProcessorKind<unknown>): st
 }
 
 const rateHelp = `
-The limit holds for each kind of call of the account apart, such as sending refunds and reading payments, over all workers. Stripe allows
+The limit applies to each kind of call of the account apart, such as sending refunds and reading payments, over all workers. Stripe allows
 25 per second of each, unless it has granted more. Braintree documents no number.
 `;
 
@@ -96,7 +96,7 @@ export const accountCommands = commands('set up, limit and list processor accoun
       explainTest(test, processor);
       explain(`Stored the ${environment} credentials for ${processor}.`);
       explain(`Webhook path: /webhooks/${processor}/${id}`);
-      if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that were on hold.`);
+      if (resumedRefunds > 0) explain(`Retrying ${resumedRefunds} refunds that waited for credentials.`);
     },
   }),
   check: command({

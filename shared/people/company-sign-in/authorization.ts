@@ -136,7 +136,7 @@ async function asking<T>(
   }
 }
 
-/** Neither the error's message nor its response goes on: they may hold codes and tokens. */
+/** Neither the error's message nor its response goes on: they may contain codes and tokens. */
 function refusalOf(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   const { code = '' } = error as { code?: string };

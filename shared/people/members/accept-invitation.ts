@@ -4,7 +4,7 @@ import type { DatabaseTransaction, Stores, User } from '../../platform/database.
 import { ServiceError } from '../../platform/errors.ts';
 import { lockOrganization } from '../../platform/organization.ts';
 import type { HashingStores } from '../sign-in/hash-limiter.ts';
-import { endSessionsOf, holdSession, type Proof } from '../sign-in/sessions.ts';
+import { endSessionsOf, lockSession, type Proof } from '../sign-in/sessions.ts';
 import { alreadyMember, findInvitation, type OpenInvitation, openAt } from './invitations.ts';
 import { insertMembership } from './members.ts';
 import { insertUser, type NewUser, prepareUser, refusingTakenEmail, takenEmail } from './users.ts';
@@ -82,7 +82,7 @@ export async function acceptAsUser(
   { token, userId, sid }: { token: string; userId: string; sid: string },
 ): Promise<void> {
   await acceptOnce(deps, token, async (tx, { organizationId, email, role }, now) => {
-    await holdSession(tx, { sid, userId, now });
+    await lockSession(tx, { sid, userId, now });
     const user = await tx.user.findUnique({ where: { id: userId } });
     if (user?.email !== email) {
       const message = `This invitation is for ${email}. Sign in with that address.`;

@@ -3,7 +3,7 @@ import { writeAudit } from '../../audit/audit-log.ts';
 import { kindsByRole, type NotificationKind } from '../../notifications/kinds.ts';
 import type { Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
-import { holdOwnSession } from '../sign-in/sessions.ts';
+import { lockOwnSession } from '../sign-in/sessions.ts';
 
 /** A member's choice of the kinds of notifications to get by mail from an organization. */
 interface MailChoice {
@@ -25,7 +25,7 @@ export async function chooseMails(
   const now = clock.now();
   const where = { organizationId_userId: { organizationId, userId } };
   await db.$transaction(async (tx) => {
-    await holdOwnSession(tx, { userId, sid, now });
+    await lockOwnSession(tx, { userId, sid, now });
     const membership = await tx.membership.findUnique({ where });
     if (membership === null) throw new ServiceError('not_found', 'Organization not found.');
     const declinedMails = kindsByRole[membership.role].filter((kind) => !kinds.includes(kind));

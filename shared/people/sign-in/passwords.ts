@@ -6,7 +6,7 @@ import { type Database, isUniqueViolation, type User } from '../../platform/data
 import { ServiceError } from '../../platform/errors.ts';
 import type { HashingStores, HashLimiter, HashUse } from './hash-limiter.ts';
 import { attempt, forgetFailures, lockedError, type RefusalLog } from './lockout.ts';
-import { currentProof, endSessionsOf, holdSession, type Proof } from './sessions.ts';
+import { currentProof, endSessionsOf, lockSession, type Proof } from './sessions.ts';
 
 /** argon2id, the library's default, at the cost that OWASP recommends: 19 MiB and two passes. */
 const hashing = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
@@ -114,7 +114,7 @@ export async function changePassword(
     if (count === 0) {
       throw new ServiceError('validation_error', 'current: the password was just changed. Sign in again.');
     }
-    await holdSession(tx, { sid, userId, now });
+    await lockSession(tx, { sid, userId, now });
     await endSessionsOf(tx, userId, null);
     await endLinks(tx, userId);
     await auditEverywhere(tx, { userId, action: 'user.password_changed' }, now);

@@ -4,7 +4,7 @@ import { ServiceError } from '../../platform/errors.ts';
 import type { SecretBox } from '../../platform/secrets/secrets.ts';
 import { forgetFailures } from './lockout.ts';
 import { hashOfCode, newRecoveryCodes, normalizedCode, stepOfCode } from './one-time-passwords.ts';
-import { currentProof, endSessionsOf, holdOwnSession, type Proof } from './sessions.ts';
+import { currentProof, endSessionsOf, lockOwnSession, type Proof } from './sessions.ts';
 
 interface SealingStores extends Stores {
   secrets: SecretBox;
@@ -82,7 +82,7 @@ async function changeOwn(
 ): Promise<Proof> {
   const now = clock.now();
   return await db.$transaction(async (tx) => {
-    await holdOwnSession(tx, { userId, sid, now });
+    await lockOwnSession(tx, { userId, sid, now });
     await change(tx);
     await endSessionsOf(tx, userId, null);
     await auditEverywhere(tx, { userId, action }, now);
@@ -112,7 +112,7 @@ export async function replaceRecoveryCodes(
   const recoveryHashes = recoveryCodes.map(hashOfCode);
   const now = clock.now();
   await db.$transaction(async (tx) => {
-    await holdOwnSession(tx, { userId, sid, now });
+    await lockOwnSession(tx, { userId, sid, now });
     const { count } = await tx.secondFactor.updateMany({ where: { userId }, data: { recoveryHashes } });
     if (count === 0) throw noSecondFactor();
     await auditEverywhere(tx, { userId, action: 'user.recovery_codes_replaced' }, now);

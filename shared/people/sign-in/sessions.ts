@@ -65,7 +65,7 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
   const { userId } = proof;
   const row = { id: newId('ses'), hash: sha256(sid), userId, data, userAgent, ip, ...times };
   await db.$transaction(async (tx) => {
-    await holdPassword(tx, proof);
+    await lockPassword(tx, proof);
     if (proof.companyOf === undefined) await checkSecondFactor(tx, proof);
     await tx.session.create({ data: row });
     const detail = proof.companyOf === undefined ? {} : { with: 'company account' };
@@ -75,10 +75,10 @@ export async function startSession({ db, clock }: Stores, session: NewSession): 
 }
 
 /** Locks the user's password and second factor until the transaction ends. */
-async function holdPassword(tx: DatabaseTransaction, { userId, passwordHash }: Proof): Promise<void> {
-  const held = await tx.$queryRaw<unknown[]>`
+async function lockPassword(tx: DatabaseTransaction, { userId, passwordHash }: Proof): Promise<void> {
+  const locked = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM "user" WHERE id = ${userId} AND password_hash = ${passwordHash} AND disabled_at IS NULL FOR SHARE`;
-  if (held.length === 1) return;
+  if (locked.length === 1) return;
   const message = 'The password was just changed, or the user was disabled. Sign in again.';
   throw new ServiceError('validation_error', message);
 }
@@ -110,14 +110,14 @@ export async function updateSession(
  * Prevents a session from ending before the transaction does.
  * @throws ServiceError insufficient_scope when it has ended.
  */
-export async function holdSession(
+export async function lockSession(
   tx: DatabaseTransaction,
   { sid, userId, now }: { sid: string; userId: string; now: Date },
 ): Promise<void> {
-  const held = await tx.$queryRaw<unknown[]>`
+  const locked = await tx.$queryRaw<unknown[]>`
     SELECT 1 FROM session
     WHERE hash = ${sha256(sid)} AND user_id = ${userId} AND expires_at > ${now} FOR SHARE`;
-  if (held.length === 0) throw sessionEnded();
+  if (locked.length === 0) throw sessionEnded();
 }
 
 /** The error for a request whose session has ended. */
@@ -188,7 +188,7 @@ export async function revokeSession(
 ): Promise<boolean> {
   const now = clock.now();
   return await db.$transaction(async (tx) => {
-    await holdOwnSession(tx, { userId, sid, now });
+    await lockOwnSession(tx, { userId, sid, now });
     return await endOne(tx, { userId, id, action: 'session.revoked' }, now);
   });
 }
@@ -204,7 +204,7 @@ export async function revokeOtherSessions(
 ): Promise<number> {
   const now = clock.now();
   return await db.$transaction(async (tx) => {
-    await holdOwnSession(tx, { userId, sid, now });
+    await lockOwnSession(tx, { userId, sid, now });
     const count = await endSessionsOf(tx, userId, sid);
     if (count === 0) return 0;
     await auditEverywhere(tx, { userId, action: 'sessions.revoked', detail: { count } }, now);
@@ -213,12 +213,12 @@ export async function revokeOtherSessions(
 }
 
 /** Locks the user first, so that two sessions that end each other neither deadlock nor both succeed. */
-export async function holdOwnSession(
+export async function lockOwnSession(
   tx: DatabaseTransaction,
-  held: { sid: string; userId: string; now: Date },
+  session: { sid: string; userId: string; now: Date },
 ): Promise<void> {
-  await tx.$queryRaw`SELECT 1 FROM "user" WHERE id = ${held.userId} FOR NO KEY UPDATE`;
-  await holdSession(tx, held);
+  await tx.$queryRaw`SELECT 1 FROM "user" WHERE id = ${session.userId} FOR NO KEY UPDATE`;
+  await lockSession(tx, session);
 }
 
 async function endOne(

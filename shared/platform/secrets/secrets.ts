@@ -77,7 +77,7 @@ export class SecretBox {
   }
 }
 
-/** A stored secret that cannot be decrypted. The message holds nothing of it. */
+/** A stored secret that cannot be decrypted. The message has nothing of it. */
 export class SecretUnreadableError extends Error {
   override readonly name = 'SecretUnreadableError';
 }

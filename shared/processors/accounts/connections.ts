@@ -69,7 +69,7 @@ export interface Connection {
 const refusedInRow = 5;
 
 /**
- * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients hold sockets.
+ * Connects accounts to their processors. A connection is kept until the credentials change, because SDK clients keep sockets open.
  * This is the one place that notes on an account what its calls show, for all processes: what the credentials may do, and rate limits.
  * No call of a paused operation is made.
  */
@@ -232,7 +232,7 @@ function tooManyCalls(retryAfterMs: number): Unavailable {
   return unavailable('rate_limited', failure, Math.ceil(retryAfterMs));
 }
 
-/** True for what `connect` throws when the stored credentials cannot be used. The message holds no secret. */
+/** True for what `connect` throws when the stored credentials cannot be used. The message has no secret. */
 export function isUnusableCredentials(
   error: unknown,
 ): error is SecretUnreadableError | InvalidCredentialsError {

@@ -58,7 +58,7 @@ export async function recordPayment(
 }
 
 /**
- * What the row can hold. The payment may have become less than our open refunds have reserved, for example by refunds made
+ * What the row can store. The payment may have become less than our open refunds have reserved, for example by refunds made
  * elsewhere. The processor will refuse some of them; as much as fits is stored, and the payment is read again before its next use.
  */
 export function storable(facts: ProcessorPayment, outside: bigint, reserved: bigint, fetchedAt: Date | null) {
@@ -192,7 +192,7 @@ type ReadFacts = Pick<Extract<PaymentFacts, { kind: 'read' }>, 'facts' | 'readAt
 
 /**
  * Stores a payment that was just read.
- * @returns the stored payment; the facts as read where the row cannot hold them.
+ * @returns the stored payment; the facts as read where the row cannot store them.
  */
 export async function recordKnown(
   { db }: { db: Database },

@@ -100,7 +100,7 @@ export async function dropWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id
   await tx.refundWork.deleteMany({ where: { refundId: id } });
 }
 
-/** Ends the work of a refund that is not sent. A worker that holds it loses the lease. A flag for an extra refund stays. */
+/** Ends the work of a refund that is not sent. A worker that has it under lease loses the lease. A flag for an extra refund stays. */
 export async function endNotSentWork(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>): Promise<void> {
   const nothingDue = toItems([{ refundId: id, flag: {} }]);
   await tx.$executeRaw`SELECT continue_refund_works(${nothingDue}::jsonb, service_time())`;
@@ -150,7 +150,7 @@ export async function unflag(tx: DatabaseTransaction, { id }: Pick<Refund, 'id'>
 }
 
 /**
- * Erases the processor's words in the flags of refunds, except where another session holds the work: the caller holds other
+ * Erases the processor's words in the flags of refunds, except where another session has locked the work: the caller has locked other
  * rows, so that waiting could deadlock.
  */
 export async function eraseFlagWords(tx: DatabaseTransaction, refundIds: readonly string[]): Promise<void> {

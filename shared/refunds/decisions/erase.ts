@@ -11,15 +11,15 @@ import { findFrom, fromNewest, type RefundPosition } from '../queries/search-ref
 /** Refunds of one transaction. */
 const batchSize = 100;
 
-/** Retries for 30 s. PostgreSQL ends an idle transaction, which may hold a refund, after 15 s. */
+/** Retries for 30 s. PostgreSQL ends an idle transaction, which may lock a refund, after 15 s. */
 const retry = { most: 100, pauseMs: 300 };
 
 /**
  * Erases the personal data of an organization's refunds: metadata, the reasons that people gave, and what processors and webhook
  * receivers said. Amounts, statuses, ids, idempotency keys and timelines stay. Repeating it is harmless. Refunds that another
- * session holds, or whose attempt with metadata has no outcome yet, are erased after that.
+ * session has locked, or whose attempt with metadata has no outcome yet, are erased after that.
  * @param request.refundIds ids of refunds of this organization.
- * @throws ServiceError service_unavailable when a refund stays held; those before it were erased.
+ * @throws ServiceError service_unavailable when a refund stays locked; those before it were erased.
  */
 export async function eraseRefunds(
   deps: Stores,
@@ -60,7 +60,7 @@ async function eraseBatch(
   // Refunds in progress do not lock these rows. Filters of exports are found by the metadata, so they are erased before it.
   await eraseFromAuditLog(tx, organizationId, refundIds);
   await eraseWhatOthersSent(tx, refundIds);
-  // From here on, refunds are held until the commit.
+  // From here on, refunds are locked until the commit.
   const erased = await eraseFromRefunds(tx, refundIds);
   const erasedIds = erased.map(({ id }) => id);
   await tx.$executeRaw`
@@ -118,19 +118,19 @@ async function eraseWhatOthersSent(tx: DatabaseTransaction, refundIds: readonly 
     WHERE refund_id = ANY(${[...refundIds]}) AND facts ? 'message'`;
   // All of them are locked, so that none begins an attempt with what is erased here. The response of one under way is not kept.
   await tx.$executeRaw`
-    WITH held AS MATERIALIZED (
+    WITH locked AS MATERIALIZED (
       SELECT id FROM webhook_delivery WHERE refund_id = ANY(${[...refundIds]}) ORDER BY id FOR UPDATE)
     UPDATE webhook_delivery AS delivery SET attempts = to_jsonb(ARRAY(
       SELECT CASE WHEN attempt ? 'responseBody' OR NOT attempt ? 'durationMs'
         THEN attempt || jsonb_build_object('responseBody', ${erasedText}::text) ELSE attempt END
       FROM jsonb_array_elements(attempts) AS attempt))
-    FROM held WHERE delivery.id = held.id
+    FROM locked WHERE delivery.id = locked.id
       AND attempts @? '$[*] ? (exists(@.responseBody ? (@ != "(erased)")) || !exists(@.durationMs) && !exists(@.responseBody))'`;
 }
 
 /**
- * Erases the words in the refunds and their work. It never waits for a session that holds one of them: meanwhile it would hold
- * the others, and the two could deadlock. A refund that may have to be sent again keeps its words until its processor has it: other
+ * Erases the words in the refunds and their work. It never waits for a session that has locked one of them: meanwhile it would keep
+ * the others locked, and the two could deadlock. A refund that may have to be sent again keeps its words until its processor has it: other
  * metadata would make that another request.
  * @returns the refunds that it erased.
  */
@@ -138,18 +138,18 @@ async function eraseFromRefunds(
   tx: DatabaseTransaction,
   refundIds: readonly string[],
 ): Promise<{ id: string; environment: string }[]> {
-  const held = await tx.$queryRaw<{ id: string }[]>`
+  const locked = await tx.$queryRaw<{ id: string }[]>`
     SELECT id FROM refund WHERE id = ANY(${[...refundIds]}) FOR NO KEY UPDATE SKIP LOCKED`;
-  const heldIds = held.map(({ id }) => id);
-  await eraseFlagWords(tx, heldIds);
+  const lockedIds = locked.map(({ id }) => id);
+  await eraseFlagWords(tx, lockedIds);
   // The work is locked as well, so that no first attempt begins with metadata that is erased here.
   return await tx.$queryRaw<{ id: string; environment: string }[]>`
     WITH free AS MATERIALIZED (
       SELECT w.refund_id FROM refund_work AS w
-      WHERE w.refund_id = ANY(${heldIds}) AND NOT w.flag_facts ? 'message' AND w.sent_metadata IS NULL
+      WHERE w.refund_id = ANY(${lockedIds}) AND NOT w.flag_facts ? 'message' AND w.sent_metadata IS NULL
       FOR UPDATE SKIP LOCKED)
     UPDATE refund SET metadata = NULL, failure_message = CASE WHEN failure_message IS NOT NULL THEN ${erasedText} END
-    WHERE id = ANY(${heldIds}) AND (id IN (SELECT refund_id FROM free)
+    WHERE id = ANY(${lockedIds}) AND (id IN (SELECT refund_id FROM free)
       OR NOT EXISTS (SELECT FROM refund_work AS w WHERE w.refund_id = refund.id))
     RETURNING id, environment::text`;
 }

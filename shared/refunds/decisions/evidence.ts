@@ -40,7 +40,7 @@ export interface EvidenceDependencies {
 }
 
 /**
- * Reads the refund from the processor, unless the record is proof enough. The caller holds the refund's lease, so that
+ * Reads the refund from the processor, unless the record is proof enough. The caller has the refund's lease, so that
  * nothing is sent meanwhile.
  * @param named the processor's id that the caller claims for the refund; null for the one on record.
  */
@@ -129,7 +129,7 @@ async function inconclusive(
   { refund, work }: FlaggedClaim,
 ): Promise<Evidence | null> {
   if (work.approvalRequestedAt !== null) {
-    const message = 'The processor holds the refund for a reviewer, and sends it once it is approved there.';
+    const message = 'The refund awaits approval at the processor, which sends it once it is approved there.';
     return { kind: 'unclear', message };
   }
   const conclusiveAt = lookupConclusiveAt(deps.settings, refund, work);

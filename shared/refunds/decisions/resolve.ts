@@ -50,7 +50,7 @@ export interface Resolution {
 /**
  * The outcome of a person's decision about a flagged refund. Unless it is `done`, nothing was changed.
  * - `not-flagged`: the refund is not flagged any more.
- * - `leased`: a worker or another person holds it until then.
+ * - `leased`: a worker or another person has its lease until then.
  * - `not-allowed`: its status does not allow this.
  * - `contradicted`: the processor contradicts it or cannot be read; `forceable` if `force` would help.
  * - `changed`: the refund or its flag changed meanwhile.

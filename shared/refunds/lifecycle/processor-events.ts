@@ -30,48 +30,48 @@ interface Comparison {
   webhooks: AbilityState['state'] | null;
   agrees: boolean;
   /** True when it differs, and a worker may be about to record the same. */
-  isHeld: boolean;
+  isLeased: boolean;
 }
 
-interface HeldEvent {
+interface WaitingEvent {
   item: EventItem;
   latest: Comparison;
 }
 
 /** Compares events of processors with the record. Concurrent events share a statement. */
-export class EventComparisons extends SharedWait<HeldEvent> {
+export class EventComparisons extends SharedWait<WaitingEvent> {
   readonly compare: SharedStatement<EventItem, Comparison>;
 
   /** @param closing ends all waiting. */
   constructor({ reads, log }: { reads: Reads; log: Logger }, closing: AbortSignal) {
     super({
-      look: (round) => updateHeld(reads, round),
+      look: (round) => compareAgain(reads, round),
       warning: 'comparing events with the record failed; it will be repeated',
       ...{ log, closing },
     });
     this.compare = shareStatement((items) => readComparisons(reads, items));
   }
 
-  /** Compares an event again until no worker holds its refund, or the time is over. */
+  /** Compares an event again until no worker has its refund under lease, or the time is over. */
   async compareLater(item: EventItem, latest: Comparison, timeoutMs: number): Promise<Comparison> {
-    const held: HeldEvent = { item, latest };
-    await this.wait(held, timeoutMs);
-    return held.latest;
+    const waiting: WaitingEvent = { item, latest };
+    await this.wait(waiting, timeoutMs);
+    return waiting.latest;
   }
 }
 
-async function updateHeld(reads: Reads, round: readonly HeldEvent[]): Promise<HeldEvent[]> {
+async function compareAgain(reads: Reads, round: readonly WaitingEvent[]): Promise<WaitingEvent[]> {
   const items = round.map(({ item }) => item);
   for (const [at, latest] of (await readComparisons(reads, items)).entries()) {
-    const held = round[at];
-    if (held !== undefined) held.latest = latest;
+    const waiting = round[at];
+    if (waiting !== undefined) waiting.latest = latest;
   }
-  return round.filter(({ latest }) => !latest.isHeld);
+  return round.filter(({ latest }) => !latest.isLeased);
 }
 
 async function readComparisons(reads: Reads, items: readonly EventItem[]): Promise<Comparison[]> {
   return await reads.query<Comparison>(
-    `SELECT account_updated_at AS "accountUpdatedAt", to_resync = '{}' AND stale = '{}' AS agrees, is_held AS "isHeld",
+    `SELECT account_updated_at AS "accountUpdatedAt", to_resync = '{}' AND stale = '{}' AS agrees, is_held AS "isLeased",
        (SELECT a.abilities->'webhooks'->>'state' FROM processor_account AS a
         WHERE a.id = $1::jsonb->c.item->>'account_id') AS webhooks
      FROM compare_processor_events($1::jsonb) AS c ORDER BY c.item`,
@@ -104,8 +104,8 @@ type WebhookReceipt =
   | { outcome: 'agrees' | 'recorded' | 'duplicate'; event: WebhookEvent }
   | { outcome: 'not-verified'; reason: string };
 
-/** How long an event waits for the worker that holds its refund; most workers are about to record what it says. */
-const holdMs = 2_000;
+/** How long an event waits for the worker that has its refund under lease; most workers are about to record what it says. */
+const leaseWaitMs = 2_000;
 
 /**
  * Verifies a webhook and records its event if that differs from the record; see
@@ -135,8 +135,8 @@ export async function receiveWebhook(
   await deps.connections.noteWebhook(connection, verdict, comparison.webhooks);
   if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };
   const { event } = verdict;
-  const later = () => deps.events.compareLater(item, comparison, holdMs);
-  const latest = comparison.isHeld ? await deps.whileWaiting(later, () => comparison) : comparison;
+  const later = () => deps.events.compareLater(item, comparison, leaseWaitMs);
+  const latest = comparison.isLeased ? await deps.whileWaiting(later, () => comparison) : comparison;
   return { outcome: latest.agrees ? 'agrees' : await record(deps, address, event, item), event };
 }
 

@@ -40,7 +40,7 @@ export interface RecordedStep {
 }
 
 /**
- * Records what follows from a step in one statement, while its worker holds the lease.
+ * Records what follows from a step in one statement, while its worker has the lease.
  * @throws TypeError for a move that is not in the state table: a bug of the caller.
  */
 export async function recordStep(

@@ -20,7 +20,7 @@ export class RefundWatcher extends SharedWait<Waiter> {
     });
   }
 
-  /** @returns the refund once `isOver` holds or the time is over, as last read; null when it could not be read. */
+  /** @returns the refund once `isOver` is true or the time is over, as last read; null when it could not be read. */
   async waitFor(
     refundId: string,
     isOver: (refund: WatchedRefund) => boolean,

@@ -66,7 +66,7 @@ export interface RefundStatements {
   create: SharedStatement<CreationItem, CreationResult>;
   /**
    * Claims a refund, by its id, for one call to its processor. A claim to send has counted the attempt before it returns. Null when
-   * the refund is not due, another worker holds it, or the limit of its operation allows no call now.
+   * the refund is not due, another worker has it under lease, or the limit of its operation allows no call now.
    */
   claim: SharedStatement<string, Claim | null>;
   /**
@@ -204,7 +204,7 @@ function resultFrom<Result extends { outcome: string }>(row: ResultRow | undefin
   return { ...row, ...parsed } as object as Result | Locked;
 }
 
-/** Another session holds what the item needs; nothing was done. */
+/** Another session has locked what the item needs; nothing was done. */
 interface Locked {
   outcome: 'locked';
 }
@@ -217,7 +217,7 @@ function isLocked(result: { outcome: string }): result is Locked {
 const lockWaitMs = 5_000;
 
 /**
- * Repeats an item while another session holds a lock that it needs. The statement itself does not wait for locks, so that it
+ * Repeats an item while another session has a lock that it needs. The statement itself does not wait for locks, so that it
  * delays neither the other items nor the connection.
  * @throws ServiceError service_unavailable when it stays locked; nothing was changed.
  */

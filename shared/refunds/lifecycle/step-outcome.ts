@@ -9,7 +9,7 @@ import type { AttemptOutcome } from '../model/attempts.ts';
 import type { RefundEventType } from '../model/event-types.ts';
 import { type Flag, factsOf, flagOf, hasOwnFlag, isFlaggedForExtra, isSameFlag } from '../model/flags.ts';
 import type { RefundStatus } from '../model/states.ts';
-import { isHeldAtProcessor, type WaitingReason } from '../model/waiting.ts';
+import { isWaitAtProcessor, type WaitingReason } from '../model/waiting.ts';
 import type { Claim } from './statements.ts';
 import type { ResultOf, StepResult } from './step-result.ts';
 
@@ -101,7 +101,7 @@ const outcomes: {
     ...troubled(claim),
     ...(serverError ? { serverError } : {}),
   }),
-  held_for_reviewer: ({ by, flag, dueInMs }, claim) => ({
+  approval_at_processor: ({ by, flag, dueInMs }, claim) => ({
     ...flagged(claim, by, flag, { isNews: by === 'attempt.unknown' }),
     ...{ dueInMs, waitingFor: 'approval_at_processor' },
     attempt: { outcome: 'unknown' },
@@ -290,10 +290,10 @@ function waitThere({ waitsFor, dueBy }: Pick<ProcessorRefund, 'waitsFor' | 'dueB
   };
 }
 
-/** What holds the money there holds it in an outage as well. */
+/** What keeps the money there keeps it in an outage as well. */
 function waitUnread({ refund: { status }, work }: Claim, cause: UnavailableCause): Wait {
   if (status !== 'processing') return { waitingFor: null };
-  return isHeldAtProcessor(work.waitingFor)
+  return isWaitAtProcessor(work.waitingFor)
     ? { waitingFor: work.waitingFor, waitingUntil: work.waitingUntil ?? undefined }
     : { waitingFor: waitingFor[cause] };
 }

@@ -44,7 +44,8 @@ type ResultOfSend =
       FlagChange<Flag | undefined> &
       Due)
   /** The processor keeps the attempt for a reviewer, and sends it itself, or never. */
-  | ({ kind: 'held_for_reviewer'; by: 'attempt.unknown' | 'lookup.inconclusive' } & FlagChange<Flag> & Due)
+  | ({ kind: 'approval_at_processor'; by: 'attempt.unknown' | 'lookup.inconclusive' } & FlagChange<Flag> &
+      Due)
   /** The processor has it, and it is open there, or not what was asked. */
   | ({ kind: 'accepted'; by: Acceptance; found: ProcessorRefund } & FlagChange<Flag | null> & Due);
 

@@ -1,6 +1,6 @@
 import type { Refund } from '../../platform/database.ts';
 import type { RefundArrival } from '../../processors/contract/processor.ts';
-import { isHeldAtProcessor } from './waiting.ts';
+import { isWaitAtProcessor } from './waiting.ts';
 
 /** When a refund arrives at the customer's bank, and what it is known by there. */
 export interface Arrival {
@@ -8,7 +8,7 @@ export interface Arrival {
   kind: 'credit' | 'reversal';
   /**
    * An estimate: the last day, in UTC, on which a credit usually arrives, as `YYYY-MM-DD`; null for a reversal, and while the processor
-   * holds the money.
+   * keeps the money.
    */
   expectedBy: string | null;
   /** Null until the processor has said it. */
@@ -34,9 +34,9 @@ export function arrivalOf(
   if (sentAt === null || (status !== 'processing' && status !== 'completed')) return null;
   const { kind, reference = null, referenceType = null } = (arrival ?? {}) as Partial<RefundArrival>;
   // The customer may still have to act while the state cannot be read, which the refund waits for then.
-  const isHeld =
-    status === 'processing' && (processorStatus === 'requires_action' || isHeldAtProcessor(waitingFor));
-  const expectedBy = kind === 'reversal' || isHeld ? null : afterBusinessDays(sentAt, businessDays);
+  const isWaiting =
+    status === 'processing' && (processorStatus === 'requires_action' || isWaitAtProcessor(waitingFor));
+  const expectedBy = kind === 'reversal' || isWaiting ? null : afterBusinessDays(sentAt, businessDays);
   return { kind: kind ?? 'credit', expectedBy, reference, referenceType };
 }
 

@@ -51,7 +51,7 @@ const words: Record<FlagReason | FindingKind, (facts: Facts, processor: string) 
   }),
   approval_at_processor: (_facts, processor) => ({
     title: 'Awaiting approval at the processor',
-    summary: `A rule of the ${processor} account holds this refund for a reviewer. ${processor} sends it once it is approved there.`,
+    summary: `A rule of the ${processor} account requires a reviewer's approval. ${processor} sends the refund once it is approved there.`,
     advice: `Approve or deny it in ${processor}. If it was denied or has expired there, resolve it here as failed.`,
   }),
   returned: (facts, processor) => ({

@@ -27,17 +27,17 @@ export interface Waiting {
   until: Date | null;
 }
 
-type HeldAtProcessor = NonNullable<ProcessorRefund['waitsFor']>;
+type WaitAtProcessor = NonNullable<ProcessorRefund['waitsFor']>;
 
-const heldAtProcessor: ReadonlySet<string | null> = new Set<HeldAtProcessor>([
+const waitsAtProcessor: ReadonlySet<string | null> = new Set<WaitAtProcessor>([
   'customer_action',
   'insufficient_balance',
   'payment_unsettled',
 ]);
 
 /** True for what keeps an accepted refund at its processor: the money is not on its way. */
-export function isHeldAtProcessor(waitingFor: string | null): waitingFor is HeldAtProcessor {
-  return heldAtProcessor.has(waitingFor);
+export function isWaitAtProcessor(waitingFor: string | null): waitingFor is WaitAtProcessor {
+  return waitsAtProcessor.has(waitingFor);
 }
 
 type WaitingRefund = Pick<Refund, 'status' | 'createdAt' | 'acceptedAt' | 'heldUntil' | 'externalRefundId'>;
@@ -81,7 +81,7 @@ export function waitingOf(
   }
   const waits = sinceLastStep(refund, work, now);
   if (waits === null) return null;
-  const waitsThere = isAccepted && (waits.reason === 'settlement' || isHeldAtProcessor(waits.reason));
+  const waitsThere = isAccepted && (waits.reason === 'settlement' || isWaitAtProcessor(waits.reason));
   const until = waitsThere ? work.waitingUntil : work.dueAt;
   return { ...waits, until: until !== null && until > now ? until : null };
 }

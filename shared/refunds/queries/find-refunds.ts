@@ -44,7 +44,7 @@ export interface RefundReads {
 }
 
 /**
- * A list may read for seconds and holds its connection meanwhile. Of the four, one is left to other reads, such as those of API keys,
+ * A list may read for seconds and keeps its connection meanwhile. Of the four, one is left to other reads, such as those of API keys,
  * and one to the lists of other organizations.
  */
 const listsAtOnce = { inAll: 3, perOwner: 2 };
@@ -89,7 +89,7 @@ export async function readRefund(
   throw refundNotFound();
 }
 
-/** A page of a list of refunds. All given filters have to hold. */
+/** A page of a list of refunds. Refunds match all given filters. */
 interface RefundListing
   extends Omit<
     RefundFilter,

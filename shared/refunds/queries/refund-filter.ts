@@ -4,7 +4,7 @@ import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts'
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundStatus } from '../model/states.ts';
 
-/** Conditions on refunds. All given ones have to hold. */
+/** Conditions on refunds. Refunds match all given ones. */
 export interface RefundFilter {
   /** Any of these; an empty list is every status. */
   statuses?: readonly RefundStatus[] | undefined;
@@ -92,7 +92,7 @@ export function comparedOwnerSql({ organizationId, environment }: RefundOwner): 
 }
 
 /**
- * A condition without an index, written so that the planner takes it to hold for half of all refunds and reads the list in its order
+ * A condition without an index, written so that the planner takes it to be true for half of all refunds and reads the list in its order
  * until the page is full. By statistics that are older than a new currency, nothing has it: it would read and sort the whole list.
  */
 function inOrderSql(condition: Prisma.Sql): Prisma.Sql {

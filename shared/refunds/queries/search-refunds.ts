@@ -138,7 +138,7 @@ export const fromNewest: RefundStart = { direction: 'older', position: null };
 
 const shape = /^(older|newer)\.(\d{1,14})\.(ref_[a-z0-9]{1,64})$/;
 
-/** A cursor as text for a URL. It holds only a position: the owner of the refunds is never taken from it. */
+/** A cursor as text for a URL. It has only a position: the owner of the refunds is never taken from it. */
 export function encodeCursor({ direction, position: { createdAt, id } }: RefundCursor): string {
   return Buffer.from(`${direction}.${createdAt.getTime()}.${id}`).toString('base64url');
 }

@@ -30,7 +30,7 @@ import { keepsChanging, nothingLeft } from '../model/refusals.ts';
 import { isTerminal } from '../model/states.ts';
 import { type RefundReading, type RefundReads, readRefund } from '../queries/find-refunds.ts';
 
-// What holders of API keys request of refunds, whichever way they are connected.
+// What clients with API keys request of refunds, whichever way they are connected.
 
 interface RequestDependencies extends CreationDependencies {
   watcher: RefundWatcher;

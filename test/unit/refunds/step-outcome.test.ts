@@ -90,12 +90,12 @@ test.each<[result: StepResult, expected: object, claim?: Claim]>([
     { ...move('attempt.unknown', failure), ...attempt('unknown', false), ...isUnknown, serverError: true },
   ],
   [
-    { kind: 'held_for_reviewer', by: 'attempt.unknown', flag, dueInMs },
+    { kind: 'approval_at_processor', by: 'attempt.unknown', flag, dueInMs },
     { ...move('attempt.unknown', { flag }), ...attempt('unknown'), ...held, flag },
     claimOf({}, isFlagged),
   ],
   [
-    { kind: 'held_for_reviewer', by: 'lookup.inconclusive', flag, dueInMs },
+    { kind: 'approval_at_processor', by: 'lookup.inconclusive', flag, dueInMs },
     { moves: [], ...attempt('unknown'), ...held },
     claimOf({}, isFlagged),
   ],

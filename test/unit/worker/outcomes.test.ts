@@ -357,7 +357,7 @@ describe('without an answer', () => {
       'held by the processor for a reviewer',
       () => unknown(given(), { failure: outage, awaitsApproval: true }),
       {
-        ...{ kind: 'held_for_reviewer', by: 'attempt.unknown', ...slowly },
+        ...{ kind: 'approval_at_processor', by: 'attempt.unknown', ...slowly },
         flag: flagFor('approval_at_processor'),
       },
     ],
@@ -371,7 +371,7 @@ describe('without an answer', () => {
           }),
         ),
       {
-        ...{ kind: 'held_for_reviewer', by: 'lookup.inconclusive', ...slowly },
+        ...{ kind: 'approval_at_processor', by: 'lookup.inconclusive', ...slowly },
         flag: flagFor('approval_at_processor'),
       },
     ],

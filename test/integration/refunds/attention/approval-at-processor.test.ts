@@ -58,7 +58,7 @@ test.each([400, 402, 403])(
     expect(stripe.held).toHaveLength(1);
     expect(await resolve(service, await rowOf(service, id), 'failed')).toMatchObject({
       ...{ kind: 'contradicted', forceable: true },
-      evidence: expect.stringContaining('holds the refund for a reviewer'),
+      evidence: expect.stringContaining('awaits approval at the processor'),
     });
 
     await stripe.approve();
