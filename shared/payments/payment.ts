@@ -8,10 +8,10 @@ import { type ProcessorReads, readPaymentForRequest } from '../processors/accoun
 import { processorFailure } from '../processors/contract/outcome.ts';
 import type {
   Misconfigured,
+  PaymentReadResult,
   Processor,
   ProcessorFailure,
   ProcessorPayment,
-  ReadResult,
 } from '../processors/contract/processor.ts';
 
 /**
@@ -64,7 +64,7 @@ export interface StoredPayment {
 /**
  * - `stored`: the stored payment is fresh, or the processor is unreachable.
  * - `read`: just read from the processor, not stored yet.
- * - `not-found`: the processor does not have the payment.
+ * - `not-found`: the processor does not have the payment, or several that the id stands for.
  * - `unrefundable`: the payment cannot be refunded at all.
  * - `unreachable`: the processor is unreachable, and nothing is stored.
  * - `unreadable`: the processor's answer is not as documented, and nothing is stored.
@@ -107,7 +107,8 @@ export async function readFacts(
       return { kind: 'read', ...read };
     }
     case 'not-found':
-      return answer;
+    case 'ambiguous':
+      return { kind: 'not-found', failure: answer.failure };
     case 'unavailable':
       if (stored !== null) return { kind: 'stored', payment: stored };
       return { kind: answer.cause === 'unreadable' ? 'unreadable' : 'unreachable', failure: answer.failure };
@@ -121,7 +122,7 @@ async function askProcessor(
   deps: ProcessorReads,
   account: AccountName,
   transactionId: string,
-): Promise<ReadResult<ProcessorPayment>> {
+): Promise<PaymentReadResult> {
   const processor = await connected(deps, account);
   if ('kind' in processor) return processor;
   return await readPaymentForRequest(deps, { account, processor }, transactionId);

@@ -5,6 +5,7 @@ import type { Logger } from '../platform/log.ts';
 import type { RefundQueues } from '../platform/queues.ts';
 import type { AccountName, ProcessorConnections } from '../processors/accounts/connections.ts';
 import type {
+  Ambiguous,
   CallOptions,
   Processor,
   ProcessorFailure,
@@ -49,7 +50,7 @@ const maxAttempts = 5;
  */
 export async function readWithRetries<T>(
   context: RunContext,
-  read: (options: CallOptions) => Promise<ReadResult<T>>,
+  read: (options: CallOptions) => Promise<ReadResult<T> | Ambiguous>,
 ): Promise<Extract<ReadResult<T>, { kind: 'found' | 'not-found' }>> {
   const { deps, run } = context;
   const { PROCESSOR_TIMEOUT_MS: timeoutMs, RETRY_BASE_MS: baseMs, RETRY_CAP_MS } = deps.settings;
@@ -58,6 +59,7 @@ export async function readWithRetries<T>(
     await keepRun(deps.db, deps.settings, run);
     const answer = await read({ timeoutMs });
     if (answer.kind === 'found' || answer.kind === 'not-found') return answer;
+    if (answer.kind === 'ambiguous') return { kind: 'not-found', failure: answer.failure };
     if (answer.kind === 'misconfigured') throw stopped(answer.failure, 'rejected the credentials');
     if (attempt === maxAttempts) throw stopped(answer.failure, `did not answer ${maxAttempts} attempts`);
     const pauseMs = retryDelayMs(attempt, backoff, deps.random, answer.retryAfterMs);

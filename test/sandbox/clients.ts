@@ -14,6 +14,8 @@ export interface MovedRefund {
   status: string;
   key: string;
   createdAt: string;
+  transferReversed: number;
+  applicationFeeRefunded: number;
 }
 
 interface ArmedFault {
@@ -63,14 +65,21 @@ export function sandboxControl(url: string) {
     /** Requests that await a reviewer at the processor, oldest first. */
     approvals: () => call<HeldRequest[]>('GET', '/approvals'),
     decide: (id: string, decision: 'approved' | 'denied') => call('POST', `/approvals/${id}`, { decision }),
+    /** Changes a connected account; its balance in minor units, null while it covers everything. */
+    account: (id: string, change: { balance?: number | null; isConnected?: boolean; environment?: string }) =>
+      call<{ balance: number | null; isConnected: boolean }>('POST', `/accounts/${id}`, change),
     settings: (settings: Fields) => call<Fields>('POST', '/settings', settings),
   };
 }
 
 /** Makes one request per call. */
-export function stripeClient(url: string, secretKey = 'sk_test_sandbox'): Stripe {
+export function stripeClient(
+  url: string,
+  secretKey = 'sk_test_sandbox',
+  connectedAccount: string | null = null,
+): Stripe {
   const direct = { HTTPS_PROXY: null, HTTP_PROXY: null, NO_PROXY: '' };
-  return openStripe({ secretKey, apiBase: url }, direct);
+  return openStripe({ secretKey, apiBase: url }, direct, connectedAccount);
 }
 
 /** The published types lag behind the SDK: refunds take options, voids an API request key. */

@@ -4,9 +4,7 @@ import type { Answer, Call } from './exchange.ts';
 import { FAULT_KINDS, OPERATIONS } from './faults.ts';
 import { type Environment, type Ledger, mayNotExist, type Payment, type Scope } from './ledger.ts';
 import { type MailServer, mailPage } from './mail-server.ts';
-import type { SandboxProcessor } from './processor.ts';
-
-const ENVIRONMENTS: readonly Environment[] = ['test', 'live'];
+import type { PaymentTerms, SandboxProcessor } from './processor.ts';
 
 const environment = z.enum(['test', 'live']);
 const amount = z.int('must be a whole number of minor units').positive();
@@ -48,6 +46,12 @@ const failure = z.strictObject({
 
 const perSecond = z.int().positive().nullable();
 
+const connectedChange = z.strictObject({
+  environment: environment.default('test'),
+  balance: z.int().nullable().optional(),
+  isConnected: z.boolean().optional(),
+});
+
 const decision = z.strictObject({ decision: z.enum(['approved', 'denied']) });
 
 /** What the control API takes that depends on the processors. */
@@ -59,6 +63,7 @@ function schemasOf(processors: readonly SandboxProcessor[]) {
       processor: processor.optional(),
       environment: environment.default('test'),
       transactionId: z.string().optional(),
+      connectedAccount: z.string().optional(),
     }),
     newFault: z.strictObject({
       processor,
@@ -144,6 +149,14 @@ export function controlApi(ledger: Ledger, mailServer: MailServer | null): (call
       if (!isKnown) throw new ControlError(404, `no request ${id} awaits approval`);
       return { ok: true };
     },
+    'GET accounts': () => ledger.connectedAccounts(),
+    'POST accounts/:id': (call, id) => {
+      const { environment: scope, ...change } = read(connectedChange, call);
+      const account = ledger.connectedAccount({ environment: scope }, id);
+      const { balance = account.balance, isConnected = account.isConnected } = change;
+      ledger.changeConnectedAccount({ ...account, balance, isConnected });
+      return ledger.connectedAccount({ environment: scope }, id);
+    },
     'POST settings': (call) => {
       ledger.changeSettings(read(schemas.settingsChange, call) as Partial<typeof ledger.settings>);
       return ledger.settings;
@@ -186,12 +199,22 @@ function refuseWebPages({ headers }: Call): void {
 
 function addPayment(
   ledger: Ledger,
-  { processor: name, environment: scope, id, createdAt = ledger.now(), ...fields }: NewPayment,
+  {
+    processor: name,
+    environment: scope,
+    connectedAccount,
+    id,
+    createdAt = ledger.now(),
+    ...fields
+  }: NewPayment,
 ) {
   const { payments } = ledger.processor(name);
-  requirePossible(payments, fields);
+  requirePossible(payments, { ...fields, connectedAccount });
   const given = id ?? payments.newId();
-  ledger.putPayment({ processor: name, environment: scope }, given, { ...fields, createdAt });
+  ledger.putPayment({ processor: name, environment: scope, connectedAccount }, given, {
+    ...fields,
+    createdAt,
+  });
   return { id: given };
 }
 
@@ -238,12 +261,14 @@ interface RefundFilter {
   processor?: string | undefined;
   environment: Environment;
   transactionId?: string | undefined;
+  connectedAccount?: string | undefined;
 }
 
-function listRefunds(ledger: Ledger, { processor, environment: inScope, transactionId }: RefundFilter) {
+function listRefunds(ledger: Ledger, filter: RefundFilter) {
+  const { processor, transactionId, connectedAccount } = filter;
   return ledger.processors
     .filter(({ name }) => processor === undefined || processor === name)
-    .map(({ name }): Scope => ({ processor: name, environment: inScope }))
+    .map(({ name }): Scope => ({ processor: name, environment: filter.environment, connectedAccount }))
     .flatMap((scope) => {
       if (transactionId === undefined) return ledger.refunds(scope);
       const payment = ledger.knownPayment(scope, transactionId);
@@ -259,6 +284,8 @@ function listRefunds(ledger: Ledger, { processor, environment: inScope, transact
       // A Braintree order id may name the request as well, after a dot.
       key: refund.reference.split('.', 1)[0],
       createdAt: new Date(refund.createdAt).toISOString(),
+      transferReversed: refund.transferReversed ?? 0,
+      applicationFeeRefunded: refund.applicationFeeRefunded ?? 0,
     }));
 }
 
@@ -273,20 +300,15 @@ function changeRefund(ledger: Ledger, id: string, call: Call) {
   return { id, status: change.status };
 }
 
-function inAnyScope<T>({ processors }: Ledger, find: (scope: Scope) => T | undefined): T | undefined {
-  for (const { name } of processors) {
-    for (const each of ENVIRONMENTS) {
-      const found = find({ processor: name, environment: each });
-      if (found !== undefined) return found;
-    }
+function inAnyScope<T>(ledger: Ledger, find: (scope: Scope) => T | undefined): T | undefined {
+  for (const scope of ledger.scopes()) {
+    const found = find(scope);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-function requirePossible(
-  { problem }: SandboxProcessor['payments'],
-  payment: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>,
-): void {
+function requirePossible({ problem }: SandboxProcessor['payments'], payment: PaymentTerms): void {
   const found = problem?.(payment) ?? null;
   if (found !== null) throw new ControlError(400, found);
 }

@@ -21,12 +21,14 @@ export interface Answer {
 export interface Account {
   environment: Environment;
   id: string;
+  /** The account on whose behalf it acts; left out for itself. */
+  connectedAccount?: string | undefined;
 }
 
 /** One processor's protocol. */
 export interface Protocol {
   /** The caller's account, or the answer that refuses the credentials. */
-  admit(call: Call): Account | Answer;
+  admit(call: Call, ledger: Ledger): Account | Answer;
   /** Changes nothing yet. */
   read(ledger: Ledger, call: Call, account: Account): Request;
   failure(failure: Failure): Answer;
@@ -94,7 +96,7 @@ export function exchange(
   connection: Connection,
 ): void {
   const { latencyMs, rateLimits } = ledger.settings;
-  const account = protocol.admit(call);
+  const account = protocol.admit(call, ledger);
   if ('status' in account) {
     connection.after(latencyMs, () => connection.send(account));
     return;
@@ -105,8 +107,9 @@ export function exchange(
     connection.after(latencyMs, () => connection.send(protocol.failure({ status: 429, limitedBy: limit })));
     return;
   }
-  const { environment } = account;
-  const transactionIds = ledger.idsOfPayment({ processor, environment }, request.paymentId);
+  const { environment, connectedAccount } = account;
+  const scope = { processor, environment, connectedAccount };
+  const transactionIds = ledger.idsOfPayment(scope, request.paymentId);
   const target = { processor, operation: request.operation, transactionIds };
   const { work, reply, delayMs } = ledger.faults.strike(target) ?? USUAL;
   const asked =

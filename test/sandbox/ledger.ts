@@ -11,6 +11,8 @@ export type Environment = 'test' | 'live';
 export interface Scope {
   processor: string;
   environment: Environment;
+  /** The account that it belongs to, one that is connected to the account of the credentials; left out for that account's own. */
+  connectedAccount?: string | undefined;
 }
 
 export interface Payment extends Scope {
@@ -29,6 +31,15 @@ export interface Payment extends Scope {
   card?: string | undefined;
   /** The processor's word for the state of its dispute; left out without one. */
   disputeStatus?: string | undefined;
+  /** Stripe: the connected account that all of it was transferred to. */
+  transferTo?: string | undefined;
+  /** Stripe: what the platform took of it. */
+  applicationFee?: number | undefined;
+  /** Stripe: the checkout session that made it, and the invoice of which it paid all or a part. */
+  checkoutSession?: string | undefined;
+  invoice?: string | undefined;
+  /** Braintree: the shop's name for it; `order-` and the id when left out. */
+  orderId?: string | undefined;
 }
 
 export interface Refund extends Scope {
@@ -60,6 +71,18 @@ export interface Refund extends Scope {
   merchantAccountId?: string | undefined;
   /** Stripe: where the customer is asked for a bank account. */
   instructionsEmail?: string | undefined;
+  /** Stripe: what it took back from the connected account that had the transfer, and gave back of the application fee. */
+  transferReversed?: number | undefined;
+  applicationFeeRefunded?: number | undefined;
+}
+
+/** An account that is connected to a platform, where something else is set than usual. */
+export interface ConnectedAccount {
+  environment: Environment;
+  id: string;
+  /** In minor units of any currency; null while it covers everything. */
+  balance: number | null;
+  isConnected: boolean;
 }
 
 /** What is left out stays as it is. */
@@ -103,7 +126,12 @@ export interface LedgerOptions {
   report?: ((line: string) => void) | undefined;
 }
 
-type Entry = { payment: Payment } | { refund: Refund } | { answer: KeptAnswer } | { settings: Settings };
+type Entry =
+  | { payment: Payment }
+  | { refund: Refund }
+  | { answer: KeptAnswer }
+  | { settings: Settings }
+  | { connected: ConnectedAccount };
 
 const DAY_MS = 86_400_000;
 const SWEEP_EVERY_MS = 50;
@@ -127,6 +155,10 @@ export class Ledger {
   readonly #payments = new Map<string, Payment>();
   /** By every id that a payment has. */
   readonly #paymentsById = new Map<string, string>();
+  /** Ids of payments of any account, so that an id that one account has is unknown to the others. */
+  readonly #takenIds = new Set<string>();
+  readonly #connected = new Map<string, ConnectedAccount>();
+  readonly #connectedScopes = new Map<string, Scope>();
   readonly #refunds = new Map<string, Refund>();
   readonly #refundsByPayment = new Map<string, Set<string>>();
   readonly #unsettled = new Set<string>();
@@ -157,18 +189,59 @@ export class Ledger {
 
   changeSettings(change: Partial<Settings>): void {
     this.#write({ settings: { ...this.#settings, ...change } });
-    if (this.#settings.insufficientBalance !== 'pending') this.#release('balance');
+    if (this.#settings.insufficientBalance === 'pending') return;
+    this.#release('balance', [...this.#refunds.values()], (refund) => refund.connectedAccount === undefined);
+  }
+
+  connectedAccount({ environment }: Pick<Scope, 'environment'>, id: string): ConnectedAccount {
+    const usual = { environment, id, balance: null, isConnected: true };
+    return this.#connected.get(`${environment}/${id}`) ?? usual;
+  }
+
+  /** Those for which something was set. */
+  connectedAccounts(): ConnectedAccount[] {
+    return [...this.#connected.values()];
+  }
+
+  /** Refunds of the account go on that its balance covers now, in the order in which they were made. */
+  changeConnectedAccount(account: ConnectedAccount): void {
+    this.#write({ connected: account });
+    const { environment, id } = account;
+    this.#release('balance', [...this.#refunds.values()], (refund) => {
+      const isOurs = refund.environment === environment && refund.connectedAccount === id;
+      return isOurs && this.takeBalance({ environment }, id, refund.amount);
+    });
+  }
+
+  /**
+   * Takes an amount from the balance of a connected account; a negative one is added.
+   * @returns false when the balance does not cover it, and nothing was taken.
+   */
+  takeBalance(scope: Pick<Scope, 'environment'>, id: string, amount: number): boolean {
+    const account = this.connectedAccount(scope, id);
+    if (account.balance === null) return true;
+    if (account.balance < amount) return false;
+    this.#write({ connected: { ...account, balance: account.balance - amount } });
+    return true;
+  }
+
+  /** A refund that comes back is the account's again; what was taken from the account of a transfer is not. */
+  #giveBack({ environment, connectedAccount, amount, heldBy }: Refund): void {
+    if (connectedAccount !== undefined && heldBy !== 'balance') {
+      this.takeBalance({ environment }, connectedAccount, -amount);
+    }
   }
 
   knownPayment(scope: Scope, id: string): Payment | undefined {
     return this.#payments.get(this.#paymentsById.get(nameOf(scope, id)) ?? '');
   }
 
-  /** An unknown id of plausible form becomes a payment of 100.00 USD made yesterday. */
+  /** An id of plausible form that no account has becomes a payment of 100.00 USD made yesterday. */
   findPayment(scope: Scope, id: string): Payment | undefined {
     const { payments } = this.processor(scope.processor);
     const known = this.knownPayment(scope, id);
     if (known !== undefined || mayNotExist(id) || !payments.isPlausible(id)) return known;
+    if (this.#takenIds.has(takenName(scope, id))) return undefined;
     const [paymentMethod, status] = [payments.unseenMethod(id), payments.statuses[0]];
     const createdAt = this.now() - DAY_MS;
     return this.putPayment(scope, id, { amount: 10_000, currency: 'usd', createdAt, status, paymentMethod });
@@ -178,20 +251,19 @@ export class Ledger {
   changePayment(payment: Payment, change: Partial<Payment>): Payment {
     const next: Payment = { ...payment, ...change };
     this.#write({ payment: next });
-    if (next.status === this.processor(next.processor).payments.statuses[0]) this.#release('payment', next);
+    if (next.status === this.processor(next.processor).payments.statuses[0]) {
+      this.#release('payment', this.refundsOf(next));
+    }
     this.#webhooks.announce(next, ({ paymentEvents }) => paymentEvents?.(payment, next) ?? []);
     return next;
   }
 
   /** Adds a payment, or replaces the one that has the id. */
-  putPayment(
-    { processor, environment }: Scope,
-    id: string,
-    fields: Omit<Payment, 'id' | 'registeredAs' | keyof Scope>,
-  ): Payment {
-    const known = this.knownPayment({ processor, environment }, id);
+  putPayment(scope: Scope, id: string, fields: Omit<Payment, 'id' | 'registeredAs' | keyof Scope>): Payment {
+    const { processor, environment, connectedAccount } = scope;
+    const known = this.knownPayment(scope, id);
     const names = { id: known?.id ?? this.#idsOf(processor, id)[0], registeredAs: known?.registeredAs ?? id };
-    const payment: Payment = { ...fields, processor, environment, ...names };
+    const payment: Payment = { ...fields, processor, environment, connectedAccount, ...names };
     this.#write({ payment });
     return payment;
   }
@@ -199,6 +271,14 @@ export class Ledger {
   /** Every id of a payment, given one of them. */
   idsOfPayment(scope: Scope, id: string): readonly string[] {
     return this.#idsOf(scope.processor, this.knownPayment(scope, id)?.id ?? id);
+  }
+
+  /** Every scope that has payments or may have, test before live, and an account's own before those of connected accounts. */
+  scopes(): Scope[] {
+    const own = this.processors.flatMap(({ name: processor }) =>
+      (['test', 'live'] as const).map((environment): Scope => ({ processor, environment })),
+    );
+    return [...own, ...this.#connectedScopes.values()];
   }
 
   payments(scope: Scope): Payment[] {
@@ -239,6 +319,7 @@ export class Ledger {
     const { failureReason = change.status === 'failed' ? 'unknown' : null } = change;
     const next = { ...refund, becomes: null, heldBy: undefined, ...change, failureReason } as Refund;
     this.#write({ refund: next });
+    if (this.#meaningOf(next).isReturned && !this.#meaningOf(refund).isReturned) this.#giveBack(refund);
     if (SHOWN.some((field) => next[field] !== refund[field])) {
       this.#webhooks.announce(next, ({ events }) => events(this, refund, next));
     }
@@ -260,11 +341,14 @@ export class Ledger {
     }
   }
 
-  /** Lets the refunds go on that waited for this, of one payment or of all. */
-  #release(held: Refund['heldBy'], payment?: Payment): void {
-    const refunds = payment === undefined ? [...this.#refunds.values()] : this.refundsOf(payment);
-    for (const refund of refunds.filter(({ heldBy }) => heldBy === held)) {
-      this.moveRefund(refund, { becomes: refund.becomes });
+  /** Lets the refunds go on that waited for this, and that may. */
+  #release(
+    held: Refund['heldBy'],
+    refunds: readonly Refund[],
+    may: (refund: Refund) => boolean = () => true,
+  ): void {
+    for (const refund of refunds) {
+      if (refund.heldBy === held && may(refund)) this.moveRefund(refund, { becomes: refund.becomes });
     }
   }
 
@@ -305,15 +389,26 @@ export class Ledger {
     // A file of an earlier version lacks some.
     if ('settings' in entry) this.#settings = { ...this.#settings, ...entry.settings };
     else if ('answer' in entry) this.#answers.set(entry.answer.claim, entry.answer);
+    else if ('connected' in entry) this.#applyConnected(entry.connected);
     else if ('payment' in entry) this.#applyPayment(entry.payment);
     else this.#applyRefund(entry.refund);
+  }
+
+  #applyConnected(account: ConnectedAccount): void {
+    this.#connected.set(`${account.environment}/${account.id}`, account);
   }
 
   #applyPayment(payment: Payment): void {
     const name = nameOf(payment, payment.id);
     this.#payments.set(name, payment);
+    const { processor, environment, connectedAccount } = payment;
+    if (connectedAccount !== undefined) {
+      const scope = { processor, environment, connectedAccount };
+      this.#connectedScopes.set(nameOf(scope, ''), scope);
+    }
     for (const id of this.#idsOf(payment.processor, payment.id)) {
       this.#paymentsById.set(nameOf(payment, id), name);
+      this.#takenIds.add(takenName(payment, id));
     }
   }
 
@@ -330,6 +425,7 @@ export class Ledger {
   #snapshot(): Entry[] {
     return [
       { settings: this.#settings },
+      ...[...this.#connected.values()].map((connected) => ({ connected })),
       ...[...this.#payments.values()].map((payment) => ({ payment })),
       ...[...this.#refunds.values()].map((refund) => ({ refund })),
       ...[...this.#answers.values()].map((answer) => ({ answer })),
@@ -342,9 +438,9 @@ export function refundOf(
   payment: Payment,
   fields: Pick<Refund, 'id' | 'amount' | 'status' | 'reference' | 'createdAt'> & Partial<Refund>,
 ): Refund {
-  const { processor, environment, currency, id: paymentId } = payment;
+  const { processor, environment, connectedAccount, currency, id: paymentId } = payment;
   return {
-    ...{ processor, environment, paymentId, currency, kind: 'refund', becomes: null },
+    ...{ processor, environment, connectedAccount, paymentId, currency, kind: 'refund', becomes: null },
     ...{ reason: null, metadata: {}, failureReason: null },
     ...fields,
   };
@@ -360,10 +456,18 @@ export function declinesRefunds({ registeredAs, id }: Payment): boolean {
   return registeredAs.includes('declined') || id.includes('declined');
 }
 
-function nameOf(scope: Scope, id: string): string {
-  return `${scope.processor}/${scope.environment}/${id}`;
+function nameOf({ processor, environment, connectedAccount = '' }: Scope, id: string): string {
+  return `${processor}/${environment}/${connectedAccount}/${id}`;
+}
+
+function takenName({ processor, environment }: Scope, id: string): string {
+  return `${processor}/${environment}/${id}`;
 }
 
 function sameScope(a: Scope, b: Scope): boolean {
-  return a.processor === b.processor && a.environment === b.environment;
+  return (
+    a.processor === b.processor &&
+    a.environment === b.environment &&
+    a.connectedAccount === b.connectedAccount
+  );
 }

@@ -16,6 +16,12 @@ export interface DisputeState {
   isClosed: boolean;
 }
 
+/** What of a payment may be impossible. */
+export type PaymentTerms = Pick<
+  Payment,
+  'amount' | 'capturedAmount' | 'currency' | 'connectedAccount' | 'transferTo' | 'applicationFee'
+>;
+
 /** All that the sandbox knows of one processor. A processor is a folder with one of these, and an entry in processors.ts. */
 export interface SandboxProcessor {
   name: string;
@@ -31,6 +37,12 @@ export interface SandboxProcessor {
       paymentMethod: z.ZodType<string>;
       capturedAmount?: z.ZodOptional<z.ZodNumber>;
       card?: z.ZodOptional<z.ZodType<string>>;
+      connectedAccount?: z.ZodOptional<z.ZodType<string>>;
+      transferTo?: z.ZodOptional<z.ZodType<string>>;
+      applicationFee?: z.ZodOptional<z.ZodNumber>;
+      checkoutSession?: z.ZodOptional<z.ZodType<string>>;
+      invoice?: z.ZodOptional<z.ZodType<string>>;
+      orderId?: z.ZodOptional<z.ZodType<string>>;
     };
     /** The statuses that the control API can set, the usual one first. */
     statuses: readonly [string, ...string[]];
@@ -44,7 +56,7 @@ export interface SandboxProcessor {
     /** All ids of the payment that has the given one; the first is its own. Without it, a payment has one id. */
     idsOf?(id: string): readonly [string, ...string[]];
     /** Why the processor cannot have such a payment; null when it can. */
-    problem?(payment: Pick<Payment, 'amount' | 'capturedAmount' | 'currency'>): string | null;
+    problem?(payment: PaymentTerms): string | null;
   };
   refundStatuses: Readonly<Record<string, RefundStatus>>;
   webhooks: {

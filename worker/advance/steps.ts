@@ -55,6 +55,8 @@ export async function verifyPayment(context: StepContext): Promise<StepResult> {
         attempt: 'rejected',
         failure: { ...answer.failure, code: 'transaction_not_found' },
       };
+    case 'ambiguous':
+      return { kind: 'failed', attempt: 'rejected', failure: answer.failure };
     case 'unavailable':
       return unavailable(context, answer);
     case 'misconfigured':
@@ -75,7 +77,7 @@ export async function sendRefund(context: StepContext): Promise<StepResult | nul
   const idempotencyKey = `${reference.requestDigest ?? reference.refundId}-${claim.work.idempotencyKeyVersion}`;
   const metadata = claim.work.sentMetadata as Record<string, string> | null;
   const result = await processor.createRefund(
-    { ...reference, reason: claim.refund.reason, metadata, idempotencyKey },
+    { ...reference, reason: claim.refund.reason, metadata, options: {}, idempotencyKey },
     { ...options, since: claim.since },
   );
   switch (result.kind) {

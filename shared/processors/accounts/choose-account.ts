@@ -56,7 +56,7 @@ async function askEach(
       return { account, answer: await readPaymentForRequest(deps, { account, processor }, transactionId) };
     }),
   );
-  const owners = answers.filter(({ answer }) => answer.kind === 'found');
+  const owners = answers.filter(({ answer }) => answer.kind === 'found' || answer.kind === 'ambiguous');
   const silent = answers.filter(
     ({ answer }) => answer.kind === 'unavailable' || answer.kind === 'misconfigured',
   );

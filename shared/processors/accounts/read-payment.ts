@@ -1,6 +1,6 @@
 import type { WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
 import type { ServiceSettings } from '../../platform/config.ts';
-import type { ProcessorPayment, ReadResult } from '../contract/processor.ts';
+import type { PaymentReadResult } from '../contract/processor.ts';
 import type { Connection, ProcessorConnections } from './connections.ts';
 
 /** What reads payments from processors needs. */
@@ -18,7 +18,7 @@ export async function readPaymentForRequest(
   { connections, settings, whileWaiting }: ProcessorReads,
   { account, processor }: Pick<Connection, 'account' | 'processor'>,
   transactionId: string,
-): Promise<ReadResult<ProcessorPayment>> {
+): Promise<PaymentReadResult> {
   const timeoutMs = settings.TRANSACTION_READ_TIMEOUT_MS;
   const limits = { perSecond: settings.PROCESSOR_ACCOUNT_CALLS_PER_SECOND, mostMs: timeoutMs / 2 };
   return await whileWaiting(

@@ -22,6 +22,7 @@ import {
   type ListingPage,
   type ListingWindow,
   type LookupResult,
+  type PaymentReadResult,
   type ProbedAbility,
   type ProbeResult,
   type Processor,
@@ -35,6 +36,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { BraintreeClient, type BraintreeCredentials, isTransactionId, openNotifications } from './client.ts';
+import { type FoundSale, findSale, isOrderId } from './find-sale.ts';
 import { creditsOf, findCredits, listRefunds } from './list-refunds.ts';
 import { outcomeOf, outcomeOfRefusal } from './map-error.ts';
 import { orderIdOf } from './order-id.ts';
@@ -63,22 +65,18 @@ export class BraintreeProcessor implements Processor {
   }
 
   /** A voided sale counts as refunded in full, by a refund with the sale's id. */
-  async getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>> {
+  async getPayment(transactionId: string, options: CallOptions): Promise<PaymentReadResult> {
     const client = this.#client(options);
+    const found = await findSale(client, transactionId);
+    if (found.kind !== 'found') return found;
+    const sale = found.value;
+    if (sale.type !== 'sale') {
+      const failure = processorFailure('not_a_payment', `${transactionId} is not a payment.`);
+      return { kind: 'not-found', failure };
+    }
     try {
-      const sale = readTransaction(await client.find(transactionId));
-      if (sale.type !== 'sale') {
-        const failure = processorFailure('not_a_payment', `${transactionId} is not a payment.`);
-        return { kind: 'not-found', failure };
-      }
-      const refunds = await findCredits(client, sale);
-      return {
-        kind: 'found',
-        value: toProcessorPayment(
-          sale,
-          refunds.map((credit) => toRefund(credit, sale.id)),
-        ),
-      };
+      const refunds = (await findCredits(client, sale)).map((credit) => toRefund(credit, sale.id));
+      return { kind: 'found', value: toProcessorPayment(transactionId, sale, refunds) };
     } catch (error) {
       return asReadProblem(outcomeOf(error));
     }
@@ -90,14 +88,15 @@ export class BraintreeProcessor implements Processor {
    */
   async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
     const client = this.#client(options);
-    const sale = await this.#readBeforeWrite(client, submission.transactionId, options.timeoutMs / 2);
-    if ('kind' in sale) return sale;
+    const found = await findSale(client, submission.transactionId, options.timeoutMs / 2);
+    if (found.kind !== 'found') return notSent(found);
+    const sale = found.value;
     const plan = planRefund(submission, sale);
     if (plan.kind === 'answer') return plan.result;
     try {
       return plan.kind === 'void'
-        ? await this.#voidSale(client, submission)
-        : await this.#refundSale(client, submission);
+        ? await this.#voidSale(client, sale.id, submission)
+        : await this.#refundSale(client, sale.id, submission);
     } catch (error) {
       return asSubmissionResult(outcomeOf(error));
     }
@@ -110,18 +109,23 @@ export class BraintreeProcessor implements Processor {
   async findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult> {
     const { refundId, transactionId, amount, currency } = reference;
     const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
-    if (!isTransactionId(transactionId)) return { kind: 'not-found', failure };
+    if (!isTransactionId(transactionId) && !isOrderId(transactionId)) return { kind: 'not-found', failure };
     const client = this.#client(options);
+    const found = await findSale(client, transactionId);
+    if (found.kind === 'not-found' || found.kind === 'ambiguous') {
+      return { kind: 'payment-not-found', failure: found.failure };
+    }
+    if (found.kind !== 'found') return found;
+    const sale = found.value;
+    if (
+      sale.type === 'sale' &&
+      isVoided(sale) &&
+      sale.amountMinor === amount &&
+      sale.currencyIsoCode === currency
+    ) {
+      return { kind: 'found', value: voidAsRefund(sale, refundId) };
+    }
     try {
-      const sale = readTransaction(await client.find(transactionId));
-      if (
-        sale.type === 'sale' &&
-        isVoided(sale) &&
-        sale.amountMinor === amount &&
-        sale.currencyIsoCode === currency
-      ) {
-        return { kind: 'found', value: voidAsRefund(sale, refundId) };
-      }
       const ours = (await findCredits(client, sale))
         .map((credit) => toRefund(credit, sale.id))
         .filter((refund) => isNamed(refund, reference));
@@ -140,9 +144,8 @@ export class BraintreeProcessor implements Processor {
     const client = this.#client(options);
     try {
       const transaction = readTransaction(await client.find(externalRefundId));
-      if (externalRefundId !== transactionId) {
-        return { kind: 'found', value: toRefund(transaction, transactionId) };
-      }
+      const saleId = await saleIdOf(client, transaction, transactionId);
+      if (externalRefundId !== saleId) return { kind: 'found', value: toRefund(transaction, saleId) };
       if (isVoided(transaction)) return { kind: 'found', value: voidAsRefund(transaction, refundId) };
       const message = `The payment is ${transaction.status}; no void has returned all of it.`;
       return { kind: 'not-found', failure: processorFailure('not_voided', message) };
@@ -166,10 +169,11 @@ export class BraintreeProcessor implements Processor {
       const message = 'The payment was voided before it had settled; a void is final.';
       return { kind: 'refused', failure: processorFailure('voided', message) };
     }
+    const client = this.#client(options);
     try {
-      const result = readResult(await this.#client(options).void(externalRefundId));
+      const result = readResult(await client.void(externalRefundId));
       if (isRefusal(result)) return outcomeOfRefusal(result);
-      const refund = toRefund(result, transactionId);
+      const refund = toRefund(result, await saleIdOf(client, result, transactionId));
       if (refund.state === 'cancelled') return { kind: 'cancelled', refund };
       throw new UnexpectedAnswerError(`The voided refund is ${result.status}.`);
     } catch (error) {
@@ -200,27 +204,32 @@ export class BraintreeProcessor implements Processor {
     return answerChallenge(openNotifications(this.#credentials), challenge);
   }
 
-  async #refundSale(client: BraintreeClient, submission: RefundSubmission): Promise<SubmissionResult> {
-    const { transactionId, amount, currency, idempotencyKey } = submission;
-    const reply = await client.refund(transactionId, {
+  async #refundSale(
+    client: BraintreeClient,
+    saleId: string,
+    submission: RefundSubmission,
+  ): Promise<SubmissionResult> {
+    const { amount, currency, idempotencyKey } = submission;
+    const reply = await client.refund(saleId, {
       amount: toDecimal(amount, currency),
       orderId: orderIdOf(submission),
       ...(this.#credentials.useApiRequestKey ? { apiRequestKey: idempotencyKey } : {}),
     });
     const result = readResult(reply);
     if (isRefusal(result)) return asSubmissionResult(outcomeOfRefusal(result));
-    return submitted(submission, toRefund(result, transactionId));
+    return submitted(submission, toRefund(result, saleId));
   }
 
-  async #voidSale(client: BraintreeClient, submission: RefundSubmission): Promise<SubmissionResult> {
-    const { transactionId, refundId, idempotencyKey } = submission;
-    const reply = await client.void(
-      transactionId,
-      this.#credentials.useApiRequestKey ? idempotencyKey : undefined,
-    );
+  async #voidSale(
+    client: BraintreeClient,
+    saleId: string,
+    submission: RefundSubmission,
+  ): Promise<SubmissionResult> {
+    const { refundId, idempotencyKey } = submission;
+    const reply = await client.void(saleId, this.#credentials.useApiRequestKey ? idempotencyKey : undefined);
     const result = readResult(reply);
     if (!isRefusal(result)) {
-      if (result.id !== transactionId || !isVoided(result)) {
+      if (result.id !== saleId || !isVoided(result)) {
         throw new UnexpectedAnswerError(`The voided payment is ${result.status}.`);
       }
       return submitted(submission, voidAsRefund(result, refundId));
@@ -230,21 +239,6 @@ export class BraintreeProcessor implements Processor {
       return unavailable('payment_unsettled', processorFailure('unsettled', result.message));
     }
     return asSubmissionResult(outcomeOfRefusal(result));
-  }
-
-  /** The sale, or the answer to the submission; nothing has been sent yet, so no outcome is unknown. */
-  async #readBeforeWrite(
-    client: BraintreeClient,
-    transactionId: string,
-    leaveMs: number,
-  ): Promise<BraintreeTransaction | SubmissionResult> {
-    try {
-      return readTransaction(await client.find(transactionId, leaveMs));
-    } catch (error) {
-      const problem = asReadProblem(outcomeOf(error));
-      if (problem.kind === 'misconfigured') return { ...problem, ability: 'readPayments' };
-      return problem.kind === 'not-found' ? { ...problem, kind: 'rejected', missing: true } : problem;
-    }
   }
 
   #client(options: CallOptions): BraintreeClient {
@@ -275,16 +269,51 @@ async function ask(client: BraintreeClient, ability: ProbedAbility): Promise<Out
   }
 }
 
-function toProcessorPayment(sale: BraintreeTransaction, credits: ProcessorRefund[]): ProcessorPayment {
+/** The answer to a submission whose sale could not be read; nothing has been sent yet, so no outcome is unknown. */
+function notSent(problem: Exclude<FoundSale, { kind: 'found' }>): SubmissionResult {
+  switch (problem.kind) {
+    case 'misconfigured':
+      return { ...problem, ability: 'readPayments' };
+    case 'not-found':
+      return { ...problem, kind: 'rejected', missing: true };
+    case 'ambiguous':
+      return { kind: 'rejected', failure: problem.failure };
+    default:
+      return problem;
+  }
+}
+
+/**
+ * The id of the sale that a transaction has to belong to, or be.
+ * @param transactionId any id of the sale: another name than its own takes a search.
+ */
+async function saleIdOf(
+  client: BraintreeClient,
+  { id, type, refundedTransactionId }: BraintreeTransaction,
+  transactionId: string,
+): Promise<string> {
+  const own = type === 'sale' ? id : refundedTransactionId;
+  if (own === transactionId) return transactionId;
+  const found = await findSale(client, transactionId);
+  return found.kind === 'found' ? found.value.id : transactionId;
+}
+
+/** @param requestedId any id of the sale. */
+function toProcessorPayment(
+  requestedId: string,
+  sale: BraintreeTransaction,
+  credits: ProcessorRefund[],
+): ProcessorPayment {
   const chargedAt = new Date(sale.createdAt ?? '');
   if (Number.isNaN(chargedAt.getTime())) throw new UnexpectedAnswerError(`${sale.id} has no creation time.`);
   const refunds = isVoided(sale) ? [...credits, voidAsRefund(sale, null)] : credits;
   return {
-    transactionIds: [sale.id],
+    transactionIds: [...new Set([sale.id, requestedId])],
     amount: sale.amountMinor,
     currency: sale.currencyIsoCode,
     chargedAt,
     refunds,
     unrefundable: unrefundable(sale),
+    ...{ hasTransfer: false, transferDestination: null, applicationFee: false },
   };
 }

@@ -29,6 +29,7 @@ interface Transactions {
 
 /** Search criteria; times are ISO 8601, both ends included. */
 export interface TransactionSearch {
+  orderId?: { is: string };
   type?: readonly string[];
   status?: readonly string[];
   createdAt?: { min: string; max: string };
@@ -75,20 +76,21 @@ export class BraintreeClient {
     return await this.#call(() => this.#transactions.void(id, options));
   }
 
-  /** The ids of matching transactions. */
-  async searchIds(search: TransactionSearch): Promise<unknown> {
-    return await this.#search('advanced_search_ids', search);
+  /** The ids of matching transactions. @param leaveMs as in `find`. */
+  async searchIds(search: TransactionSearch, leaveMs = 0): Promise<unknown> {
+    return await this.#search('advanced_search_ids', search, leaveMs);
   }
 
-  /** Matching transactions, one page at most. */
-  async searchPage(search: TransactionSearch): Promise<unknown> {
-    return await this.#search('advanced_search', search);
+  /** Matching transactions, one page at most. @param leaveMs as in `find`. */
+  async searchPage(search: TransactionSearch, leaveMs = 0): Promise<unknown> {
+    return await this.#search('advanced_search', search, leaveMs);
   }
 
   /** The SDK's search makes the same two requests, but never ends when a transaction disappears between them. */
-  async #search(path: string, search: TransactionSearch): Promise<unknown> {
+  async #search(path: string, search: TransactionSearch, leaveMs: number): Promise<unknown> {
     const { http, config } = this.#requests;
-    return await this.#call(() => http.post(`${config.baseMerchantPath()}/transactions/${path}`, { search }));
+    const url = `${config.baseMerchantPath()}/transactions/${path}`;
+    return await this.#call(() => http.post(url, { search }), leaveMs);
   }
 
   async #call(work: () => Promise<unknown>, leaveMs = 0): Promise<unknown> {

@@ -12,6 +12,7 @@ import type { ProcessorKind } from '../contract/processor.ts';
 import { BraintreeProcessor } from './adapter.ts';
 import type { BraintreeCredentials } from './client.ts';
 import { isTransactionId } from './client.ts';
+import { isOrderId } from './find-sale.ts';
 import { mapStatus } from './replies.ts';
 
 const key = {
@@ -51,10 +52,12 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
   displayName: 'Braintree',
   credentialFields: credentialFieldsOf(credentialsInput),
   keepsMetadata: false,
+  refundOptions: [],
+  connectedAccountId: null,
   refundState: mapStatus,
   // Its ids have no format of their own.
   recognizes: () => false,
-  couldBe: isTransactionId,
+  couldBe: (id) => isTransactionId(id) || isOrderId(id),
   parseCredentials(input, environment) {
     const { apiBase, ...keys } = readCredentials(credentialsInput, input);
     return { ...keys, apiBase: readApiBase(apiBase, environment, apiBases) };
@@ -77,5 +80,9 @@ export const braintreeKind: ProcessorKind<BraintreeCredentials> = {
     privateKey,
     publicKey,
   ],
-  connect: (credentials, proxies) => new BraintreeProcessor(credentials, proxies),
+  connect(credentials, proxies, connectedAccount = null) {
+    // Left out of the calls, it would have another account's money moved.
+    if (connectedAccount !== null) throw new TypeError('Braintree has no connected accounts.');
+    return new BraintreeProcessor(credentials, proxies);
+  },
 };

@@ -32,6 +32,8 @@ const transactionReply = z.object({
   currencyIsoCode: z.string().toLowerCase().refine(isCurrency),
   createdAt: optionalText,
   orderId: optionalText,
+  /** Its id in the GraphQL API. */
+  globalId: optionalText,
   refundIds: z.array(z.string()).nullish(),
   refundedTransactionId: optionalText,
   acquirerReferenceNumber: recordedReference.nullish().catch(null),

@@ -49,7 +49,8 @@ export async function verifyWebhook(
     // The signature is valid with and without the line break at the end.
     const externalEventId = createHash('sha256').update(signed.trimEnd()).digest('hex');
     const subject = subjectOf(type, about);
-    return { kind: 'verified', event: { externalEventId, type, occurredAt, environment: null, subject } };
+    const event = { externalEventId, type, occurredAt, environment: null, account: null, subject };
+    return { kind: 'verified', event };
   } catch (error) {
     const isRefusal = error instanceof Error && 'type' in error && error.type === 'invalidSignatureError';
     // The message of any other error may quote the body.

@@ -2,10 +2,14 @@ import type { Environment } from '../../platform/environment.ts';
 import { isId } from '../../platform/ids.ts';
 import type { ProxySettings } from '../../platform/outgoing/proxy.ts';
 import { isRequestDigest } from '../../platform/secrets/request-digest.ts';
+import type { RefundOption, RefundOptions } from './refund-options.ts';
 
 /** A payment at its processor. Amounts are in minor units. */
 export interface ProcessorPayment {
-  /** Every id of the payment, in an order that is the same whichever of them it was read by. */
+  /**
+   * The ids that every reading of the payment tells, in the same order, and after them the id that it was asked for where that is another
+   * name of it, such as that of an invoice, with those in between.
+   */
   transactionIds: readonly string[];
   amount: bigint;
   /** Lowercase ISO 4217. */
@@ -15,6 +19,12 @@ export interface ProcessorPayment {
   refunds: ProcessorRefund[];
   /** Why the payment cannot be refunded at all; null when it can, or the processor does not say. */
   unrefundable: ProcessorFailure | null;
+  /** True when the payment was transferred to a connected account as it was made, which a refund can take back. */
+  hasTransfer: boolean;
+  /** The connected account that has the transfer; null without one, and where the processor does not say. */
+  transferDestination: string | null;
+  /** True when the platform took a fee of the payment, which a refund can give back. */
+  applicationFee: boolean;
   /**
    * Whether the credentials may read the payment's disputes, where they were read apart: when refused, the processor alone decides about
    * a charged back payment.
@@ -115,6 +125,8 @@ export interface RefundSubmission extends RefundName {
   reason: string;
   /** What the organization has chosen of the refund's metadata, the same on every attempt; null unless the processor keeps metadata. */
   metadata: Readonly<Record<string, string>> | null;
+  /** The same on every attempt; empty unless the processor has options. */
+  options: RefundOptions;
   /**
    * Derived from the request's digest, or from the refund's id where there is none, and the attempt's idempotencyKeyVersion: the
    * same on a retry unless that version has changed.
@@ -205,6 +217,17 @@ export type ReadResult<T> =
   | Unavailable
   | Misconfigured;
 
+/** The id stands for several payments, so that nothing is read. The message lists their ids. */
+export interface Ambiguous {
+  kind: 'ambiguous';
+  failure: ProcessorFailure;
+  /** Of each payment one id, by which it can be read; at most ten. */
+  transactionIds: readonly string[];
+}
+
+/** The answer to the reading of a payment. */
+export type PaymentReadResult = ReadResult<ProcessorPayment> | Ambiguous;
+
 /**
  * The answer to a lookup. `payment-not-found` hints at credentials of another account or mode. Unlike `not-found`, it never
  * proves that nothing moved.
@@ -228,7 +251,13 @@ export type ProbedAbility = Exclude<Ability, 'webhooks'>;
 export type ProbeResult = { kind: 'permitted'; ability: ProbedAbility } | Unavailable | Misconfigured;
 
 /** The answer to any call over the network. */
-export type CallAnswer = ReadResult<unknown> | LookupResult | SubmissionResult | CancelResult | ProbeResult;
+export type CallAnswer =
+  | ReadResult<unknown>
+  | Ambiguous
+  | LookupResult
+  | SubmissionResult
+  | CancelResult
+  | ProbeResult;
 
 /** What a refund of ours is found by at its processor. */
 export interface RefundReference extends RefundName {
@@ -254,6 +283,8 @@ export interface WebhookEvent {
   occurredAt: Date;
   /** Null where the processor does not say. */
   environment: Environment | null;
+  /** The connected account that it is about; null when it is about the account itself. */
+  account: string | null;
   /** Null when it is not about a refund. */
   subject: WebhookSubject | null;
 }
@@ -318,8 +349,8 @@ export interface CallOptions {
  * a refund, and does not throw for anything that a processor or network does.
  */
 export interface Processor {
-  /** Reads a payment with its refunds. */
-  getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>>;
+  /** Reads a payment with its refunds, by any id that stands for one payment. The other calls take the same ids. */
+  getPayment(transactionId: string, options: CallOptions): Promise<PaymentReadResult>;
   /** Sends a refund: one attempt to move money. */
   createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult>;
   /** Looks up a refund by its name. */
@@ -386,6 +417,10 @@ export interface ProcessorKind<Credentials> {
   credentialsNote?: string;
   /** False for a processor that keeps no metadata with a refund, beside its name: an account sends none. */
   keepsMetadata: boolean;
+  /** What can go with a refund. */
+  refundOptions: readonly RefundOption[];
+  /** The format of the ids of connected accounts, on whose behalf an account can act; null for a processor that has none. */
+  connectedAccountId: RegExp | null;
   /** The meaning of a refund's status. */
   refundState(processorStatus: string): ProcessorRefundState;
   /** True when only this processor has transaction ids of this format. */
@@ -397,8 +432,8 @@ export interface ProcessorKind<Credentials> {
    * @throws InvalidCredentialsError naming the field, never its value.
    */
   parseCredentials(input: unknown, environment: Environment): Credentials;
-  /** The address of a payment's page at the processor, for people, where it needs nothing but the id. */
-  paymentPage?(transactionId: string, environment: Environment): string;
+  /** The address of a payment's page at the processor, for people, where it needs nothing but the id; undefined where it has none. */
+  paymentPage?(transactionId: string, environment: Environment): string | undefined;
   /** Why the processor cannot take the amount, for the caller; null when it can. */
   amountProblem(amount: bigint, currency: string): string | null;
   /** False when the processor no longer cancels the refund, judged by its last known status. */
@@ -415,7 +450,11 @@ export interface ProcessorKind<Credentials> {
   webhooks: { mediaType: string; challengeParameter: string | null; setUp: string };
   /** The secrets in the credentials, in every form in which they are sent. */
   secretsOf(credentials: Credentials): readonly string[];
-  connect(credentials: Credentials, proxies: ProxySettings): Processor;
+  /**
+   * @param connectedAccount every call is about what belongs to it; left out or null, about the account's own.
+   * @throws TypeError for a connected account whose id does not fit `connectedAccountId`.
+   */
+  connect(credentials: Credentials, proxies: ProxySettings, connectedAccount?: string | null): Processor;
 }
 
 /** Credentials that cannot be used. The message is for the person who entered them. */

@@ -18,6 +18,7 @@ import {
   type ListingPage,
   type ListingWindow,
   type LookupResult,
+  type PaymentReadResult,
   type ProbedAbility,
   type ProbeResult,
   type Processor,
@@ -31,7 +32,14 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { amountProblem, toStripeAmount } from './amounts.ts';
-import { isPaymentId, isRefundId, paymentParameter, type StripeCredentials, stripeClient } from './client.ts';
+import {
+  isNameOfPayment,
+  isPaymentId,
+  isRefundId,
+  paymentParameter,
+  type StripeCredentials,
+  stripeClient,
+} from './client.ts';
 import { listRefunds } from './list-refunds.ts';
 import { outcomeOf } from './map-error.ts';
 import { probe } from './probe.ts';
@@ -44,64 +52,43 @@ import {
   type StripeCharge,
   toPayment,
 } from './replies.ts';
-import { verifyWebhook } from './verify-webhook.ts';
+import { type ResolvedPayment, resolvePayment } from './resolve-payment.ts';
+import { verifyWebhook, webhookSecretsOf } from './verify-webhook.ts';
 
 const pageSize = 100;
 const mostPages = 20;
 
-/** One Stripe account. */
+/** One Stripe account, or one account that is connected to it. */
 export class StripeProcessor implements Processor {
   readonly #stripe: Stripe;
-  readonly #webhookSecret: string | null;
+  readonly #webhookSecrets: readonly string[];
 
-  constructor(credentials: StripeCredentials, proxies: ProxySettings) {
-    this.#stripe = stripeClient(credentials, proxies);
-    this.#webhookSecret = credentials.webhookSecret ?? null;
+  /** @param connectedAccount the one that every call is about; null for the account itself. */
+  constructor(credentials: StripeCredentials, proxies: ProxySettings, connectedAccount: string | null) {
+    this.#stripe = stripeClient(credentials, proxies, connectedAccount);
+    this.#webhookSecrets = webhookSecretsOf(credentials);
   }
 
-  async getPayment(transactionId: string, options: CallOptions): Promise<ReadResult<ProcessorPayment>> {
-    if (!isPaymentId(transactionId)) return { kind: 'not-found', failure: noSuchPayment(transactionId) };
+  async getPayment(transactionId: string, options: CallOptions): Promise<PaymentReadResult> {
     const deadline = new Deadline(options);
-    let ability: Ability = 'readPayments';
-    try {
-      const charge = await this.#readCharge(transactionId, deadline);
-      if (charge === null) {
-        const message = `The payment intent ${transactionId} has no charge: nothing has been paid.`;
-        return { kind: 'not-found', failure: processorFailure('no_charge', message) };
-      }
-      ability = 'list';
-      // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
-      const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(transactionId, deadline);
-      const disputes = charge.disputed ? await this.#readDisputes(charge.id, deadline) : null;
-      const payment = toPayment(transactionId, charge, refunds, disputes?.isChargedBack === true);
-      return { kind: 'found', value: { ...payment, ...(disputes && { disputes: disputes.reading }) } };
-    } catch (error) {
-      const problem = asReadProblem(outcomeOf(error));
-      return problem.kind === 'misconfigured' ? { ...problem, ability } : problem;
-    }
+    const payment = await this.#resolve(transactionId, deadline);
+    if (payment.kind !== 'resolved') return payment;
+    return await this.#readPayment(payment.payment, deadline);
   }
 
   async createRefund(submission: RefundSubmission, options: CallOptions): Promise<SubmissionResult> {
-    const { transactionId, amount, currency, reason, metadata, refundId, requestDigest, idempotencyKey } =
-      submission;
-    if (!isPaymentId(transactionId)) return { kind: 'rejected', failure: noSuchPayment(transactionId) };
+    const { transactionId, amount, currency } = submission;
     const problem = amountProblem(amount, currency);
     if (problem !== null) return { kind: 'rejected', failure: processorFailure('invalid_amount', problem) };
+    // Half of the time is kept for the write: a write that is cut short has an unknown outcome, a read has not.
+    const reading = new Deadline({ ...options, timeoutMs: options.timeoutMs / 2 });
+    const payment = await this.#resolve(transactionId, reading);
+    if (payment.kind !== 'resolved') return notSent(payment);
     try {
-      const reply = await this.#stripe.refunds.create(
-        {
-          ...paymentParameter(transactionId),
-          amount: toStripeAmount(amount, currency),
-          // Never `fraudulent`, which also puts the customer's card and email on Stripe's block lists.
-          reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
-          metadata: {
-            ...metadata,
-            refund_id: refundId,
-            ...(requestDigest === null ? {} : { request_digest: requestDigest }),
-          },
-        },
-        { idempotencyKey, timeout: new Deadline(options).remainingMs() },
-      );
+      const reply = await this.#stripe.refunds.create(refundParameters(submission, payment.payment), {
+        idempotencyKey: submission.idempotencyKey,
+        timeout: new Deadline(options).remainingMs(),
+      });
       return submitted(submission, readRefund(reply));
     } catch (error) {
       return asSubmissionResult(outcomeOf(error));
@@ -111,9 +98,15 @@ export class StripeProcessor implements Processor {
   async findRefund(reference: RefundReference, options: CallOptions): Promise<LookupResult> {
     const { refundId, transactionId } = reference;
     const failure = processorFailure('not_found', `The payment ${transactionId} has no refund ${refundId}.`);
-    if (!isPaymentId(transactionId)) return { kind: 'not-found', failure };
+    if (!isPaymentId(transactionId) && !isNameOfPayment(transactionId)) return { kind: 'not-found', failure };
+    const deadline = new Deadline(options);
+    const payment = await this.#resolve(transactionId, deadline);
+    if (payment.kind === 'not-found' || payment.kind === 'ambiguous') {
+      return { kind: 'payment-not-found', failure: payment.failure };
+    }
+    if (payment.kind !== 'resolved') return payment;
     try {
-      const refunds = await this.#listRefunds(transactionId, new Deadline(options));
+      const refunds = await this.#listRefunds(payment.payment.id, deadline);
       const ours = refunds.filter((refund) => isNamed(refund, reference));
       const value = ours.find(isLive) ?? ours[0];
       return value === undefined ? { kind: 'not-found', failure } : { kind: 'found', value };
@@ -172,16 +165,53 @@ export class StripeProcessor implements Processor {
   }
 
   get hasWebhookSecret(): boolean {
-    return this.#webhookSecret !== null;
+    return this.#webhookSecrets.length > 0;
   }
 
   async verifyWebhook(request: WebhookRequest): Promise<WebhookVerdict> {
-    return verifyWebhook(this.#webhookSecret, request);
+    return verifyWebhook(this.#webhookSecrets, request);
   }
 
   /** Stripe sends no challenges. */
   answerChallenge(): null {
     return null;
+  }
+
+  /** Nothing is asked for the id of a charge or a payment intent. */
+  async #resolve(transactionId: string, deadline: Deadline) {
+    try {
+      return await resolvePayment(
+        { stripe: this.#stripe, remainingMs: () => deadline.remainingMs() },
+        transactionId,
+      );
+    } catch (error) {
+      const problem = asReadProblem(outcomeOf(error));
+      // Credentials that may not read sessions or invoices may still read every payment.
+      return problem.kind === 'misconfigured' && problem.scope === 'ability'
+        ? { ...problem, scope: 'object' as const }
+        : problem;
+    }
+  }
+
+  async #readPayment(payment: ResolvedPayment, deadline: Deadline): Promise<ReadResult<ProcessorPayment>> {
+    const { id } = payment;
+    let ability: Ability = 'readPayments';
+    try {
+      const charge = await this.#readCharge(id, deadline);
+      if (charge === null) {
+        const message = `The payment intent ${id} has no charge: nothing has been paid.`;
+        return { kind: 'not-found', failure: processorFailure('no_charge', message) };
+      }
+      ability = 'list';
+      // Without a refunded amount there are only failed and cancelled refunds, which are not needed.
+      const refunds = charge.amount_refunded === 0 ? [] : await this.#listRefunds(id, deadline);
+      const disputes = charge.disputed ? await this.#readDisputes(charge.id, deadline) : null;
+      const value = toPayment(payment, charge, refunds, disputes?.isChargedBack === true);
+      return { kind: 'found', value: { ...value, ...(disputes && { disputes: disputes.reading }) } };
+    } catch (error) {
+      const problem = asReadProblem(outcomeOf(error));
+      return problem.kind === 'misconfigured' ? { ...problem, ability } : problem;
+    }
   }
 
   async #readCharge(transactionId: string, deadline: Deadline): Promise<StripeCharge | null> {
@@ -238,8 +268,38 @@ export class StripeProcessor implements Processor {
   }
 }
 
-function noSuchPayment(id: string) {
-  return processorFailure('invalid_id', `${id} is not the id of a Stripe payment.`);
+/** What is sent for a refund: the same on every attempt. */
+function refundParameters(submission: RefundSubmission, { id }: ResolvedPayment): Stripe.RefundCreateParams {
+  const { amount, currency, reason, metadata, refundId, requestDigest, options } = submission;
+  const { reverseTransfer, refundApplicationFee, instructionsEmail } = options;
+  return {
+    ...paymentParameter(id),
+    amount: toStripeAmount(amount, currency),
+    // Never `fraudulent`, which also puts the customer's card and email on Stripe's block lists.
+    reason: reason === 'duplicate_charge' ? 'duplicate' : 'requested_by_customer',
+    ...(reverseTransfer !== undefined && { reverse_transfer: reverseTransfer }),
+    ...(refundApplicationFee !== undefined && { refund_application_fee: refundApplicationFee }),
+    ...(instructionsEmail !== undefined && { instructions_email: instructionsEmail }),
+    metadata: {
+      ...metadata,
+      refund_id: refundId,
+      ...(requestDigest === null ? {} : { request_digest: requestDigest }),
+    },
+  };
+}
+
+/** The answer to a submission whose payment cannot be told: nothing has been sent, so no outcome is unknown. */
+function notSent(problem: Exclude<PaymentReadResult, { kind: 'found' }>): SubmissionResult {
+  switch (problem.kind) {
+    case 'not-found':
+    case 'ambiguous': {
+      const { failure } = problem;
+      const isMissing = failure.code === 'resource_missing';
+      return { kind: 'rejected', failure, ...(isMissing && { missing: true }) };
+    }
+    default:
+      return problem;
+  }
 }
 
 function noSuchRefund(id: string) {

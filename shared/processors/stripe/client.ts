@@ -10,11 +10,20 @@ export interface StripeCredentials {
   /** Scheme, host and port. */
   apiBase: string;
   /** The signing secret of the webhook endpoint. Without it every webhook is refused. */
-  webhookSecret?: string;
+  webhookSecret?: string | undefined;
+  /** The same of the endpoint for events of connected accounts. */
+  connectWebhookSecret?: string | undefined;
 }
 
-/** A client that makes one HTTP request per call, within one time limit. */
-export function stripeClient({ secretKey, apiBase }: StripeCredentials, proxies: ProxySettings): Stripe {
+/**
+ * A client that makes one HTTP request per call, within one time limit.
+ * @param connectedAccount named in every request, which is then about what belongs to it; null for the account of the key.
+ */
+export function stripeClient(
+  { secretKey, apiBase }: StripeCredentials,
+  proxies: ProxySettings,
+  connectedAccount: string | null = null,
+): Stripe {
   const { protocol, hostname, port } = new URL(apiBase);
   const scheme = protocol === 'https:' ? 'https' : 'http';
   return new Stripe(secretKey, {
@@ -23,6 +32,7 @@ export function stripeClient({ secretKey, apiBase }: StripeCredentials, proxies:
     port: port === '' ? { http: 80, https: 443 }[scheme] : Number(port),
     maxNetworkRetries: 0,
     telemetry: false,
+    ...(connectedAccount !== null && { stripeAccount: connectedAccount }),
     httpClient: singleRequestClient(scheme, openAgent(new URL(apiBase), idleConnections, proxies)),
   });
 }
@@ -106,11 +116,20 @@ function answered(response: IncomingMessage, text: string): HttpResponse {
 }
 
 const paymentId = /^(ch|py|pi)_[A-Za-z0-9_]{1,250}$/;
+const nameOfPayment = /^(cs|in)_[A-Za-z0-9_]{1,250}$/;
 const refundId = /^(re|pyr)_[A-Za-z0-9_]{1,250}$/;
+
+/** The format of the ids of accounts. Only such an id is sent as a header. */
+export const accountId = /^acct_[A-Za-z0-9_]{1,250}$/;
 
 /** The ids of charges, of payments by other methods than cards, and of payment intents. Only Stripe has such ids. */
 export function isPaymentId(id: string): boolean {
   return paymentId.test(id) && !isClientSecret(id);
+}
+
+/** The ids of checkout sessions and of invoices. Only Stripe has such ids. */
+export function isNameOfPayment(id: string): boolean {
+  return nameOfPayment.test(id) && !isClientSecret(id);
 }
 
 /** Only such an id is sent as part of a path. */

@@ -11,9 +11,13 @@ import {
 import { InvalidCredentialsError, type ProcessorKind } from '../contract/processor.ts';
 import { StripeProcessor } from './adapter.ts';
 import { amountProblem } from './amounts.ts';
-import type { StripeCredentials } from './client.ts';
-import { isPaymentId } from './client.ts';
+import { accountId, isNameOfPayment, isPaymentId, type StripeCredentials } from './client.ts';
 import { mapStatus } from './replies.ts';
+
+const signingSecret = secretText.regex(
+  /^whsec_./,
+  'has to be the signing secret of a webhook endpoint, which starts with whsec_',
+);
 
 const credentialsInput = z.strictObject({
   secretKey: secretText.clone().register(credentialForms, {
@@ -22,15 +26,17 @@ const credentialsInput = z.strictObject({
     hint: "In Stripe's dashboard under Developers, API keys. A restricted key works as well.",
     example: 'sk_test_...',
   }),
-  webhookSecret: secretText
-    .regex(/^whsec_./, 'has to be the signing secret of a webhook endpoint, which starts with whsec_')
-    .optional()
-    .register(credentialForms, {
-      label: 'Signing secret of the webhook',
-      type: 'secret',
-      hint: 'Starts with whsec_. Without it, webhooks of the account are refused.',
-      example: 'whsec_...',
-    }),
+  webhookSecret: signingSecret.optional().register(credentialForms, {
+    label: 'Signing secret of the webhook',
+    type: 'secret',
+    hint: 'Starts with whsec_. Without it, webhooks of the account are refused.',
+    example: 'whsec_...',
+  }),
+  connectWebhookSecret: signingSecret.optional().register(credentialForms, {
+    label: 'Signing secret of the webhook for connected accounts',
+    type: 'secret',
+    hint: 'For a platform: Stripe sends the events of its connected accounts to an endpoint of their own. Use the same address.',
+  }),
   apiBase: apiBaseInput,
 });
 
@@ -53,10 +59,12 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     'webhookSecret is the signing secret of the webhook endpoint at Stripe. Without it the account accepts no webhooks.',
   keepsMetadata: true,
   refundState: mapStatus,
-  recognizes: isPaymentId,
-  couldBe: isPaymentId,
+  refundOptions: ['reverseTransfer', 'refundApplicationFee', 'instructionsEmail'],
+  connectedAccountId: accountId,
+  recognizes: isId,
+  couldBe: isId,
   parseCredentials(input, environment) {
-    const { secretKey, apiBase, webhookSecret } = readCredentials(credentialsInput, input);
+    const { secretKey, apiBase, ...secrets } = readCredentials(credentialsInput, input);
     if (!keyPrefixes[environment].test(secretKey)) {
       throw new InvalidCredentialsError(
         `secretKey: the ${environment} environment takes keys that start with sk_${environment}_ or rk_${environment}_.`,
@@ -65,12 +73,16 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     return {
       secretKey,
       apiBase: readApiBase(apiBase, environment, apiBases),
-      ...(webhookSecret === undefined ? {} : { webhookSecret }),
+      ...secrets,
     };
   },
   amountProblem,
-  paymentPage: (transactionId, environment) =>
-    `https://dashboard.stripe.com/${environment === 'test' ? 'test/' : ''}payments/${encodeURIComponent(transactionId)}`,
+  paymentPage: (transactionId, environment) => {
+    // A checkout session has no page.
+    if (transactionId.startsWith('cs_')) return undefined;
+    const kind = transactionId.startsWith('in_') ? 'invoices' : 'payments';
+    return `https://dashboard.stripe.com/${environment === 'test' ? 'test/' : ''}${kind}/${encodeURIComponent(transactionId)}`;
+  },
   // A refund on its way to the bank cannot be cancelled.
   mayCancel: ({ processorStatus }) => processorStatus === null || processorStatus === 'requires_action',
   // Stripe lists a refund as soon as it exists, but may still be working on a request whose client has gone: its own clients wait
@@ -82,9 +94,16 @@ export const stripeKind: ProcessorKind<StripeCredentials> = {
     setUp:
       'Choose refund.created, refund.updated, refund.failed, charge.refunded, charge.dispute.created, charge.dispute.updated and charge.dispute.closed, and store the signing secret with the credentials.',
   },
-  secretsOf: ({ secretKey, webhookSecret }) => [
-    secretKey,
-    ...(webhookSecret === undefined ? [] : [webhookSecret]),
-  ],
-  connect: (credentials, proxies) => new StripeProcessor(credentials, proxies),
+  secretsOf: ({ secretKey, webhookSecret, connectWebhookSecret }) =>
+    [secretKey, webhookSecret, connectWebhookSecret].filter((secret) => secret !== undefined),
+  connect(credentials, proxies, connectedAccount = null) {
+    if (connectedAccount !== null && !accountId.test(connectedAccount)) {
+      throw new TypeError('That is not the id of a connected account of Stripe.');
+    }
+    return new StripeProcessor(credentials, proxies, connectedAccount);
+  },
 };
+
+function isId(id: string): boolean {
+  return isPaymentId(id) || isNameOfPayment(id);
+}

@@ -18,11 +18,12 @@ import {
   type RefundArrival,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
+import type { ResolvedPayment } from './resolve-payment.ts';
 
 const currency = z.string().toLowerCase();
 
 /** An id, or the object where it was expanded. */
-const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
+export const paymentReference = z.union([z.string(), z.looseObject({ id: z.string() })]).nullish();
 
 /** Under the name of its type, such as `card`. What cannot be read is as good as left out. */
 const destinationDetails = z
@@ -113,6 +114,10 @@ const chargeReply = z.object({
   payment_intent: paymentReference,
   refunded: z.boolean(),
   status: z.string(),
+  transfer: paymentReference,
+  transfer_data: z.object({ destination: paymentReference }).nullish(),
+  application_fee: paymentReference,
+  application_fee_amount: z.int().nonnegative().nullish(),
 });
 
 const disputeReply = z.object({ is_charge_refundable: z.boolean(), status: z.string() });
@@ -206,10 +211,10 @@ function isChargeback({ status, is_charge_refundable: isRefundable }: z.infer<ty
 /**
  * A charge and its refunds, newest first. The amount is the captured one, which may be less than the authorization, or more
  * after an overcapture.
- * @param requestedId by which it was read: its own id or its payment intent's.
+ * @param requested the id by which it was read, its own or its payment intent's, and the names that led there.
  */
 export function toPayment(
-  requestedId: string,
+  { id: requestedId, names }: ResolvedPayment,
   charge: StripeCharge,
   refunds: ProcessorRefund[],
   isChargedBack: boolean,
@@ -217,12 +222,31 @@ export function toPayment(
   const amount = capturedAmount(charge) || charge.amount;
   return {
     // A failed charge is not what its payment intent stands for: the customer may have paid by another one.
-    transactionIds: charge.status === 'failed' ? [requestedId] : idsOf(charge.payment_intent, charge.id),
+    transactionIds: [
+      ...(charge.status === 'failed' ? [requestedId] : idsOf(charge.payment_intent, charge.id)),
+      ...names,
+    ],
     amount: fromStripeAmount(amount, charge.currency),
     currency: charge.currency,
     chargedAt: new Date(charge.created * 1000),
     refunds: releasesAuthorization(charge, refunds) ? refunds.slice(0, -1) : refunds,
     unrefundable: unrefundable(charge, isChargedBack),
+    ...connectOf(charge),
+  };
+}
+
+/**
+ * What a charge has to do with a connected account. A transfer is made, and a fee taken, as the charge is captured; a charge whose funds
+ * were transferred later, apart from it, has none. A fee of 0 is none.
+ */
+function connectOf(
+  charge: StripeCharge,
+): Pick<ProcessorPayment, 'hasTransfer' | 'transferDestination' | 'applicationFee'> {
+  const { transfer, transfer_data: data, application_fee: fee, application_fee_amount: amount } = charge;
+  return {
+    hasTransfer: transfer != null || data != null,
+    transferDestination: idsOf(data?.destination)[0] ?? null,
+    applicationFee: fee != null || (amount ?? 0) > 0,
   };
 }
 

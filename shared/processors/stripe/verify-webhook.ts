@@ -8,7 +8,7 @@ import {
   type WebhookVerdict,
 } from '../contract/processor.ts';
 import { fromStripeAmount } from './amounts.ts';
-
+import { accountId, type StripeCredentials } from './client.ts';
 import { readArrival, readIsChargeback } from './replies.ts';
 
 /** Null when it is missing or has the format of another API version. */
@@ -19,6 +19,7 @@ const eventBody = z.object({
   type: z.string().regex(/^[a-z0-9_.]{1,100}$/),
   created: z.int().min(0).max(8_640_000_000_000),
   livemode: z.boolean(),
+  account: z.string().regex(accountId).nullish(),
   data: z.object({ object: z.looseObject({ object: z.string() }) }),
 });
 
@@ -42,26 +43,32 @@ const disputeBody = z.object({ charge: optionalId, payment_intent: optionalId })
 
 const toleranceSeconds = 300;
 
+/** The secrets that sign an account's events: of its endpoint, and of that for events of connected accounts. */
+export function webhookSecretsOf({ webhookSecret, connectWebhookSecret }: StripeCredentials): string[] {
+  return [webhookSecret, connectWebhookSecret].filter((secret) => secret !== undefined);
+}
+
 /**
  * Verifies an event. The SDK checks the signature of the raw body, and refuses one that is older than 300 seconds; one that is as far in
  * the future, which would stay valid for longer, is refused here.
- * @param secret the signing secret of the endpoint; null refuses everything.
+ * @param secrets the signing secrets of the endpoints, any of which may have signed; without one, everything is refused.
  */
-export function verifyWebhook(secret: string | null, { body, headers }: WebhookRequest): WebhookVerdict {
+export function verifyWebhook(secrets: readonly string[], { body, headers }: WebhookRequest): WebhookVerdict {
   const header = headers['stripe-signature'];
   if (typeof header !== 'string') return notVerified('there is no single Stripe-Signature header', false);
   const isSigned = /\bt=\d+.*\bv1=[0-9a-f]{64}\b/.test(header);
-  if (secret === null) return notVerified('the account has no webhookSecret', isSigned);
+  if (secrets.length === 0) return notVerified('the account has no webhookSecret', isSigned);
   try {
-    const signed: unknown = Stripe.webhooks.constructEvent(body, header, secret, toleranceSeconds);
+    const signed = signedEvent(secrets, body, header);
     if (!(signedAt(header) <= Date.now() / 1000 + toleranceSeconds))
       return notVerified('it was signed in the future', true);
-    const { id: externalEventId, type, created, livemode, data } = eventBody.parse(signed);
+    const { id: externalEventId, type, created, livemode, account = null, data } = eventBody.parse(signed);
     const event = {
       externalEventId,
       type,
       occurredAt: new Date(created * 1000),
       environment: livemode ? ('live' as const) : ('test' as const),
+      account,
       subject: subjectOf(type, data.object),
     };
     return { kind: 'verified', event };
@@ -71,6 +78,18 @@ export function verifyWebhook(secret: string | null, { body, headers }: WebhookR
       return notVerified('the body is not an event', false);
     }
     return notVerified(error.message.split('\n', 1).join(''), isSigned);
+  }
+}
+
+/** @throws what the SDK throws when none of the secrets has signed it. */
+function signedEvent([secret = '', ...others]: readonly string[], body: Buffer, header: string): unknown {
+  try {
+    return Stripe.webhooks.constructEvent(body, header, secret, toleranceSeconds);
+  } catch (error) {
+    const isRefusal = error instanceof Stripe.errors.StripeSignatureVerificationError;
+    // Too old: this secret has signed it, so no other one has.
+    if (!isRefusal || others.length === 0 || error.message.startsWith('Timestamp')) throw error;
+    return signedEvent(others, body, header);
   }
 }
 

@@ -39,6 +39,18 @@ describe('Braintree on the wire', () => {
     ]);
   });
 
+  test('reads no sale by a GraphQL id that the sale itself does not have', async () => {
+    const asked = Buffer.from('transaction_sale1').toString('base64url');
+    for (const [globalId, kind] of [
+      [asked, 'found'],
+      ['dHJhbnNhY3Rpb25fb3RoZXI', 'not-found'],
+    ] as const) {
+      const sale = transactionXml({ 'global-id': globalId });
+      const { braintree } = await answerWrites((response) => xml(response, 200, sale), sale);
+      expect(await braintree.getPayment(asked, options)).toMatchObject({ kind });
+    }
+  });
+
   test.each([
     ['another currency', creditXml({ 'currency-iso-code': 'EUR' }), 'mismatched'],
     ['a refund of another payment', creditXml({ 'refunded-transaction-id': 'sale2' }), 'unknown'],

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
+import { abilities } from '#shared/processors/contract/processor.ts';
+import type { RefundOptions } from '#shared/processors/contract/refund-options.ts';
 import { listAll, windowAroundNow } from '../../support/processors/describe/listing.ts';
 import { chargeJson, refundJson } from '../../support/processors/processor-replies.ts';
 import { connect, options, stripeCredentials } from '../../support/processors/processor-variants.ts';
@@ -41,6 +43,85 @@ describe('Stripe on the wire', () => {
         { ...sent, payment_intent: 'pi_1', reason: 'requested_by_customer' },
       ].map((parameters) => [`POST /v1/refunds ${submission.idempotencyKey}`, parameters]),
     );
+  });
+
+  test.each<[RefundOptions, object]>([
+    [{}, {}],
+    [{ reverseTransfer: true }, { reverse_transfer: 'true' }],
+    [{ reverseTransfer: false }, { reverse_transfer: 'false' }],
+    [
+      { refundApplicationFee: true, instructionsEmail: 'ada@example.org' },
+      { refund_application_fee: 'true', instructions_email: 'ada@example.org' },
+    ],
+  ])('sends the options %j exactly, and again the same on the next attempt', async (asked, parameters) => {
+    const { stripe, seen } = await stripeWith((_, response) => json(response, 200, refundJson()));
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      await stripe.createRefund({ ...submission, options: asked }, options);
+    const usual = ['charge', 'amount', 'reason', 'metadata[refund_id]'];
+    for (const { body } of seen) {
+      const sent = [...new URLSearchParams(body)].filter(([name]) => !usual.includes(name));
+      expect(Object.fromEntries(sent)).toEqual(parameters);
+    }
+    expect(seen).toHaveLength(2);
+  });
+
+  test.each([
+    ['acct_seller1', 'acct_seller1'],
+    [null, undefined],
+  ])('names the connected account %s in every request of every call', async (connectedAccount, header) => {
+    const invoicePayment = { object: 'invoice_payment', payment: { payment_intent: 'pi_1' } };
+    const { url, seen } = await serve(({ method, path }, response) => {
+      const list = (data: unknown[]) => json(response, 200, { object: 'list', data, has_more: false });
+      if (path.startsWith('/v1/checkout'))
+        return json(response, 200, { object: 'checkout.session', payment_intent: null, invoice: 'in_1' });
+      if (path.startsWith('/v1/invoice_payments')) return list([invoicePayment]);
+      if (path.startsWith('/v1/payment_intents'))
+        return json(response, 200, { object: 'payment_intent', latest_charge: 'ch_1' });
+      if (path.startsWith('/v1/charges'))
+        return json(response, 200, chargeJson({ disputed: true, amount_refunded: 1 }));
+      if (method === 'GET' && /^\/v1\/(refunds|disputes)\?/.test(path)) return list([]);
+      json(response, 200, refundJson());
+    });
+    const stripe = connect('stripe', stripeCredentials, url, undefined, connectedAccount);
+    const named = submissionFor('cs_test_1');
+    await stripe.getPayment(named.transactionId, options);
+    await stripe.createRefund(named, options);
+    await stripe.findRefund(named, options);
+    await stripe.getRefund('re_1', named, options);
+    await stripe.listRefunds(windowAroundNow(5), options);
+    await stripe.cancelRefund('re_1', named, options);
+    for (const ability of abilities) if (ability !== 'webhooks') await stripe.probe(ability, options);
+    expect(new Set(seen.map(({ headers }) => headers['stripe-account']))).toEqual(new Set([header]));
+    const kinds = new Set(seen.map(({ path }) => path.split(/[/?]/)[2]));
+    expect([...kinds].toSorted()).toEqual([
+      ...['charges', 'checkout', 'disputes', 'invoice_payments', 'payment_intents', 'refunds'],
+    ]);
+  });
+
+  test('a key that may not read invoices is refused for this name alone', async () => {
+    const message =
+      "The provided key 'rk_test_1' does not have the required permissions. Having the 'rak_invoice_read' permission would allow this request to continue.";
+    const { stripe } = await stripeWith((_, response) =>
+      json(response, 403, { error: { type: 'invalid_request_error', message } }),
+    );
+    const refused = { kind: 'misconfigured', scope: 'object', permission: 'rak_invoice_read' };
+    expect(await stripe.getPayment('in_1', options)).toMatchObject(refused);
+    expect(await stripe.createRefund(submissionFor('in_1'), options)).toMatchObject(refused);
+  });
+
+  test.each([
+    ['a session without a payment', 'cs_test_1', { object: 'checkout.session', payment_intent: null }],
+    ['an invoice that was not paid', 'in_1', { object: 'list', data: [] }],
+    [
+      'an invoice that was paid elsewhere',
+      'in_1',
+      { object: 'list', data: [{ object: 'invoice_payment', payment: { payment_record: 'pr_1' } }] },
+    ],
+  ])('does not find the payment of %s', async (_, id, reply) => {
+    const { stripe, seen } = await stripeWith((_seen, response) => json(response, 200, reply));
+    expect(await stripe.getPayment(id, options)).toMatchObject({ kind: 'not-found' });
+    expect(await stripe.createRefund(submissionFor(id), options)).toMatchObject({ kind: 'rejected' });
+    expect(seen.map(({ method }) => method)).toEqual(['GET', 'GET']);
   });
 
   const another = { metadata: { refund_id: 'ref_01h455vb4pex5vsknk084sn02q' } };

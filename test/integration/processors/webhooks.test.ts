@@ -69,6 +69,18 @@ describe('webhooks of Stripe', () => {
   });
 
   test.each([
+    ['webhookSecret', 'whsec_test_sandbox'],
+    ['connectWebhookSecret', 'whsec_test_connect_sandbox'],
+  ])('tell the connected account that they are about, when signed with the %s', async (_, secret) => {
+    const about = async (account?: string) => {
+      const event = JSON.stringify(stripeEvent(reported, account === undefined ? {} : { account }));
+      return (await verified('stripe', signStripe(event, { secret }))).account;
+    };
+    expect(await about('acct_seller1')).toBe('acct_seller1');
+    expect(await about()).toBeNull();
+  });
+
+  test.each([
     ['are too old 300 seconds after they were signed', -290, -302, 'Timestamp outside the tolerance zone'],
     [
       'are refused when they were signed more than 300 seconds in the future',

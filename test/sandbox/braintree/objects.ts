@@ -144,8 +144,8 @@ function answerFields({ code, text, type, additional }: BankAnswer): Fields {
 }
 
 /** Sales made here all carry an order id, so that its copying to refunds can be seen. */
-export function saleOrderId(sale: Payment): string {
-  return `order-${sale.id}`;
+export function saleOrderId({ id, orderId }: Payment): string {
+  return orderId ?? `order-${id}`;
 }
 
 function transactionXml(transaction: Payment | Refund, method: string, more: Fields): string {

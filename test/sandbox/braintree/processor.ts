@@ -167,6 +167,7 @@ export const braintree = {
           'must be 1 to 36 letters, digits, _ or -, not starting with credit_',
         ),
       paymentMethod: z.enum(['card', 'us_bank_account']).default('card'),
+      orderId: z.string().min(1).max(255).optional(),
     },
     statuses: [
       'settled',

@@ -1,14 +1,19 @@
 import { createHash } from 'node:crypto';
 import type { Account, Answer, Call } from '../exchange.ts';
+import { type Ledger, mayNotExist } from '../ledger.ts';
 import { errorAnswer } from './answers.ts';
 
 /** Stripe's name without the prefix `rak_`. */
 export type Permission =
   | 'charge_read'
   | 'payment_intent_read'
+  | 'checkout_session_read'
+  | 'invoice_read'
   | 'dispute_read'
   | 'refund_read'
   | 'refund_write';
+
+export const CONNECTED_ACCOUNT = /^acct_[A-Za-z0-9_]+$/;
 
 const WRITE_OF: Readonly<Partial<Record<Permission, Permission>>> = { refund_read: 'refund_write' };
 
@@ -16,7 +21,7 @@ const WRITE_OF: Readonly<Partial<Record<Permission, Permission>>> = { refund_rea
  * The account of a key, which curl may send as a basic user name, or the answer that refuses the key.
  * @param needed what a restricted key has to permit.
  */
-export function accountOf(call: Call, needed: Permission | null): Account | Answer {
+export function accountOf(call: Call, ledger: Ledger, needed: Permission | null): Account | Answer {
   const [scheme, value = ''] = (call.headers.authorization ?? '').split(' ');
   const key = scheme === 'Basic' ? Buffer.from(value, 'base64').toString('utf8').split(':')[0] : value;
   const [, kind, mode, name = ''] = /^(sk|rk)_(test|live)_(\w+)$/.exec(key ?? '') ?? [];
@@ -26,7 +31,25 @@ export function accountOf(call: Call, needed: Permission | null): Account | Answ
   const digest = createHash('sha256').update(key).digest('hex').slice(0, 16);
   if (key.includes('forbidden')) return refusedKey(key, digest, 'account_read');
   if (kind === 'rk' && needed !== null && !permits(name, needed)) return refusedKey(key, digest, needed);
-  return { environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` };
+  const account: Account = { environment: mode === 'live' ? 'live' : 'test', id: `stripe_${digest}` };
+  const connected = call.headers['stripe-account'];
+  if (connected === undefined) return account;
+  if (typeof connected !== 'string' || !isConnected(ledger, account, connected)) {
+    return unconnected(key, String(connected));
+  }
+  return { ...account, id: `${account.id}/${connected}`, connectedAccount: connected };
+}
+
+/** Every account of plausible form is, until the control API ends that. */
+function isConnected(ledger: Ledger, { environment }: Account, id: string): boolean {
+  if (!CONNECTED_ACCOUNT.test(id) || mayNotExist(id)) return false;
+  return ledger.connectedAccount({ environment }, id).isConnected;
+}
+
+/** In these words, with 403, Stripe refuses an account that it does not know as well as one that has disconnected. */
+function unconnected(key: string, account: string): Answer {
+  const message = `The provided key '${maskedKey(key)}' does not have access to account '${account}' (or that account does not exist). Application access may have been revoked.`;
+  return errorAnswer(403, { code: 'account_invalid', message });
 }
 
 /** A restricted key names what it permits, or after `without_` what it does not. Who may write may read. */
@@ -37,8 +60,11 @@ function permits(name: string, needed: Permission): boolean {
 }
 
 function refusedKey(key: string, digest: string, permission: string): Answer {
-  const masked = `${key.slice(0, 8)}${'*'.repeat(Math.max(0, key.length - 14))}${key.slice(-6)}`;
-  return errorAnswer(403, { message: missingPermission(masked, digest, permission) });
+  return errorAnswer(403, { message: missingPermission(maskedKey(key), digest, permission) });
+}
+
+function maskedKey(key: string): string {
+  return `${key.slice(0, 8)}${'*'.repeat(Math.max(0, key.length - 14))}${key.slice(-6)}`;
 }
 
 export function missingPermission(masked: string, account: string, permission: string): string {

@@ -31,7 +31,7 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
   const amount = toStripeUnits(payment.amount, payment.currency);
   const refunded = toStripeUnits(ledger.refundedAmount(payment), payment.currency);
   const collected = toStripeUnits(capturedAmount(payment), payment.currency);
-  const { status } = payment;
+  const { status, transferTo, applicationFee } = payment;
   const isFailed = status === 'failed';
   const isCaptured = !isFailed && status !== 'uncaptured';
   return {
@@ -40,9 +40,10 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
     amount,
     amount_captured: collected,
     amount_refunded: refunded,
-    application: null,
-    application_fee: null,
-    application_fee_amount: null,
+    application: application(payment),
+    application_fee: applicationFee !== undefined && isCaptured ? `fee_${payment.id.slice(3)}` : null,
+    application_fee_amount:
+      applicationFee === undefined ? null : toStripeUnits(applicationFee, payment.currency),
     balance_transaction: isCaptured && status !== 'pending' ? `txn_${payment.id.slice(3)}` : null,
     billing_details: noBillingDetails,
     calculated_statement_descriptor: 'SANDBOX',
@@ -76,9 +77,19 @@ export function chargeObject(ledger: Ledger, payment: Payment) {
     statement_descriptor: null,
     statement_descriptor_suffix: null,
     status: isFailed ? 'failed' : status === 'pending' ? 'pending' : 'succeeded',
-    transfer_data: null,
-    transfer_group: null,
+    ...(transferTo !== undefined && isCaptured ? { transfer: `tr_${payment.id.slice(3)}` } : {}),
+    ...transferData(payment),
   } satisfies Stripe.Charge;
+}
+
+/** Of the platform, where it has made the payment for the account. */
+function application({ connectedAccount }: Payment): string | null {
+  return connectedAccount === undefined ? null : 'ca_sandbox';
+}
+
+function transferData({ id, transferTo: destination }: Payment) {
+  if (destination === undefined) return { transfer_data: null, transfer_group: null };
+  return { transfer_data: { amount: null, destination }, transfer_group: `group_${paymentIntentId({ id })}` };
 }
 
 const authorized = {
@@ -140,12 +151,12 @@ function cardDetails({ card = '4242424242424242', amount, currency, id }: Paymen
 
 const usualIntent = {
   ...{ allowed_payment_method_types: null, excluded_payment_method_types: null, managed_payments: null },
-  ...{ amount_details: { tip: {} }, application: null, application_fee_amount: null, on_behalf_of: null },
+  ...{ amount_details: { tip: {} }, on_behalf_of: null },
   ...{ automatic_payment_methods: null, canceled_at: null, cancellation_reason: null, payment_record: null },
   ...{ customer: null, customer_account: null, description: null, metadata: {}, next_action: null },
   ...{ payment_method_configuration_details: null, processing: null, receipt_email: null, review: null },
   ...{ setup_future_usage: null, shipping: null, source: null, statement_descriptor: null },
-  ...{ statement_descriptor_suffix: null, transfer_data: null, transfer_group: null },
+  statement_descriptor_suffix: null,
 } satisfies Partial<Stripe.PaymentIntent>;
 
 const methodOptions: Readonly<Record<string, Stripe.PaymentIntent.PaymentMethodOptions>> = {
@@ -172,6 +183,8 @@ export function paymentIntentObject(ledger: Ledger, payment: Payment, expandChar
     amount: charge.amount,
     amount_capturable: isUncaptured ? charge.amount - charge.amount_captured : 0,
     amount_received: charge.amount_captured,
+    application: charge.application,
+    application_fee_amount: charge.application_fee_amount,
     capture_method: isUncaptured ? 'manual' : 'automatic',
     client_secret: `${charge.payment_intent}_secret_sandbox`,
     confirmation_method: 'automatic',
@@ -185,7 +198,14 @@ export function paymentIntentObject(ledger: Ledger, payment: Payment, expandChar
     payment_method_options: methodOptions[payment.paymentMethod] ?? null,
     payment_method_types: [payment.paymentMethod],
     status: statuses[payment.status] ?? 'succeeded',
+    ...intentTransferData(payment),
   } satisfies Stripe.PaymentIntent;
+}
+
+/** As a charge has it, without an amount where all of it is transferred. */
+function intentTransferData({ id, transferTo: destination }: Payment) {
+  if (destination === undefined) return { transfer_data: null, transfer_group: null };
+  return { transfer_data: { destination }, transfer_group: `group_${paymentIntentId({ id })}` };
 }
 
 const DAY_SECONDS = 86_400;
@@ -220,7 +240,7 @@ export function refundObject(ledger: Ledger, refund: Refund) {
     receipt_number: null,
     source_transfer_reversal: null,
     status: refund.status,
-    transfer_reversal: null,
+    transfer_reversal: (refund.transferReversed ?? 0) > 0 ? `trr_${refund.id.slice(3)}` : null,
   } satisfies Stripe.Refund;
 }
 

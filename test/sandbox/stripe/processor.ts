@@ -2,13 +2,14 @@ import { z } from 'zod';
 import { type Account, type Answer, type Call, type Protocol, Refusal, type Request } from '../exchange.ts';
 import type { Operation } from '../faults.ts';
 import type { Environment, Ledger } from '../ledger.ts';
-import type { SandboxProcessor } from '../processor.ts';
+import type { PaymentTerms, SandboxProcessor } from '../processor.ts';
 import { randomId } from '../random-id.ts';
 import type { LimitedBy } from '../rates.ts';
 import { canExpress } from './amounts.ts';
 import { errorAnswer, jsonAnswer } from './answers.ts';
 import { disputeStates } from './disputes.ts';
-import { accountOf, missingPermission, type Permission } from './keys.ts';
+import { accountOf, CONNECTED_ACCOUNT, missingPermission, type Permission } from './keys.ts';
+import { listInvoicePayments, retrieveSession } from './names.ts';
 import { listDisputes, retrieveCharge, retrievePaymentIntent } from './payments.ts';
 import { cancelRefund, createRefund, listRefunds, retrieveRefund } from './refunds.ts';
 import { signedStripeEvent, stripeDisputeEvents, stripeEvents } from './webhooks.ts';
@@ -16,7 +17,7 @@ import { signedStripeEvent, stripeDisputeEvents, stripeEvents } from './webhooks
 /** A Stripe call that passed its credentials. */
 export interface StripeRequest {
   ledger: Ledger;
-  scope: { processor: 'stripe'; environment: Environment };
+  scope: { processor: 'stripe'; environment: Environment; connectedAccount?: string | undefined };
   /** The id in the path, '' where there is none. */
   id: string;
   /** Body of a POST, query of a GET. */
@@ -28,6 +29,8 @@ type Handle = (request: StripeRequest) => object;
 const ROUTES: readonly [route: RegExp, operation: Operation, permission: Permission, handle: Handle][] = [
   [/^GET \/v1\/charges\/([^/]+)$/, 'transaction.get', 'charge_read', retrieveCharge],
   [/^GET \/v1\/payment_intents\/([^/]+)$/, 'transaction.get', 'payment_intent_read', retrievePaymentIntent],
+  [/^GET \/v1\/checkout\/sessions\/([^/]+)$/, 'transaction.get', 'checkout_session_read', retrieveSession],
+  [/^GET \/v1\/invoice_payments$/, 'transaction.get', 'invoice_read', listInvoicePayments],
   [/^GET \/v1\/disputes$/, 'transaction.get', 'dispute_read', listDisputes],
   [/^POST \/v1\/refunds$/, 'refund.create', 'refund_write', createRefund],
   [/^GET \/v1\/refunds$/, 'refund.find', 'refund_read', listRefunds],
@@ -41,11 +44,11 @@ function routeOf({ method, path }: Call) {
 }
 
 /** A request is about the payment that it names, or about that of the refund that it names. */
-function read(ledger: Ledger, call: Call, { environment }: Account): Request {
+function read(ledger: Ledger, call: Call, { environment, connectedAccount }: Account): Request {
   const [pattern, operation = null, , handle] = routeOf(call) ?? [];
   const id = decodeURIComponent(pattern?.exec(`${call.method} ${call.path}`)?.[1] ?? '');
   const form = call.method === 'GET' ? call.query : new URLSearchParams(call.body);
-  const scope = { processor: 'stripe', environment } as const;
+  const scope = { processor: 'stripe', environment, connectedAccount } as const;
   const named = form.get('charge') ?? form.get('payment_intent');
   // The same path lists the refunds of a payment, and those of all.
   const listsAll = handle === listRefunds && named === null;
@@ -121,13 +124,30 @@ function limited(by: LimitedBy, headers: Record<string, string> = {}): Answer {
   return { ...answer, headers: { ...answer.headers, 'stripe-rate-limited-reason': by, ...headers } };
 }
 
+const connectedAccount = z.string().regex(CONNECTED_ACCOUNT, 'must look like acct_...').optional();
+
+function problem({ amount, capturedAmount = amount, currency, ...connect }: PaymentTerms): string | null {
+  const { transferTo, applicationFee } = connect;
+  const fee = applicationFee === undefined ? {} : { applicationFee };
+  const amounts = Object.entries({ amount, capturedAmount, ...fee });
+  const wrong = amounts.find(([, minor]) => !canExpress(minor, currency));
+  if (wrong !== undefined) return `${wrong[0]}: Stripe cannot express ${wrong[1]} minor units of ${currency}`;
+  if (transferTo !== undefined && connect.connectedAccount !== undefined)
+    return 'transferTo: only a payment of the platform is transferred';
+  if (applicationFee === undefined) return null;
+  if (applicationFee > amount) return 'applicationFee: must not be more than the amount';
+  return transferTo === undefined && connect.connectedAccount === undefined
+    ? 'applicationFee: only a payment of a connected account, or with a transfer to one, has a fee'
+    : null;
+}
+
 /** Stripe. A charge and its payment intent are one payment and share everything after the prefix. */
 export const stripe = {
   name: 'stripe',
   title: 'Stripe',
   path: '/v1/',
   protocol: {
-    admit: (call) => accountOf(call, routeOf(call)?.[2] ?? null),
+    admit: (call, ledger) => accountOf(call, ledger, routeOf(call)?.[2] ?? null),
     ...{ read, failure, malformed: () => jsonAnswer(200, { object: 'unexpected' }) },
   },
   payments: {
@@ -139,6 +159,16 @@ export const stripe = {
         .string()
         .regex(/^\d{16}$/, 'must be a number of 16 digits')
         .optional(),
+      ...{ connectedAccount, transferTo: connectedAccount },
+      applicationFee: z.int('must be a whole number of minor units').positive().optional(),
+      checkoutSession: z
+        .string()
+        .regex(/^cs_[A-Za-z0-9_]+$/, 'must look like cs_...')
+        .optional(),
+      invoice: z
+        .string()
+        .regex(/^in_[A-Za-z0-9_]+$/, 'must look like in_...')
+        .optional(),
     },
     statuses: ['succeeded', 'pending', 'failed', 'uncaptured', 'disputed'],
     disputes: disputeStates,
@@ -147,14 +177,7 @@ export const stripe = {
     // Refunds of bank transfers require action, and can be cancelled until then.
     unseenMethod: (id) => (id.includes('transfer') ? 'customer_balance' : 'card'),
     idsOf: (id) => [id.replace(/^pi_/, 'ch_'), `pi_${id.slice(3)}`],
-    problem: ({ amount, capturedAmount = amount, currency }) => {
-      const wrong = Object.entries({ amount, capturedAmount }).find(
-        ([, minor]) => !canExpress(minor, currency),
-      );
-      return wrong === undefined
-        ? null
-        : `${wrong[0]}: Stripe cannot express ${wrong[1]} minor units of ${currency}`;
-    },
+    problem,
   },
   refundStatuses: {
     pending: {},
@@ -164,8 +187,11 @@ export const stripe = {
     canceled: { isReturned: true },
   },
   webhooks: {
-    keys: { secret: z.string().min(1) },
-    keysOf: ({ webhookSecret = '' }) => ({ secret: webhookSecret }),
+    keys: { secret: z.string().min(1), connectSecret: z.string().min(1).optional() },
+    keysOf: ({ webhookSecret: secret = '', connectWebhookSecret: connectSecret = secret }) => ({
+      secret,
+      connectSecret,
+    }),
     events: stripeEvents,
     paymentEvents: stripeDisputeEvents,
     signed: signedStripeEvent,
@@ -173,5 +199,6 @@ export const stripe = {
   credentials: (environment: Environment) => ({
     secretKey: `sk_${environment}_sandbox`,
     webhookSecret: `whsec_${environment}_sandbox`,
+    connectWebhookSecret: `whsec_${environment}_connect_sandbox`,
   }),
 } satisfies SandboxProcessor;

@@ -1,9 +1,10 @@
 import type Stripe from 'stripe';
 import { toDecimal } from '../currency.ts';
-import { declinesRefunds, type Payment, type Refund, refundOf } from '../ledger.ts';
+import { declinesRefunds, type Payment, type Refund, refundOf, type Settings } from '../ledger.ts';
 import { randomId } from '../random-id.ts';
 import { fromStripeUnits, stripeStep } from './amounts.ts';
 import { invalidParameter, noSuch, refused } from './answers.ts';
+import { moveReturned, returnedWith } from './connect.ts';
 import { capturedAmount, refundObject } from './objects.ts';
 import { findPayment } from './payments.ts';
 import type { StripeRequest } from './processor.ts';
@@ -34,12 +35,15 @@ export function createRefund(request: StripeRequest) {
   const asked = form.get('amount');
   const amount = asked === null ? left : readAmount(Number(asked), payment.currency);
   if (amount > left) throw tooMuch(amount, left, payment.currency);
-  if (ledger.settings.insufficientBalance === 'refused') throw insufficientBalance();
+  if (settingsOf(request).insufficientBalance === 'refused') throw insufficientBalance();
+  const returned = returnedWith(request, payment, amount);
+  moveReturned(ledger, payment, returned);
   const metadata = nested(form, 'metadata');
   const refund = refundOf(payment, {
     id: randomId('re_', 24),
     amount,
-    ...courseOf(request, payment),
+    ...courseOf(request, payment, amount),
+    ...returned,
     instructionsEmail: form.get('instructions_email') ?? undefined,
     reference: metadata.refund_id ?? '',
     createdAt: ledger.now(),
@@ -65,24 +69,31 @@ function checkParameters(form: URLSearchParams): void {
 type Course = Pick<Refund, 'status' | 'becomes' | 'heldBy'>;
 
 /** How a refund begins, and what follows. */
-function courseOf(request: StripeRequest, payment: Payment): Course {
-  const course = usualCourse(request, payment);
+function courseOf(request: StripeRequest, payment: Payment, amount: number): Course {
+  const course = usualCourse(request, payment, amount);
   const { autoSettleMs } = request.ledger.settings;
   const isOver = autoSettleMs === 0 && course.heldBy === undefined && course.becomes === 'succeeded';
   return isOver ? { status: 'succeeded', becomes: null } : course;
 }
 
-function usualCourse(
-  { ledger: { settings } }: StripeRequest,
-  { paymentMethod, status, card }: Payment,
-): Course {
+function usualCourse(request: StripeRequest, payment: Payment, amount: number): Course {
+  const { paymentMethod, status, card, connectedAccount } = payment;
+  const settings = settingsOf(request);
   const pending = { status: 'pending', becomes: 'succeeded' };
   if (paymentMethod === 'customer_balance') return { status: 'requires_action', becomes: 'succeeded' };
   if (status === 'pending') return { ...pending, heldBy: 'payment' };
   if (settings.insufficientBalance !== null) return { ...pending, heldBy: 'balance' };
+  if (connectedAccount !== undefined && !request.ledger.takeBalance(payment, connectedAccount, amount)) {
+    return { ...pending, heldBy: 'balance' };
+  }
   const isAtOnce = paymentMethod === 'card' && settings.autoSettleMs !== null;
   if (!isAtOnce || card === CARDS.pendingFirst) return pending;
   return { status: 'succeeded', becomes: card === CARDS.failsLater ? 'failed' : null };
+}
+
+/** The balance in the settings is that of the platform. */
+function settingsOf({ ledger: { settings }, scope }: StripeRequest): Settings {
+  return scope.connectedAccount === undefined ? settings : { ...settings, insufficientBalance: null };
 }
 
 /** What is left to refund; throws when the payment cannot be refunded at all. */

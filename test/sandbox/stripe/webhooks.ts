@@ -21,16 +21,22 @@ export function stripeDisputeEvents(previous: Payment, payment: Payment): string
   return written([[`charge.dispute.${change}`, disputeObject(payment)]], payment);
 }
 
-function written(subjects: Subject[], { environment }: Payment | Refund): string[] {
-  return subjects.map(([type, object]) => JSON.stringify(eventObject(type, object, environment === 'live')));
+function written(subjects: Subject[], { environment, connectedAccount }: Payment | Refund): string[] {
+  return subjects.map(([type, object]) =>
+    JSON.stringify(eventObject(type, object, environment === 'live', connectedAccount)),
+  );
 }
 
-/** Signed anew at each attempt, because receivers reject old timestamps. */
+/**
+ * Signed anew at each attempt, because receivers reject old timestamps. At Stripe the events of connected accounts go to an endpoint of
+ * their own, which has a secret of its own.
+ */
 export function signedStripeEvent(
   payload: string,
-  { secret = '' }: Record<string, string>,
+  { secret: own = '', connectSecret = own }: Record<string, string>,
   timestamp = Math.floor(Date.now() / 1000),
 ): WebhookRequest {
+  const secret = payload.startsWith(CONNECTED_START) ? connectSecret : own;
   const signature = createHmac('sha256', secret).update(`${timestamp}.${payload}`).digest('hex');
   return {
     body: payload,
@@ -61,9 +67,13 @@ function eventsOfSuccess(ledger: Ledger, refund: Refund): Subject[] {
   return [...charge, ['refund.updated', refundObject(ledger, refund)]];
 }
 
-/** An event as Stripe's API gives it. */
-export function eventObject(type: Stripe.Event.Type, object: object, isLive: boolean) {
+/** How the JSON of an event of a connected account begins. */
+const CONNECTED_START = '{"account":';
+
+/** An event as Stripe's API gives it. @param account the connected account that it is about. */
+export function eventObject(type: Stripe.Event.Type, object: object, isLive: boolean, account?: string) {
   return {
+    ...(account !== undefined && { account }),
     id: randomId('evt_', 24),
     object: 'event',
     api_version: API_VERSION,

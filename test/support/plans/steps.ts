@@ -287,6 +287,7 @@ export function stepsOf(
       const facts = {
         ...{ transactionIds: [transactionId], amount: 100_000n, currency: 'usd', chargedAt: new Date() },
         ...{ refunds: [], unrefundable: null },
+        ...{ hasTransfer: false, transferDestination: null, applicationFee: false },
       };
       const of = { ...owner, processor: 'stripe', transactionId };
       expect((await recordPayment(db, of, facts, new Date())).amount).toBe(100_000n);

@@ -7,8 +7,8 @@ export function ownAddressAt(sandboxUrl: string, processor = 'stripe'): void {
   const connect = kind.connect.bind(kind);
   const spy = vi
     .spyOn(kind, 'connect')
-    .mockImplementation((credentials, proxies) =>
-      connect({ ...(credentials as object), apiBase: sandboxUrl }, proxies),
+    .mockImplementation((credentials, ...others) =>
+      connect({ ...(credentials as object), apiBase: sandboxUrl }, ...others),
     );
   onTestFinished(() => spy.mockRestore());
 }

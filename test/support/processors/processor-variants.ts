@@ -9,6 +9,14 @@ import { submissionFor } from '../refunds/refund-records.ts';
 import { type ReportedRefund, type SignedWebhook, type Signer, webhookAbout } from './signed-webhooks.ts';
 import { useSandbox } from './use-sandbox.ts';
 
+export interface OtherName {
+  title: string;
+  /** What the payment is created with. @param key makes its names unlike those of other payments. */
+  fields: (key: string) => Record<string, unknown>;
+  /** @param id of the payment. @returns the name to ask for, and the others that the answer tells. */
+  names: (key: string, id: string) => readonly [asked: string, ...others: string[]];
+}
+
 /** One way to use one processor; every promise of the contract is held against all of them. */
 export interface ProcessorVariant {
   title: string;
@@ -23,6 +31,10 @@ export interface ProcessorVariant {
   ids: { payment: string; refund: string; missingPayment: string; missingRefund: string; declined: string };
   /** Every id of a payment, given the one by which it was created. */
   transactionIds: (id: string) => readonly string[];
+  /** What else a payment is known by. */
+  otherNames: readonly OtherName[];
+  /** With what several payments are created that share a name. */
+  sharedName: { fields: Record<string, unknown>; name: string };
   /** The processor's words for a refund that has succeeded and one that has failed. */
   statuses: { completed: string; failed: string };
   /** The sandbox's status of a payment that was charged back. */
@@ -76,6 +88,24 @@ const stripe: ProcessorVariant = {
     declined: 'ch_declined_once',
   },
   transactionIds: (id) => [`pi_${id.slice(3)}`, id],
+  otherNames: [
+    {
+      title: 'a checkout session',
+      fields: (key) => ({ checkoutSession: `cs_test_${key}` }),
+      names: (key) => [`cs_test_${key}`],
+    },
+    {
+      title: 'an invoice',
+      fields: (key) => ({ invoice: `in_${key}` }),
+      names: (key) => [`in_${key}`],
+    },
+    {
+      title: 'the checkout session of a subscription',
+      fields: (key) => ({ checkoutSession: `cs_test_${key}`, invoice: `in_${key}` }),
+      names: (key) => [`cs_test_${key}`, `in_${key}`],
+    },
+  ],
+  sharedName: { fields: { invoice: 'in_parts' }, name: 'in_parts' },
   statuses: { completed: 'succeeded', failed: 'failed' },
   chargedBack: 'disputed',
   operations: { lookup: 'refund.find', refundsOfPayment: 'refund.find' },
@@ -103,6 +133,19 @@ const anyBraintree = {
     declined: 'declined_once',
   },
   transactionIds: (id: string) => [id],
+  otherNames: [
+    {
+      title: 'its id in the GraphQL API',
+      fields: () => ({}),
+      names: (_key: string, id: string): [string] => [Buffer.from(`transaction_${id}`).toString('base64url')],
+    },
+    {
+      title: 'its order id',
+      fields: (key: string) => ({ orderId: `#${key}` }),
+      names: (key: string): [string] => [`#${key}`],
+    },
+  ],
+  sharedName: { fields: { orderId: '#shared' }, name: '#shared' },
   statuses: { completed: 'settled', failed: 'processor_declined' },
   chargedBack: 'disputed',
   operations: { lookup: 'transaction.get', refundsOfPayment: 'refund.get' },
@@ -133,9 +176,11 @@ export function connect(
   credentials: Record<string, unknown>,
   url: string,
   proxies = noProxies,
+  connectedAccount: string | null = null,
 ): Processor {
   const kind = processorKind(name);
-  return kind.connect(kind.parseCredentials({ ...credentials, apiBase: url }, 'test'), proxies);
+  const parsed = kind.parseCredentials({ ...credentials, apiBase: url }, 'test');
+  return kind.connect(parsed, proxies, connectedAccount);
 }
 
 /** Limits of a call, longer than any machine takes for it. */

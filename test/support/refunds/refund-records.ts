@@ -96,6 +96,7 @@ export function submissionFor(
     currency: 'usd',
     reason: 'customer_request',
     metadata: null,
+    options: {},
     idempotencyKey: `${refundId}-0`,
     ...changes,
   };

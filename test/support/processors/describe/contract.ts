@@ -41,6 +41,7 @@ export function describeContract(variant: ProcessorVariant): void {
             },
           ],
           unrefundable: null,
+          ...{ hasTransfer: false, transferDestination: null, applicationFee: false },
         },
       });
     });
