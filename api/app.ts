@@ -1,21 +1,21 @@
-import type { FastifyRequest } from 'fastify';
 import { EventFeed } from '#shared/events/feed.ts';
 import { openFairLimit } from '#shared/platform/concurrency/fair-limit.ts';
+import { networkOf } from '#shared/platform/network.ts';
 import { EventComparisons } from '#shared/refunds/lifecycle/processor-events.ts';
 import { RefundWatcher } from '#shared/refunds/lifecycle/refund-watcher.ts';
 import { dashboard } from './dashboard/dashboard.tsx';
 import { dashboardPath } from './dashboard/http/paths.ts';
 import { redirectTrailingSlashes, refuseAddress } from './dashboard/unknown-addresses.ts';
+import { admit, type Classes, type ClassOfCallers, openClasses } from './http/admission.ts';
 import { apiVersion } from './http/api-version.ts';
 import { authenticate } from './http/authenticate.ts';
 import { compression } from './http/compression.ts';
 import type { ApiDependencies } from './http/dependencies.ts';
 import { checkRequests, createHttpApp } from './http/http-app.ts';
 import { operationRoutes } from './http/operation-routes.ts';
-import { EventLoopDelay, refuseWhileDelayed } from './http/overload.ts';
+import { refuseWhileDelayed } from './http/overload.ts';
 import { limitKeys } from './http/rate-limit.ts';
 import { measureRequests, traceRequests } from './http/request-records.ts';
-import { type Classes, type ClassOfCallers, limitInProgress, openClasses } from './http/room.ts';
 import { type Api, collectDescribedRoutes, type DescribedRoute } from './http/route.ts';
 import { jsonSecurityHeaders, pageSecurityHeaders } from './http/security-headers.ts';
 import { refuseUnknownRoutes, withOtherMethodsRefused } from './http/unknown-routes.ts';
@@ -23,7 +23,7 @@ import { mcpRoute } from './mcp/route.ts';
 import { operations } from './operations/operations.ts';
 import { openApi } from './reference/openapi.ts';
 import { healthRoutes } from './routes/health.ts';
-import { processorWebhookRoutes, VerifiedSenders } from './routes/processor-webhooks.ts';
+import { processorWebhookRoutes } from './routes/processor-webhooks.ts';
 
 /** Builds the HTTP application: the public API, and the pages for browsers. It does not listen yet. */
 export async function buildApp(
@@ -42,26 +42,25 @@ export async function buildApp(
   measureRequests(app, deps.metrics);
   // Requests that wait get what is there now, so that closing does not wait for them.
   app.addHook('preClose', async () => closing.abort());
-  const delay = new EventLoopDelay();
-  app.addHook('onClose', async () => delay.close());
+  const isDelayed = await refuseWhileDelayed(app, deps.settings.MAX_EVENT_LOOP_DELAY_MS);
   const classes = openClasses(deps.settings);
   const described: DescribedRoute[] = [];
-  await app.register(async (scope: Api) => programs(scope, { classes, delay, described }));
-  await app.register(async (scope: Api) => browsers(scope, { classes, delay, described }));
+  await app.register(async (scope: Api) => programs(scope, { classes, isDelayed, described }));
+  await app.register(async (scope: Api) => browsers(scope, { classes, described }));
   return app;
 }
 
 interface Parts {
   classes: Classes;
-  delay: EventLoopDelay;
   /** The routes of the public API, for its reference. */
   described: DescribedRoute[];
 }
 
 /** What programs call, in JSON: the public API, and what processors and load balancers send. */
-async function programs(app: Api, { classes, delay, described }: Parts): Promise<void> {
-  const { MAX_EVENT_LOOP_DELAY_MS: maxDelayMs } = app.deps.settings;
-  const { clients, processors, unverified } = classes;
+async function programs(
+  app: Api,
+  { classes, isDelayed, described }: Parts & { isDelayed: () => boolean },
+): Promise<void> {
   collectDescribedRoutes(app, described);
   jsonSecurityHeaders(app);
   checkRequests(app);
@@ -69,19 +68,9 @@ async function programs(app: Api, { classes, delay, described }: Parts): Promise
     throw refusal;
   };
   await withOtherMethodsRefused(app, throwRefusal, async () => {
-    healthRoutes(app, () => delay.exceeds(maxDelayMs) || clients.work.isFull);
-    await app.register(async (scope: Api) => {
-      const senders = new VerifiedSenders();
-      // What anyone may send is refused before verified senders are, and these before clients are.
-      refuseWhileDelayed(scope, delay, (request) => maxDelayMs / (senders.has(request) ? 2 : 4));
-      const classOf = (request: FastifyRequest) => (senders.has(request) ? processors : unverified);
-      limitInProgress(scope, classOf, (request) => senders.ownerOf(request));
-      await processorWebhookRoutes(scope, senders);
-    });
-    await app.register(async (scope: Api) => {
-      refuseWhileDelayed(scope, delay, () => maxDelayMs);
-      await publicApi(scope, clients);
-    });
+    healthRoutes(app, () => isDelayed() || classes.clients.working.isFull);
+    await app.register(async (scope: Api) => processorWebhookRoutes(scope, classes));
+    await app.register(async (scope: Api) => publicApi(scope, classes.clients));
   });
 }
 
@@ -91,8 +80,7 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
   traceRequests(app);
   await authenticate(app);
   await limitKeys(app);
-  const ownerOf = ({ apiKey }: FastifyRequest) => `${apiKey.organizationId}/${apiKey.environment}`;
-  limitInProgress(app, () => clients, ownerOf);
+  admit(app, ({ apiKey }) => ({ class: clients, owner: `${apiKey.organizationId}/${apiKey.environment}` }));
   // Its tools check the scopes themselves, and answer as the protocol demands.
   mcpRoute(app);
   await app.register(async (scope: Api) => {
@@ -102,10 +90,9 @@ async function publicApi(app: Api, clients: ClassOfCallers): Promise<void> {
 }
 
 /** What people open in a browser: the dashboard, the queue board and the API reference. Every unknown path is answered here. */
-async function browsers(app: Api, { classes, delay, described }: Parts): Promise<void> {
+async function browsers(app: Api, { classes, described }: Parts): Promise<void> {
   const { deps } = app;
   await pageSecurityHeaders(app);
-  refuseWhileDelayed(app, delay, () => deps.settings.MAX_EVENT_LOOP_DELAY_MS / 4);
   checkRequests(app);
   redirectTrailingSlashes(app);
   refuseUnknownRoutes(app, refuseAddress);
@@ -114,7 +101,7 @@ async function browsers(app: Api, { classes, delay, described }: Parts): Promise
     app.get('/', async (_request, reply) => reply.redirect(dashboardPath));
     await openApi(app, described);
     await app.register(async (scope: Api) => {
-      limitInProgress(scope, () => classes.people);
+      admit(scope, ({ ip }) => ({ class: classes.people, owner: networkOf(ip) }));
       await dashboard(scope, { ...deps, db: deps.dashboardDb });
     });
   });

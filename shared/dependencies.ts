@@ -5,7 +5,6 @@ import { openReplayLimiter } from './insights/replay.ts';
 import { type ApiKeyLookup, openApiKeyLookup } from './organizations/find-api-key.ts';
 import { type HashLimiter, openHashLimiter } from './people/sign-in/hash-limiter.ts';
 import { type Clock, DatabaseClock } from './platform/clock.ts';
-import type { WhileWaiting } from './platform/concurrency/shared-wait.ts';
 import type { ServiceSettings } from './platform/config.ts';
 import { type Database, openDatabase, openReads, type Reads, serviceTime } from './platform/database.ts';
 import type { Logger } from './platform/log.ts';
@@ -40,7 +39,6 @@ export interface Dependencies {
   /** Where workers keep how far the database has come. */
   positionMarks: PositionMarks;
   secrets: SecretBox;
-  whileWaiting: WhileWaiting;
   connections: ProcessorConnections;
   lookups: Lookups;
   velocities: VelocityReads;
@@ -89,7 +87,6 @@ export function openDependencies(
     hashLimiter: openHashLimiter(),
     replayLimiter: openReplayLimiter(),
     health: openHealthReads(db),
-    whileWaiting: (wait) => wait(),
     ...overrides,
   };
 }

@@ -10,9 +10,9 @@ import {
 import type { ApiKey } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { networkOf } from '#shared/platform/network.ts';
+import { Bound } from './admission.ts';
 import type { ApiDependencies } from './dependencies.ts';
 import { OverloadError } from './overload.ts';
-import { Room } from './room.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,7 +39,7 @@ const keyReadForMs = 1_000;
 export async function authenticate(app: FastifyInstance): Promise<void> {
   const { clock, db, apiKeys } = app.deps;
   const findKey = await limitFailedKeys(app);
-  const lookups = new Room(maxLookups);
+  const lookups = new Bound(maxLookups);
   const lookUp = async (request: FastifyRequest, presented: string) => {
     const network = networkOf(request.ip);
     if (!lookups.admits(network)) throw new OverloadError('too many API keys are looked up');

@@ -7,8 +7,8 @@ import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
 import type { Call, Operation } from '../operations/operation.ts';
+import { admit, mayWait, openClass } from './admission.ts';
 import { csvBody, ignoredBody, optionalJsonBody } from './body.ts';
-import { fewAtOnce } from './room.ts';
 import { type Api, jsonResponse, responsesOf } from './route.ts';
 
 /** A route for each operation. */
@@ -45,10 +45,7 @@ function addRoute(app: Api, operation: Operation): void {
   if (body === undefined && method !== 'GET') ignoredBody(app);
   if (body?.isOptional()) optionalJsonBody(app);
   if (readCsv !== undefined) csvBody(app, readCsv);
-  if (bodyLimitBytes !== undefined || csv !== undefined) {
-    const isLarge = (request: FastifyRequest) => bodyLimitBytes !== undefined || acceptsCsv(request);
-    fewAtOnce(app, ({ apiKey }) => apiKey.organizationId, { isLarge });
-  }
+  if (bodyLimitBytes !== undefined || csv !== undefined) admitFew(app, bodyLimitBytes !== undefined);
   app.route({
     method,
     url: path,
@@ -73,14 +70,24 @@ function addRoute(app: Api, operation: Operation): void {
       const call = callOf(operation, request, reply);
       if (csv !== undefined && acceptsCsv(request)) {
         reply.type('text/csv; charset=utf-8');
-        return await csv(request.deps, call);
+        return await csv(app.deps, call);
       }
-      const answer = await operation.run(request.deps, call);
+      const answer = await operation.run(app.deps, call);
       // A client that waited must not learn what happened after its key was revoked.
       if (method === 'GET') await confirmKey();
       return operation.hasData ? answer : { data: answer };
     },
   });
+}
+
+/** How many large requests of an operation are under way at once, because each takes much memory. */
+const mostLarge = 4;
+
+function admitFew(app: Api, isLarge: boolean): void {
+  const large = openClass(mostLarge);
+  admit(app, (request) =>
+    isLarge || acceptsCsv(request) ? { class: large, owner: request.apiKey.organizationId } : null,
+  );
 }
 
 function acceptsCsv({ headers }: Pick<FastifyRequest, 'headers'>): boolean {
@@ -138,9 +145,9 @@ const headersSchema = z.object({
     .describe('`wait=N` waits up to N seconds for the outcome, `respond-async` does not wait (RFC 7240).'),
 });
 
-function headersOf({ isIdempotent, waits }: Operation): z.ZodType | undefined {
+function headersOf({ isIdempotent, defaultWaitMs }: Operation): z.ZodType | undefined {
   if (isIdempotent) return headersSchema;
-  return waits && headersSchema.pick({ prefer: true });
+  return defaultWaitMs && headersSchema.pick({ prefer: true });
 }
 
 /** Refuses parameters that are not declared: with a filter that is ignored, a client would get other results than it expects. */
@@ -176,17 +183,12 @@ const always: readonly ErrorCode[] = [
   'service_unavailable',
 ];
 
-function callOf({ isIdempotent }: Operation, request: FastifyRequest, reply: FastifyReply): Call {
+function callOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): Call {
   const { apiKey, params, query, body } = request;
   return {
     ...{ apiKey, actor: `key:${apiKey.id}`, source: 'api', params, query, body },
-    idempotency: isIdempotent ? readIdempotencyKey(request) : null,
-    waitMs(defaultMs) {
-      const { MAX_WAIT_MS } = request.deps.settings;
-      const { waitMs, applied } = readWaitPreference(request.headers.prefer, defaultMs, MAX_WAIT_MS);
-      if (applied !== null) reply.header('preference-applied', applied);
-      return waitMs;
-    },
+    idempotency: operation.isIdempotent ? readIdempotencyKey(request) : null,
+    waitMs: waitMsOf(operation, request, reply),
     report({ answer, isReplayed, recordedAs, created = null }) {
       request.created = created;
       if (isReplayed) reply.header('idempotent-replayed', 'true');
@@ -195,6 +197,32 @@ function callOf({ isIdempotent }: Operation, request: FastifyRequest, reply: Fas
       return answer;
     },
   };
+}
+
+/**
+ * How long a request waits: as it prefers, or 0 when it finds no place among those that wait. Call it last: it drops what the request
+ * consists of.
+ */
+function waitMsOf(operation: Operation, request: FastifyRequest, reply: FastifyReply): number {
+  const { settings } = request.server.deps;
+  const preference =
+    operation.defaultWaitMs === undefined
+      ? { waitMs: 0, applied: null }
+      : readWaitPreference(request.headers.prefer, operation.defaultWaitMs(settings), settings.MAX_WAIT_MS);
+  const waitMs = admittedWaitMs(operation, request, preference.waitMs);
+  const isApplied = preference.applied !== null && waitMs === preference.waitMs;
+  if (isApplied) reply.header('preference-applied', preference.applied);
+  return waitMs;
+}
+
+/** @returns the given time, or 0 when the request would have to wait, for an outcome or a processor, and finds no place for that. */
+export function admittedWaitMs(
+  { asksProcessor }: Operation,
+  request: FastifyRequest,
+  preferredMs: number,
+): number {
+  const waits = asksProcessor === true || preferredMs > 0;
+  return waits && mayWait(request) ? preferredMs : 0;
 }
 
 /**

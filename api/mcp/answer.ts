@@ -8,6 +8,7 @@ import type { RequestOutcome } from '#shared/refunds/requests/key-requests.ts';
 import type { ApiDependencies } from '../http/dependencies.ts';
 import { errorBody, logFailure, toServiceError } from '../http/error-handler.ts';
 import { requireScope, scopesOf } from '../http/operation-routes.ts';
+import type { Operation } from '../operations/operation.ts';
 import { inputSchemaOf, outputSchemaOf, readArguments } from './schemas.ts';
 import { type Tool, tools } from './tools.ts';
 
@@ -36,6 +37,8 @@ interface Caller {
   /** Takes the refund that a call created. */
   onCreated: (created: NonNullable<RequestOutcome<unknown>['created']>) => void;
   log: Pick<Logger, 'error' | 'info'>;
+  /** How long a call may wait. */
+  waitMsOf: (operation: Operation) => number;
 }
 
 /**
@@ -89,7 +92,7 @@ async function callTool(deps: ApiDependencies, caller: Caller, tool: Tool, given
 
 async function runTool(
   deps: ApiDependencies,
-  { key: apiKey, onCreated }: Caller,
+  { key: apiKey, onCreated, waitMsOf }: Caller,
   tool: Tool,
   given: unknown,
 ): Promise<object> {
@@ -98,7 +101,7 @@ async function runTool(
   const answer = await tool.operation.run(deps, {
     ...{ apiKey, actor: `key:${apiKey.id}`, source: 'mcp' },
     ...{ params: {}, query: {}, body: {}, idempotency: null },
-    waitMs: (defaultMs) => defaultMs,
+    waitMs: waitMsOf(tool.operation),
     report(outcome) {
       isReplayed = outcome.isReplayed;
       if (outcome.created !== undefined) onCreated(outcome.created);

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { admittedWaitMs } from '../http/operation-routes.ts';
 import type { Api } from '../http/route.ts';
+import type { Operation } from '../operations/operation.ts';
 
 /**
  * `POST /mcp`: the tools for agents, by the Model Context Protocol over Streamable HTTP. Each tool checks the scopes of the
@@ -8,11 +10,12 @@ import type { Api } from '../http/route.ts';
  * request needs an API key, so DNS rebinding gives a web page no access.
  */
 export function mcpRoute(app: Api): void {
+  const { deps } = app;
   app.post('/mcp', { schema: { hide: true } }, async (request, reply) => {
     checkOrigin(request);
     // The body may have taken long to arrive.
     await request.rereadKey();
-    const { deps, apiKey: key, body, log } = request;
+    const { apiKey: key, body, log } = request;
     // The limits of a key count requests, so a request is one call.
     if (Array.isArray(body)) {
       throw new ServiceError(
@@ -26,7 +29,9 @@ export function mcpRoute(app: Api): void {
     const onCreated = (created: NonNullable<typeof request.created>) => {
       request.created = created;
     };
-    const answer = await answerMcp(deps, { key, log, onCreated }, { headers, body });
+    const waitMsOf = (operation: Operation) =>
+      admittedWaitMs(operation, request, operation.defaultWaitMs?.(deps.settings) ?? 0);
+    const answer = await answerMcp(deps, { key, log, onCreated, waitMsOf }, { headers, body });
     return reply
       .code(answer.status)
       .headers(Object.fromEntries(answer.headers))

@@ -185,11 +185,11 @@ export const listEvents = operation({
   description:
     'All events of all refunds, oldest first, without gaps or repeats: continue with `after` set to `nextAfter`. ' +
     'With `Prefer: wait=N` an empty page is sent only after N seconds; an event is sent as soon as there is one.',
-  waits: true,
+  defaultWaitMs: () => 0,
   query: listEventsQuerySchema,
   answer: 'One page of events.',
   output: eventPageSchema,
   hasData: true,
-  run: async ({ feed, whileWaiting }, { apiKey, query: { after, type, limit }, waitMs }) =>
-    await feed.read(apiKey, { after, type, limit }, waitMs(0), whileWaiting),
+  run: async ({ feed }, { apiKey, query: { after, type, limit }, waitMs }) =>
+    await feed.read(apiKey, { after, type, limit }, waitMs),
 });

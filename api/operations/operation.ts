@@ -3,6 +3,7 @@ import type { Dependencies } from '#shared/dependencies.ts';
 import type { EventFeed } from '#shared/events/feed.ts';
 import type { ApiKeyScope } from '#shared/organizations/api-keys.ts';
 import type { FairLimit } from '#shared/platform/concurrency/fair-limit.ts';
+import type { ServiceSettings } from '#shared/platform/config.ts';
 import type { ApiKey } from '#shared/platform/database.ts';
 import type { ErrorCode } from '#shared/platform/errors.ts';
 import type { InitiatedBy } from '#shared/refund-request/reasons.ts';
@@ -38,8 +39,10 @@ interface Definition<
   description: string;
   /** True when a caller may name the request with an idempotency key. */
   isIdempotent?: true;
-  /** True when a caller may say how long it waits. */
-  waits?: true;
+  /** How long it waits unless the caller says so, in milliseconds. Without it, it waits for nothing. */
+  defaultWaitMs?(settings: ServiceSettings): number;
+  /** True when it may have to read a payment at its processor. */
+  asksProcessor?: true;
   params?: Params;
   /** Other parameters are refused. */
   query?: Query;
@@ -85,8 +88,8 @@ export interface Call<Params = unknown, Query = unknown, Body = unknown> {
   query: Query;
   body: Body;
   idempotency: GivenKey | null;
-  /** How long the caller waits: as it prefers, or as long as is given. */
-  waitMs(defaultMs: number): number;
+  /** How long it may wait; 0 while as many requests wait as may. */
+  waitMs: number;
   /** Passes on what an outcome has besides its answer, such as the id of the refund on record. @returns the answer. @throws the refusal. */
   report<Answer>(outcome: RequestOutcome<Answer>): Answer;
 }

@@ -85,6 +85,7 @@ export const getPayment = operation({
       .optional()
       .meta({ description: 'Detected from the payment when omitted.', examples: ['stripe'] }),
   }),
+  asksProcessor: true,
   answer: 'The payment.',
   output: paymentSchema,
   errors: ['processor_error'],

@@ -80,6 +80,7 @@ export const checkPolicy = operation({
     "Evaluates the organization's policies and the limits of the key for a refund with these fields, as a creation does, and creates " +
     'nothing. An ineligible payment also gets a 200 response.',
   body: checkPolicySchema,
+  asksProcessor: true,
   answer: 'The result, also for an ineligible payment.',
   output: policyCheckSchema,
   errors: ['processor_error'],

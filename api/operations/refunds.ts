@@ -39,7 +39,8 @@ export const createRefund = operation({
     'refund is recorded and processed later. A rejected refund stays on record as failed; `Location` names it. ' +
     'With `dryRun` it responds at once with what the creation would come to, and creates nothing.',
   isIdempotent: true,
-  waits: true,
+  defaultWaitMs: ({ CREATE_WAIT_MS }) => CREATE_WAIT_MS,
+  asksProcessor: true,
   body: createRefundSchema,
   answer:
     'The refund as created; `externalRefundId` is null until the processor has one. For a dry run, what the creation would ' +
@@ -50,7 +51,7 @@ export const createRefund = operation({
   async run(deps, { apiKey, source, body: { dryRun = false, ...content }, idempotency, waitMs, report }) {
     const request = refundRequestedBy(apiKey, source, content, idempotency);
     if (dryRun) return await dryRunRefund(deps, request);
-    return report(await createAndWait(deps, request, () => waitMs(deps.settings.CREATE_WAIT_MS)));
+    return report(await createAndWait(deps, request, waitMs));
   },
 });
 
@@ -61,13 +62,13 @@ export const getRefund = operation({
   scope: 'refunds:read',
   summary: 'Get a refund',
   description: 'With `Prefer: wait=N` it responds when the status changes, or after N seconds.',
-  waits: true,
+  defaultWaitMs: () => 0,
   params: refundParamsSchema,
   query: z.object({ include }),
   answer: 'The refund.',
   output: detailedRefundSchema,
   async run(deps, { apiKey, params, query, waitMs }) {
-    const refund = await readWhenChanged(deps, apiKey, params.id, () => waitMs(0));
+    const refund = await readWhenChanged(deps, apiKey, params.id, waitMs);
     const [detailed] = await withIncluded(deps, [refund], query.include);
     return detailed as NonNullable<typeof detailed>;
   },
@@ -126,18 +127,14 @@ export const cancelRefund = operation({
     'confirm the cancellation; until then the refund stays as it is. An agent key may cancel only refunds that it ' +
     'requested. A body is ignored.',
   isIdempotent: true,
-  waits: true,
+  defaultWaitMs: ({ CANCEL_WAIT_MS }) => CANCEL_WAIT_MS,
   params: refundParamsSchema,
   answer: 'The refund is cancelled: the processor confirmed it, or never received the refund.',
   output: refundSchema,
   examples: { example: { ...exampleRefund, status: 'cancelled', updatedAt: '2026-11-20T09:30:02.000Z' } },
   errors: ['refund_not_cancellable'],
   async run(deps, { apiKey, params, idempotency, waitMs, report }) {
-    const request = {
-      refundId: params.id,
-      given: idempotency,
-      waitMs: waitMs(deps.settings.CANCEL_WAIT_MS),
-    };
+    const request = { refundId: params.id, given: idempotency, waitMs };
     return report(await cancelByKey(deps, apiKey, request));
   },
 });
@@ -152,6 +149,7 @@ export const approveRefund = operation({
     'A refund that awaits approval is sent to its processor. It takes two people: neither the key that requested the ' +
     'refund may approve it, nor any other key of the person behind that key or of someone whom a recent invitation connects ' +
     'with that person. Nothing of a payment that was charged back can be approved. A body is ignored.',
+  asksProcessor: true,
   params: refundParamsSchema,
   answer: 'The refund is approved and on its way.',
   output: refundSchema,

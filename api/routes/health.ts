@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { type ProcessorPlace, readHealthInTime, type ServiceHealth } from '#shared/health/read-health.ts';
 import { isUnanswered } from '#shared/health/trouble.ts';
 import { environments } from '#shared/platform/environment.ts';
+import { answersAlways } from '../http/overload.ts';
 import { type Api, jsonResponse, responsesOf } from '../http/route.ts';
 
 const readyTimeoutMs = 2_000;
@@ -53,6 +54,7 @@ export function healthRoutes(app: Api, isOverloaded: () => boolean): void {
   app.get(
     '/healthz',
     {
+      config: answersAlways,
       schema: {
         operationId: 'health',
         summary: 'Liveness',
@@ -67,6 +69,7 @@ export function healthRoutes(app: Api, isOverloaded: () => boolean): void {
   app.get(
     '/readyz',
     {
+      config: answersAlways,
       schema: {
         operationId: 'readiness',
         summary: 'Readiness',

@@ -4,6 +4,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { networkOf } from '#shared/platform/network.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { answerChallenge, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
+import { admit, type Classes, mayWait } from '../http/admission.ts';
 import { rawBody } from '../http/body.ts';
 import type { Api } from '../http/route.ts';
 
@@ -12,21 +13,41 @@ const bodyLimit = 256 * 1024;
 
 const schema = { hide: true, params: z.object({ accountId: z.string() }) };
 
-/** `/webhooks/<processor>/:accountId`, for each processor. */
-export async function processorWebhookRoutes(app: Api, senders: VerifiedSenders): Promise<void> {
+/** How long an event waits for the worker that has its refund under lease; most workers are about to record what it says. */
+const leaseWaitMs = 2_000;
+
+/**
+ * `/webhooks/<processor>/:accountId`, for each processor. The id of an account cannot be guessed: who names a connected one gets a place
+ * of that account, and any other sender one of its network.
+ */
+export async function processorWebhookRoutes(
+  app: Api,
+  { processors, unknownSenders }: Pick<Classes, 'processors' | 'unknownSenders'>,
+): Promise<void> {
+  const { connections } = app.deps;
+  admit(app, ({ params, ip }) => {
+    const { accountId } = params as { accountId: string };
+    const isKnown = connections.last(accountId) !== undefined;
+    return isKnown
+      ? { class: processors, owner: accountId }
+      : { class: unknownSenders, owner: networkOf(ip) };
+  });
   for (const processor of processorNames) {
     const { challengeParameter } = processorKind(processor).webhooks;
-    await app.register(async (scope: Api) => receiveRoute(scope, processor, senders));
+    await app.register(async (scope: Api) => receiveRoute(scope, processor));
     if (challengeParameter !== null) challengeRoute(app, processor, challengeParameter);
   }
 }
 
 /** `POST`: takes an event. The signature takes the place of an API key. */
-function receiveRoute(app: Api, processor: string, senders: VerifiedSenders): void {
+function receiveRoute(app: Api, processor: string): void {
+  const { deps } = app;
   rawBody(app, processorKind(processor).webhooks.mediaType);
   app.post(`/webhooks/${processor}/:accountId`, { schema, bodyLimit }, async (request) => {
-    const { deps, params, headers, log } = request;
-    const receipt = await receiveWebhook(deps, { processor, ...params }, { body: bodyOf(request), headers });
+    const { params, headers, log } = request;
+    const webhook = { body: bodyOf(request), headers };
+    const waitMs = mayWait(request) ? leaseWaitMs : 0;
+    const receipt = await receiveWebhook(deps, { processor, ...params }, webhook, waitMs);
     if (receipt.outcome === 'not-verified') {
       log.warn({ ...params, reason: receipt.reason }, 'a webhook was not verified');
       throw new ServiceError(
@@ -34,7 +55,6 @@ function receiveRoute(app: Api, processor: string, senders: VerifiedSenders): vo
         "The webhook signature does not match this account or is too old. Check the account's signing secret or keys.",
       );
     }
-    senders.add(request);
     const { outcome, event } = receipt;
     const { externalEventId, type, occurredAt } = event;
     const line = { ...params, externalEventId, type, occurredAt, outcome };
@@ -66,40 +86,4 @@ function challengeRoute(app: Api, processor: string, parameter: string): void {
     }
     return reply.type('text/plain').send(answer);
   });
-}
-
-const mostSenders = 10_000;
-
-/**
- * The networks from which verified webhooks of an account have come. What else they send to the account counts as verified, unlike
- * their requests about other accounts.
- */
-export class VerifiedSenders {
-  /** Those verified longest ago come first. */
-  readonly #senders = new Set<string>();
-
-  has(request: FastifyRequest): boolean {
-    return this.#senders.has(senderOf(request));
-  }
-
-  add(request: FastifyRequest): void {
-    const sender = senderOf(request);
-    this.#senders.delete(sender);
-    this.#senders.add(sender);
-    const [oldest] = this.#senders;
-    if (this.#senders.size > mostSenders && oldest !== undefined) this.#senders.delete(oldest);
-  }
-
-  /** Whose share of the places a request takes: its account's, or its network's before a verified webhook. */
-  ownerOf(request: FastifyRequest): string {
-    return this.has(request) ? accountOf(request) : networkOf(request.ip);
-  }
-}
-
-function senderOf(request: FastifyRequest): string {
-  return `${networkOf(request.ip)} ${accountOf(request)}`;
-}
-
-function accountOf({ params }: FastifyRequest): string {
-  return (params as { accountId: string }).accountId;
 }

@@ -1,5 +1,5 @@
 import { type SharedStatement, shareQuestion } from '../platform/concurrency/shared-statement.ts';
-import { SharedWait, type WhileWaiting } from '../platform/concurrency/shared-wait.ts';
+import { SharedWait } from '../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
@@ -54,17 +54,13 @@ export class EventFeed {
     { organizationId, environment }: RefundOwner,
     asked: EventListing,
     waitMs: number,
-    whileWaiting: WhileWaiting = (wait) => wait(),
   ): Promise<EventPage> {
     const { after, type, limit } = asked;
     const question: Question = { organizationId, environment, after, type, limit };
     const page = await this.#find(question);
     if (page.events.length > 0 || waitMs <= 0) return toEventPage(question, page);
     const awaited = { organizationId, environment, type, readTo: page.readTo };
-    const hasNews = await whileWaiting(
-      () => this.#watcher.waitFor(awaited, waitMs),
-      () => false,
-    );
+    const hasNews = await this.#watcher.waitFor(awaited, waitMs);
     return toEventPage(question, hasNews ? await this.#find(question) : page);
   }
 

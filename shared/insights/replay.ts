@@ -1,5 +1,4 @@
 import pLimit, { type LimitFunction } from 'p-limit';
-import type { WhileWaiting } from '../platform/concurrency/shared-wait.ts';
 import type { Stores } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { countsRequester } from '../policies/evaluate.ts';
@@ -77,12 +76,11 @@ export function openReplayLimiter(): LimitFunction {
 const maxWaiting = 5;
 
 /**
- * Evaluates two sets of policies for the refunds of an environment, each as it was when it was created. A request takes no place
- * meanwhile.
+ * Evaluates two sets of policies for the refunds of an environment, each as it was when it was created.
  * @throws ServiceError service_unavailable while too many replays wait.
  */
 export async function replayPolicies(
-  deps: Stores & { whileWaiting: WhileWaiting; replayLimiter: LimitFunction },
+  deps: Stores & { replayLimiter: LimitFunction },
   owner: RefundOwner,
   sets: Sets,
   limit = maxReplayed,
@@ -93,7 +91,7 @@ export async function replayPolicies(
       retryAfterSeconds: 5,
     });
   }
-  return await deps.whileWaiting(() => replayLimiter(() => replay(deps, owner, sets, limit)));
+  return await replayLimiter(() => replay(deps, owner, sets, limit));
 }
 
 const dayMs = 24 * 60 * 60 * 1000;

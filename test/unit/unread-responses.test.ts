@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
+import { admit, openClass } from '#api/http/admission.ts';
 import { createBoundedServer } from '#api/http/pipelining.ts';
-import { limitInProgress, Room } from '#api/http/room.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** More than the system keeps for a connection. */
@@ -16,14 +16,10 @@ async function serveLarge(idleTimeoutMs: number) {
     forceCloseConnections: true,
   });
   onTestFinished(() => app.close());
-  const work = new Room(2);
-  const clients = { uploads: new Room(2), work, waits: new Room(2) };
+  const clients = openClass(2, 2);
+  const { working: work } = clients;
   let owner = 0;
-  limitInProgress(
-    app as never,
-    () => clients,
-    () => String(++owner),
-  );
+  admit(app as never, () => ({ class: clients, owner: String(++owner) }));
   let sent = 0;
   app.addHook('onSend', async () => {
     sent += 1;

@@ -10,8 +10,8 @@ import { findProvider } from '#shared/people/company-sign-in/provider.ts';
 import type { IdentityProvider } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { isId } from '#shared/platform/ids.ts';
+import { admit, openClass } from '../../http/admission.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
-import { fewAtOnce } from '../../http/room.ts';
 import type { Api } from '../../http/route.ts';
 import { ButtonLink } from '../components/button.tsx';
 import { Notice } from '../components/notice.tsx';
@@ -34,9 +34,12 @@ const purpose = 'company sign-in';
 /** `/dashboard/sign-in/company/<organization>`: leads to the organization's provider, which leads back to the callback. */
 export async function companySignInPages(scope: Api, deps: ApiDependencies): Promise<void> {
   await limitAttempts(scope, (limited) => {
-    // A provider that does not answer holds few of the places for pages.
-    const most = Math.ceil(deps.settings.MAX_PAGES_IN_PROGRESS / 4);
-    fewAtOnce(limited, ({ params }) => (params as { organizationId: string }).organizationId, { most });
+    // A provider that does not answer holds no place of other pages.
+    const atProviders = openClass(Math.ceil(deps.settings.MAX_PAGES_IN_PROGRESS / 4));
+    admit(limited, ({ params }) => {
+      const { organizationId } = params as { organizationId: string };
+      return { class: atProviders, owner: organizationId };
+    });
     limited.get<{ Params: { organizationId: string } }>(
       `${companySignInPath}/:organizationId`,
       async (request, reply) =>

@@ -10,12 +10,6 @@ const pauseShare = 1 / 8;
 /** The pause after a query that failed. */
 const failurePauseMs = 250;
 
-/**
- * Runs what only waits for something else, so that a request to the API takes no place of others meanwhile. What waits is bounded:
- * beyond that `instead` is the result, if there is one.
- */
-export type WhileWaiting = <T>(wait: () => Promise<T>, instead?: () => T) => Promise<T>;
-
 export interface SharedWaitOptions<Waiter> {
   /**
    * Checks the waiters of a round, and may update them.

@@ -1,4 +1,3 @@
-import type { WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
 import type { ServiceSettings } from '../../platform/config.ts';
 import type { PaymentReadResult } from '../contract/processor.ts';
 import type { Connection, ProcessorConnections } from './connections.ts';
@@ -7,7 +6,6 @@ import type { Connection, ProcessorConnections } from './connections.ts';
 export interface ProcessorReads {
   connections: ProcessorConnections;
   settings: ServiceSettings;
-  whileWaiting: WhileWaiting;
 }
 
 /**
@@ -15,15 +13,12 @@ export interface ProcessorReads {
  * makes too many, is not made.
  */
 export async function readPaymentForRequest(
-  { connections, settings, whileWaiting }: ProcessorReads,
+  { connections, settings }: ProcessorReads,
   { account, processor }: Pick<Connection, 'account' | 'processor'>,
   transactionId: string,
 ): Promise<PaymentReadResult> {
   const timeoutMs = settings.TRANSACTION_READ_TIMEOUT_MS;
   const limits = { perSecond: settings.PROCESSOR_ACCOUNT_CALLS_PER_SECOND, mostMs: timeoutMs / 2 };
-  return await whileWaiting(
-    async () =>
-      (await connections.waitForCall(account, 'getPayment', limits)) ??
-      (await processor.getPayment(transactionId, { timeoutMs })),
-  );
+  const refusal = await connections.waitForCall(account, 'getPayment', limits);
+  return refusal ?? (await processor.getPayment(transactionId, { timeoutMs }));
 }

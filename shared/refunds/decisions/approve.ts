@@ -77,7 +77,7 @@ async function readIfDoubtful(deps: PaymentDependencies, refund: PaymentKey): Pr
   try {
     const processor = await deps.connections.connect(await loadAccount(deps.db, refund));
     const timeoutMs = deps.settings.TRANSACTION_READ_TIMEOUT_MS;
-    const answer = await deps.whileWaiting(() => processor.getPayment(transactionId, { timeoutMs }));
+    const answer = await processor.getPayment(transactionId, { timeoutMs });
     if (answer.kind === 'found') await recordPayment(deps.db, refund, answer.value, now);
   } catch (error) {
     if (!isUnusableCredentials(error)) throw error;

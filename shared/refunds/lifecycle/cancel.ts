@@ -1,4 +1,3 @@
-import type { WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
 import { isDatabaseUnavailable, isNothingDone, type Refund } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -34,7 +33,6 @@ export function canBeCancelled(refund: RefundDetails): boolean {
 interface CancelDependencies {
   statements: RefundStatements;
   queues: RefundQueues;
-  whileWaiting: WhileWaiting;
 }
 
 /** A request to cancel a refund. */
@@ -109,8 +107,7 @@ export async function cancelAndWait(
 ): Promise<CancelVerdict> {
   const verdict = await cancelRefund(deps, asked);
   if (verdict.kind !== 'requested') return verdict;
-  const decidedLater = () => deps.watcher.waitFor(verdict.refund.id, isDecided, waitMs);
-  const latest = await deps.whileWaiting(decidedLater, () => null);
+  const latest = await deps.watcher.waitFor(verdict.refund.id, isDecided, waitMs);
   if (latest === null) return verdict;
   const decided = latest.status === 'cancelled' ? 'cancelled' : 'refused';
   return { ...verdict, kind: isDecided(latest) ? decided : 'requested', refund: latest };

@@ -1,5 +1,5 @@
 import { type SharedStatement, shareStatement } from '../../platform/concurrency/shared-statement.ts';
-import { SharedWait, type WhileWaiting } from '../../platform/concurrency/shared-wait.ts';
+import { SharedWait } from '../../platform/concurrency/shared-wait.ts';
 import type { Reads } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { isId } from '../../platform/ids.ts';
@@ -90,7 +90,6 @@ interface EventDependencies {
   connections: ProcessorConnections;
   statements: RefundStatements;
   queues: RefundQueues;
-  whileWaiting: WhileWaiting;
   events: EventComparisons;
 }
 
@@ -104,12 +103,10 @@ type WebhookReceipt =
   | { outcome: 'agrees' | 'recorded' | 'duplicate'; event: WebhookEvent }
   | { outcome: 'not-verified'; reason: string };
 
-/** How long an event waits for the worker that has its refund under lease; most workers are about to record what it says. */
-const leaseWaitMs = 2_000;
-
 /**
  * Verifies a webhook and records its event if that differs from the record; see
  * prisma/functions/events/receive_processor_events.sql.
+ * @param waitMs how long the event may wait for the worker that has its refund under lease.
  * @throws ServiceError not_found for an address without an account.
  * @throws when the database is unavailable. The processor has to send the event again then.
  */
@@ -117,6 +114,7 @@ export async function receiveWebhook(
   deps: EventDependencies,
   address: WebhookAddress,
   request: WebhookRequest,
+  waitMs: number,
 ): Promise<WebhookReceipt> {
   const { accountId } = address;
   const { found, comparison, connection } = await withAccount(
@@ -135,8 +133,7 @@ export async function receiveWebhook(
   await deps.connections.noteWebhook(connection, verdict, comparison.webhooks);
   if (verdict.kind === 'not-verified') return { outcome: 'not-verified', reason: verdict.reason };
   const { event } = verdict;
-  const later = () => deps.events.compareLater(item, comparison, leaseWaitMs);
-  const latest = comparison.isLeased ? await deps.whileWaiting(later, () => comparison) : comparison;
+  const latest = comparison.isLeased ? await deps.events.compareLater(item, comparison, waitMs) : comparison;
   return { outcome: latest.agrees ? 'agrees' : await record(deps, address, event, item), event };
 }
 

@@ -113,19 +113,18 @@ export function fingerprintOfCreation({
 /**
  * Creates a refund and waits for the processor's decision. An outcome that is still unknown is no error. A refund of all that is left
  * that was overtaken meanwhile is decided about again, once.
- * @param waitMs asked once the refund is recorded.
  * @throws ServiceError as `createRefund` does.
  */
 export async function createAndWait(
   deps: RequestDependencies,
   request: RefundRequest,
-  waitMs: () => number,
+  waitMs: number,
 ): Promise<RequestOutcome<PublicRefund>> {
   const first = await createRefund(deps, request);
-  const latest = await withVerdict(deps, first.refund, waitMs());
+  const latest = await withVerdict(deps, first.refund, waitMs);
   if (!wasOvertaken(request, latest)) return outcomeOf(request, first, latest);
   const second = await createRefund(deps, request);
-  return outcomeOf(request, second, await withVerdict(deps, second.refund, waitMs()));
+  return outcomeOf(request, second, await withVerdict(deps, second.refund, waitMs));
 }
 
 /** The refund once the processor has decided about it, or as it is after the time. */
@@ -139,8 +138,7 @@ async function withVerdict(
   const waits = refund.status === 'processing' && refund.externalRefundId === null && !isHeld;
   const hasVerdict = (watched: WatchedRefund) =>
     watched.externalRefundId !== null || watched.status !== 'processing';
-  const decided = () => deps.watcher.waitFor(refund.id, hasVerdict, longestMs);
-  return (waits ? await deps.whileWaiting(decided, () => null) : null) ?? refund;
+  return (waits ? await deps.watcher.waitFor(refund.id, hasVerdict, longestMs) : null) ?? refund;
 }
 
 function outcomeOf(
@@ -178,21 +176,18 @@ function rejectionOf(
 
 /**
  * Reads a refund once its status changes, or after `waitMs` as it is then; at once if the status is final.
- * @param waitMs asked once the refund is found.
  * @throws ServiceError not_found
  */
 export async function readWhenChanged(
   deps: RequestDependencies,
   apiKey: ApiKey,
   id: string,
-  waitMs: () => number,
+  waitMs: number,
 ): Promise<RefundReading> {
   const refund = await readRefund(deps.refundReads, apiKey, id);
-  const longestMs = waitMs();
-  if (longestMs === 0 || isTerminal(refund.status)) return refund;
+  if (waitMs === 0 || isTerminal(refund.status)) return refund;
   const hasChanged = (latest: RefundDetails) => latest.status !== refund.status;
-  const changed = () => deps.watcher.waitFor(id, hasChanged, longestMs);
-  await deps.whileWaiting(changed, () => null);
+  await deps.watcher.waitFor(id, hasChanged, waitMs);
   // What it waits for may have changed without its status.
   return await readRefund(deps.refundReads, apiKey, id);
 }

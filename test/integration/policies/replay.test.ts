@@ -168,11 +168,10 @@ test('a replay covers the newest refunds of one environment, and says when there
   expect(idsOf(capped, 'blocked')).toEqual([ids.beforeFailure, ids.second]);
 });
 
-test('replays take turns without holding a place, and more than a few are refused', async () => {
+test('replays take turns, and more than a few are refused', async () => {
   const replayLimiter = openReplayLimiter();
   let running = 0;
   let most = 0;
-  const whileWaiting = async <T>(wait: () => Promise<T>) => await wait();
   const db = new Proxy(service.deps.db, {
     get(target, name) {
       if (name !== '$queryRaw') return Reflect.get(target, name);
@@ -185,7 +184,7 @@ test('replays take turns without holding a place, and more than a few are refuse
       };
     },
   });
-  const deps = { ...service.deps, db, replayLimiter, whileWaiting };
+  const deps = { ...service.deps, db, replayLimiter };
   const sets = { current: [], proposed: [] };
   const outcomes = await Promise.allSettled(
     Array.from({ length: 12 }, () => replayPolicies(deps, owner(), sets)),

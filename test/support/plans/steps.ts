@@ -188,6 +188,7 @@ export function stepsOf(
           { ...deps, events },
           { processor: 'stripe', accountId: account },
           { body: Buffer.from(`${webhook.body}${end}`), headers: webhook.headers },
+          0,
         ).then(
           ({ outcome }) => outcome,
           ({ code }) => code,

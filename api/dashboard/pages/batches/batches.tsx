@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
+import { admit, openClass } from '#api/http/admission.ts';
 import { uploadBody } from '#api/http/body.ts';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
-import { fewAtOnce } from '#api/http/room.ts';
 import type { Api } from '#api/http/route.ts';
 import { readRows } from '#api/operations/batch-rows.ts';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
@@ -24,6 +24,8 @@ const viewer = needs('viewer');
 const operator = needs('operator');
 const confirmed = needs('operator', 'confirmed');
 const pageLength = 25;
+/** How many files are read at once, because each takes much memory. */
+const mostFiles = 4;
 /** Rejected rows that the page of a batch shows; the file has all. */
 const shownRows = 100;
 
@@ -34,7 +36,8 @@ export async function batchPages(scope: Api, deps: ApiDependencies): Promise<voi
   changesOf(scope, '/batches')('/batches/confirm', confirmed, 'confirmed', async () => {});
 
   await scope.register(async (uploads: Api) => {
-    fewAtOnce(uploads, (request) => contextOf(request).organization.id);
+    const files = openClass(mostFiles);
+    admit(uploads, (request) => ({ class: files, owner: contextOf(request).organization.id }));
     uploadBody(uploads);
     uploads.post('/batches', { ...operator, bodyLimit: batchLimitBytes }, async (request, reply) => {
       if (!isConfirmedLately(deps, request)) {

@@ -54,10 +54,9 @@ export function policyPages(scope: Api, deps: ApiDependencies): void {
     current: readonly Policy[],
     proposed: readonly Policy[],
   ) => {
-    const { whileWaiting } = request.deps;
     const sets = { current, proposed };
     try {
-      const replay = await replayPolicies({ ...deps, whileWaiting }, contextOf(request).owner, sets);
+      const replay = await replayPolicies(deps, contextOf(request).owner, sets);
       return <Editor {...form} replay={replay} />;
     } catch (error) {
       const isBusy = error instanceof ServiceError && error.code === 'service_unavailable';
