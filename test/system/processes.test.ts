@@ -136,8 +136,13 @@ describe.each(testedBackends)('processes, queues on $name', (backend) => {
     });
     expect(told).toEqual({ status: 'overloaded' });
     const body = await refundOfNewPayment(service, 'stripe');
-    const [refused, alive] = await Promise.all([api.post('/v1/refunds', body), fetch(`${api.url}/healthz`)]);
-    expect([refused.status, alive.status]).toEqual([503, 200]);
+    const [refused, alive, webhook, page] = await Promise.all([
+      api.post('/v1/refunds', body),
+      fetch(`${api.url}/healthz`),
+      fetch(`${api.url}/webhooks/stripe/acc_1`, { method: 'POST' }),
+      fetch(`${api.url}/dashboard/sign-in`),
+    ]);
+    expect([refused.status, alive.status, webhook.status, page.status]).toEqual([503, 200, 503, 503]);
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(refused.body.error.code).toBe('service_unavailable');
     const { transactionId } = body;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { admit, openClass } from '#api/http/admission.ts';
+import { admit, mayWait, openClass } from '#api/http/admission.ts';
 import { createBoundedServer } from '#api/http/pipelining.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -25,6 +25,7 @@ async function serveLarge(idleTimeoutMs: number) {
     sent += 1;
   });
   app.get('/', async () => large);
+  app.get('/has-waited', async (request) => (mayWait(request) ? large : ''));
   app.get('/waits', () => new Promise(() => undefined));
   await app.listen({ host: '127.0.0.1', port: 0 });
   const ask = (...paths: string[]): Socket => {
@@ -33,7 +34,7 @@ async function serveLarge(idleTimeoutMs: number) {
     for (const path of paths) socket.write(`GET ${path} HTTP/1.1\r\nHost: service\r\n\r\n`);
     return socket;
   };
-  return { app, work, ask, sent: () => sent };
+  return { app, work, waiting: clients.waiting, ask, sent: () => sent };
 }
 
 test('a response holds the place of its request until the client has read it or is gone', async () => {
@@ -45,6 +46,16 @@ test('a response holds the place of its request until the client has read it or 
   await waitFor('the place of the client that left', () => !work.isFull);
   work.enter('another');
   expect(work.isFull).toBe(true);
+  reads.resume();
+  await waitFor('the place of the client that read', () => !work.isFull);
+});
+
+test('a response after a wait holds a place for work until the client has read it', async () => {
+  const { work, waiting, ask, sent } = await serveLarge(0);
+  ask('/has-waited');
+  const reads = ask('/has-waited');
+  await waitFor('both to be served', () => sent() === 2);
+  expect([work.isFull, waiting.admits('3')]).toEqual([true, true]);
   reads.resume();
   await waitFor('the place of the client that read', () => !work.isFull);
 });

@@ -274,21 +274,39 @@ describe('requests without a key', () => {
     for (const path of ['/healthz', '/readyz']) expect((await app.inject(path)).statusCode).toBe(200);
   });
 
-  test('take no place of a processor whose verified webhooks came from one of their networks', async () => {
+  /** Connects an account, as the first request about it does. */
+  const connected = async (processor: string) => {
     const { deps, organization } = exposed.service;
-    const where = { organizationId: organization.id, environment: 'test', processor: 'stripe' } as const;
+    const where = { organizationId: organization.id, environment: 'test', processor } as const;
     const { id } = await deps.db.processorAccount.findFirstOrThrow({ where });
-    const post = async (accountId: string) => {
-      const { body, headers } = signStripe(JSON.stringify(stripeEvent(elsewhere)));
-      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-      const sent = [`Content-Length: ${Buffer.byteLength(body)}`, from('203.0.113.1'), ...lines];
-      const head = exposed.head(`POST /webhooks/stripe/${accountId}`, ...sent);
-      return (await exposed.send(rawRequest(head, body))).status;
-    };
-    expect(await post(id)).toBe(200);
-    const slow = times(2 * places, (index) => `203.0.113.${index + 1}`);
-    const strangers = beginAll('POST /webhooks/stripe/acc_1', slow, 'Content-Type: application/json');
-    await waitFor('networks to be refused', () => strangers.refused() === places);
-    expect([await post('acc_1'), await post(id)]).toEqual([503, 200]);
+    await deps.connections.open(id);
+    return id;
+  };
+  const postSigned = async (accountId: string) => {
+    const { body, headers } = signStripe(JSON.stringify(stripeEvent(elsewhere)));
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+    const sent = [`Content-Length: ${Buffer.byteLength(body)}`, from('203.0.113.1'), ...lines];
+    const head = exposed.head(`POST /webhooks/stripe/${accountId}`, ...sent);
+    return (await exposed.send(rawRequest(head, body))).status;
+  };
+  const json = 'Content-Type: application/json';
+  const networks = (count: number) => times(count, (index) => `203.0.113.${index + 1}`);
+
+  test('take no place of webhooks for an account unless they name it', async () => {
+    const id = await connected('stripe');
+    const unknown = beginAll('POST /webhooks/stripe/acc_1', networks(2 * places), json);
+    await waitFor('networks to be refused', () => unknown.refused() === places);
+    expect([await postSigned('acc_1'), await postSigned(id)]).toEqual([503, 200]);
+  });
+
+  test('that name an account take no place of another account', async () => {
+    const id = await connected('stripe');
+    const other = await connected('braintree');
+    const naming = beginAll(`POST /webhooks/stripe/${id}`, networks(2 * places), json);
+    await waitFor('half to be refused', () => naming.refused() === places);
+    const form = ['Content-Type: application/x-www-form-urlencoded', 'Content-Length: 2'];
+    const head = exposed.head(`POST /webhooks/braintree/${other}`, from('203.0.113.1'), ...form);
+    const { status } = await exposed.send(rawRequest(head, 'a='));
+    expect([await postSigned(id), status]).toEqual([503, 400]);
   });
 });
