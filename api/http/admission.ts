@@ -155,7 +155,7 @@ const readAfterwards = ['authorization', 'x-forwarded-for', 'traceparent', 'acce
  * Moves a request to those that wait. Its body and headers, which would take memory meanwhile, are dropped.
  * @returns false when its owner has no place left for that: it may not wait.
  */
-export function mayWait(request: FastifyRequest): boolean {
+export function startWaiting(request: FastifyRequest): boolean {
   if (request.place?.wait() !== true) return false;
   const { raw } = request;
   request.body = undefined;

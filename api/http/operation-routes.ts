@@ -7,7 +7,7 @@ import { type ErrorCode, ServiceError } from '#shared/platform/errors.ts';
 import type { GivenKey } from '#shared/refunds/requests/key-requests.ts';
 import { idempotencyKeyPattern } from '../operations/fields.ts';
 import type { Call, Operation } from '../operations/operation.ts';
-import { admit, mayWait, openClass } from './admission.ts';
+import { admit, openClass, startWaiting } from './admission.ts';
 import { csvBody, ignoredBody, optionalJsonBody } from './body.ts';
 import { type Api, jsonResponse, responsesOf } from './route.ts';
 
@@ -222,7 +222,7 @@ export function admittedWaitMs(
   preferredMs: number,
 ): number {
   const waits = asksProcessor === true || preferredMs > 0;
-  return waits && mayWait(request) ? preferredMs : 0;
+  return waits && startWaiting(request) ? preferredMs : 0;
 }
 
 /**

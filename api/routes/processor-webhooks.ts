@@ -4,7 +4,7 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { networkOf } from '#shared/platform/network.ts';
 import { processorKind, processorNames } from '#shared/processors/registry.ts';
 import { answerChallenge, receiveWebhook } from '#shared/refunds/lifecycle/processor-events.ts';
-import { admit, type Classes, mayWait } from '../http/admission.ts';
+import { admit, type Classes, startWaiting } from '../http/admission.ts';
 import { rawBody } from '../http/body.ts';
 import type { Api } from '../http/route.ts';
 
@@ -46,7 +46,7 @@ function receiveRoute(app: Api, processor: string): void {
   app.post(`/webhooks/${processor}/:accountId`, { schema, bodyLimit }, async (request) => {
     const { params, headers, log } = request;
     const webhook = { body: bodyOf(request), headers };
-    const waitMs = mayWait(request) ? leaseWaitMs : 0;
+    const waitMs = startWaiting(request) ? leaseWaitMs : 0;
     const receipt = await receiveWebhook(deps, { processor, ...params }, webhook, waitMs);
     if (receipt.outcome === 'not-verified') {
       log.warn({ ...params, reason: receipt.reason }, 'a webhook was not verified');

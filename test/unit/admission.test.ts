@@ -1,6 +1,6 @@
 import Fastify, { type FastifyRequest } from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { admit, Bound, mayWait, openClass } from '#api/http/admission.ts';
+import { admit, Bound, openClass, startWaiting } from '#api/http/admission.ts';
 
 /** How many places an owner gets that takes as many as it can. */
 function fill(bound: Bound, owner: string): number {
@@ -43,7 +43,7 @@ test('a request that waits holds no place of those that work, nor its body and h
   const asked: [boolean, FastifyRequest][] = [];
   let answer = () => {};
   app.post('/', async (request) => {
-    asked.push([mayWait(request), request]);
+    asked.push([startWaiting(request), request]);
     if (asked.length > 1) return 'now';
     return await new Promise((resolve) => {
       answer = () => resolve('later');

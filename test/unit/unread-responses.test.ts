@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import Fastify from 'fastify';
 import { expect, onTestFinished, test } from 'vitest';
-import { admit, mayWait, openClass } from '#api/http/admission.ts';
+import { admit, openClass, startWaiting } from '#api/http/admission.ts';
 import { createBoundedServer } from '#api/http/pipelining.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -25,7 +25,7 @@ async function serveLarge(idleTimeoutMs: number) {
     sent += 1;
   });
   app.get('/', async () => large);
-  app.get('/has-waited', async (request) => (mayWait(request) ? large : ''));
+  app.get('/has-waited', async (request) => (startWaiting(request) ? large : ''));
   app.get('/waits', () => new Promise(() => undefined));
   await app.listen({ host: '127.0.0.1', port: 0 });
   const ask = (...paths: string[]): Socket => {
