@@ -134,6 +134,16 @@ describe('whoever reads everything', () => {
     expect(found.map(({ canary, place }) => `${canary}: ${place}`)).toEqual([]);
   });
 
+  test('cancels nothing of theirs with the tools for agents', async () => {
+    for (const { ids } of others) {
+      const { text } = await callTool('cancel_refund', { refundId: ids.refundId });
+      expect(text).toContain('Refund not found.');
+    }
+    const refundIds = others.map(({ ids }) => ids.refundId);
+    const refunds = await service.deps.db.refund.findMany({ where: { id: { in: refundIds } } });
+    expect(refunds.map(({ status }) => status)).toEqual(['processing', 'processing', 'processing']);
+  });
+
   test('finds everything of its own', () => {
     const all = read.map(([, , text]) => text).join('\n');
     expect([...own.canaries, ...shared].filter(({ text }) => !all.includes(text))).toEqual([]);
