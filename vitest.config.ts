@@ -89,7 +89,12 @@ export default defineConfig({
     isolate: false,
     // More than two processors, because many tests wait: for retries, deadlines and processes that start.
     maxWorkers: 4,
-    setupFiles: ['test/support/own-fetch.ts', 'test/run/measure-cpu-time.ts', 'test/run/seed-properties.ts'],
+    setupFiles: [
+      'test/support/own-fetch.ts',
+      'test/run/measure-cpu-time.ts',
+      'test/run/seed-properties.ts',
+      'test/run/one-reference.ts',
+    ],
     reporters: ['default', './test/run/cpu-time-reporter.ts'],
     // Servers of tests are on this machine, also where the environment names a proxy.
     env: { no_proxy: '*', TEST_SEED: seed },

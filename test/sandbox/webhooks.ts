@@ -5,7 +5,8 @@ import type { SandboxProcessor } from './processor.ts';
 
 /** Pauses before each attempt. */
 const ATTEMPT_AFTER_MS = [0, 200, 1000, 3000];
-const ATTEMPT_TIMEOUT_MS = 5000;
+/** Longer than any machine takes to answer: an event that is given up is sent no more. */
+const ATTEMPT_TIMEOUT_MS = 60_000;
 /** Between reports of failures. */
 const REPORT_AFTER_MS = 500;
 

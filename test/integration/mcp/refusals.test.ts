@@ -81,17 +81,3 @@ test.each<[string, Record<string, unknown>, RegExp]>([
   ]);
   expect(await countRefunds()).toBe(0);
 });
-
-test('refunds of another organization are neither found nor listed nor cancelled', async () => {
-  const { keys } = await service.addOrganization('Other');
-  const { id: refundId } = await newRefund(service, {}, { key: keys.test.plaintext });
-  const agent = await agents.connect();
-  const { content: own } = await agent.call('create_refund', creation());
-  const notFound = { isError: true, content: { code: 'not_found', message: 'Refund not found.' } };
-  for (const tool of ['get_refund', 'cancel_refund']) {
-    expect(await agent.call(tool, { refundId })).toEqual(notFound);
-  }
-  const { content } = await agent.call('list_refunds', { limit: 100 });
-  const ids = content.refunds.map(({ id }: { id: string }) => id);
-  expect([ids.includes(own.refund.id), ids.includes(refundId)]).toEqual([true, false]);
-});

@@ -1,34 +1,18 @@
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import tls from 'node:tls';
 import { onTestFinished, vi } from 'vitest';
+import { newCertificateAuthority } from './certificate-authority.ts';
 
-/** Of hosts that this machine stands for, signed by itself until 2126. The key is no secret: nothing but tests trusts it. */
-const certificate = `\
------BEGIN CERTIFICATE-----
-MIIB5DCCAYqgAwIBAgIUWCnTw7hVvCQnuLnC1pygLb7vX9MwCgYIKoZIzj0EAwIw
-GDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjAgFw0yNjExMjgxOTQ5MjBaGA8yMTI2
-MTEwNDE5NDkyMFowGDEWMBQGA1UEAwwNdGVzdCByZWNlaXZlcjBZMBMGByqGSM49
-AgEGCCqGSM49AwEHA0IABGweU+TPJgaYu/x+rStVsiAEnvVuglKOs0Tv2YCYCdoJ
-9NQLfCfJOhKLf+xJs3a+ChCiPduVAX2ciWed8xsGD+Gjga8wgawwHQYDVR0OBBYE
-FBhojBqOTyihH1qVcr2xCQmqi5OfMB8GA1UdIwQYMBaAFBhojBqOTyihH1qVcr2x
-CQmqi5OfMA8GA1UdEwEB/wQFMAMBAf8wWQYDVR0RBFIwUIIOYXBpLnN0cmlwZS5j
-b22CIGFwaS5zYW5kYm94LmJyYWludHJlZWdhdGV3YXkuY29tghFob29rcy5leGFt
-cGxlLmNvbYIJbG9jYWxob3N0MAoGCCqGSM49BAMCA0gAMEUCIQCvDUPvoowL3FqI
-h8nrzS34lJ1R47C7V5hQfBp5TMBaRAIgfNtjf7xOSw7Udbl5tzevDQQZKMuUXIMf
-AND6TieOM5w=
------END CERTIFICATE-----
-`;
+const authority = newCertificateAuthority('Test authority');
+/** Of hosts that this machine stands for. */
+const certified = authority.issue(
+  ...['localhost', 'hooks.example.com', 'api.stripe.com', 'api.sandbox.braintreegateway.com'],
+);
 
-const key = `\
------BEGIN PRIVATE KEY-----
-MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgp3V0IowgD7YSk3Ix
-MgTPT4h9aZdO+8tuDcr3b83/vRmhRANCAARsHlPkzyYGmLv8fq0rVbIgBJ71boJS
-jrNE79mAmAnaCfTUC3wnyToSi3/sSbN2vgoQoj3blQF9nIlnnfMbBg/h
------END PRIVATE KEY-----
-`;
-
-const connectTls: (options: tls.ConnectionOptions) => tls.TLSSocket = tls.connect;
-const trusting = (options: tls.ConnectionOptions) => connectTls({ ...options, ca: certificate });
+type Connect = (options: tls.ConnectionOptions, connected?: () => void) => tls.TLSSocket;
+const connectTls: Connect = tls.connect;
+const trusting: Connect = (options, connected) =>
+  connectTls({ ...options, ca: authority.certificate }, connected);
 
 /** TLS in front of a server of this machine, until the test ends. */
 export interface TlsFront {
@@ -38,16 +22,29 @@ export interface TlsFront {
 }
 
 /**
- * Starts TLS in front of a port, with a certificate for api.stripe.com, api.sandbox.braintreegateway.com, hooks.example.com
- * and localhost, which this process trusts until the test ends or restores all mocks.
+ * Starts TLS in front of a port, with a certificate for localhost, hooks.example.com, api.stripe.com and
+ * api.sandbox.braintreegateway.com, which this process trusts until the test ends or restores all mocks.
+ * @param options.protocol PostgreSQL's clients ask for TLS first, and begin when the server agrees.
  */
-export async function startTlsFront(port: number): Promise<TlsFront> {
-  const server = tls.createServer({ key, cert: certificate }, (client) => {
+export async function startTlsFront(
+  port: number,
+  { protocol = 'any' }: { protocol?: 'any' | 'postgres' } = {},
+): Promise<TlsFront> {
+  const secure = tls.createServer(certified, (client) => {
     front.names.push(client.servername);
     const target = connect(port, '127.0.0.1');
     client.pipe(target).pipe(client);
     target.on('error', () => client.destroy());
     client.on('error', () => target.destroy()).on('close', () => target.destroy());
+  });
+  const server = createServer((client) => {
+    client.on('error', () => {});
+    if (protocol === 'any') return void secure.emit('connection', client);
+    client.once('readable', () => {
+      client.read(sslRequestBytes);
+      client.write('S');
+      secure.emit('connection', client);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const front: TlsFront = { port: (server.address() as AddressInfo).port, names: [] };
@@ -58,3 +55,5 @@ export async function startTlsFront(port: number): Promise<TlsFront> {
   });
   return front;
 }
+
+const sslRequestBytes = 8;
