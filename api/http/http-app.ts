@@ -42,6 +42,8 @@ export function createHttpApp(deps: ApiDependencies): Api {
     requestIdHeader: false,
     trustProxy: TRUSTED_PROXIES?.length ? [...TRUSTED_PROXIES] : false,
     forceCloseConnections: 'idle',
+    // On a machine with too little CPU a slow start is better than none: its plugins wait for nothing else.
+    pluginTimeout: 0,
     // A request on an open connection is still answered while closing, and its connection closed afterwards.
     return503OnClosing: false,
     frameworkErrors: answerFrameworkError as never,
