@@ -12,11 +12,14 @@ import { type Notifier, openNotifier } from './notify/notify.ts';
 import { batchTask } from './schedule/advance-batches.ts';
 import { feedPositionTask } from './schedule/feed-position.ts';
 import { withLiveness } from './schedule/liveness.ts';
-import { reconcileDueAccounts } from './schedule/reconcile.ts';
+import { reconcileAsRequested, reconcileDueAccounts } from './schedule/reconcile.ts';
 import { retention } from './schedule/retention.ts';
 import { startSchedule, type Task } from './schedule/schedule.ts';
 
 const hourMs = 60 * 60 * 1000;
+
+/** How soon a reconciliation that a person requested begins. */
+const requestedReconciliationMs = 2_000;
 
 /** How often due accounts are looked for, at most; more often where the interval is short. */
 const longestReconciliationCheckMs = 60_000;
@@ -109,6 +112,11 @@ function scheduledTasks(
       run: (closing) => createDeliveries(deps, sender, closing),
     },
     batchTask(deps),
+    {
+      name: 'reconcileAsRequested',
+      intervalMs: requestedReconciliationMs,
+      run: (closing) => reconcileAsRequested(deps, closing),
+    },
     ...(RECONCILIATION_INTERVAL_MS === 0 ? [] : [reconciliation]),
     ...(notifier?.tasks ?? []).map((task) => ({ ...task, intervalMs: notificationMs })),
     { name: 'publishRoots', intervalMs: hourMs, run: (closing) => publishRoots(deps, closing) },

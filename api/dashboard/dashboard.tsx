@@ -4,18 +4,23 @@ import { traceRequests } from '../http/request-records.ts';
 import type { Api } from '../http/route.ts';
 import { confirmRights, requireMember, requireVisitor, visitorOf } from './http/access.ts';
 import { assetRoutes } from './http/assets.ts';
+import { requireConfirmation } from './http/confirmation.ts';
 import { enableCsrfTokens, refuseOtherSites, requireCsrfToken } from './http/csrf.ts';
 import { openDownloads } from './http/downloads.ts';
 import { dashboardPath } from './http/paths.ts';
 import { limitUsers } from './http/rate-limits.ts';
 import { protectPages, renderPages } from './http/render.ts';
 import { enableSessions } from './http/session.ts';
+import { auditLogExport } from './pages/activity/audit-export.ts';
+import { auditLogPages } from './pages/activity/audit-log.tsx';
 import { batchPages } from './pages/batches/batches.tsx';
 import { companySignInPages } from './pages/company-sign-in.tsx';
-import { requireConfirmation } from './pages/confirmation.tsx';
+import { Confirmation } from './pages/confirmation.tsx';
 import { answerErrorsWithPages } from './pages/error-pages.tsx';
 import { healthPage } from './pages/health.tsx';
 import { invitationPages } from './pages/invitation.tsx';
+import { apiKeyPages } from './pages/keys/api-keys.tsx';
+import { memberPages } from './pages/members/members.tsx';
 import { organizationPages } from './pages/organizations.tsx';
 import { overviewPages } from './pages/overview/overview.tsx';
 import { passwordResetPages } from './pages/password-reset.tsx';
@@ -26,21 +31,15 @@ import { reconciliationPages } from './pages/reconciliation.tsx';
 import { approvalQueuePages } from './pages/refunds/approval-queue.tsx';
 import { bulkDecisionRoute } from './pages/refunds/bulk-decisions.tsx';
 import { createRefundPages } from './pages/refunds/create.tsx';
-import { refundDecisions } from './pages/refunds/decisions.tsx';
 import { refundPages } from './pages/refunds/detail.tsx';
 import { refundExport } from './pages/refunds/export.ts';
 import { refundListPages } from './pages/refunds/list.tsx';
 import { searchPage } from './pages/search.tsx';
-import { secondFactorPages } from './pages/second-factor.tsx';
 import { setUpPages } from './pages/set-up.tsx';
 import { accountPages } from './pages/settings/accounts.tsx';
-import { apiKeyPages } from './pages/settings/api-keys.tsx';
 import { approvalPages } from './pages/settings/approvals.tsx';
-import { auditLogExport } from './pages/settings/audit-export.ts';
-import { auditLogPages } from './pages/settings/audit-log.tsx';
 import { channelPages } from './pages/settings/channel.tsx';
 import { companySignInSettings } from './pages/settings/company-sign-in.tsx';
-import { memberPages } from './pages/settings/members.tsx';
 import { signInPages, signOutRoute } from './pages/sign-in.tsx';
 import { deliveryPages } from './pages/webhooks/delivery.tsx';
 import { endpointPages } from './pages/webhooks/endpoint.tsx';
@@ -86,11 +85,10 @@ export async function dashboard(app: Api, deps: ApiDependencies): Promise<void> 
 /** The pages for signed-in users, whose forms require a CSRF token. */
 async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
   requireCsrfToken(pages);
-  requireConfirmation(pages, deps);
+  requireConfirmation(pages, deps, Confirmation);
   signOutRoute(pages, deps);
   organizationPages(pages, deps);
   await youPages(pages, deps);
-  secondFactorPages(pages, deps);
   await pages.register(
     async (scope: Api) => {
       requireMember(scope, deps);
@@ -119,7 +117,6 @@ async function signedInPages(pages: Api, deps: ApiDependencies): Promise<void> {
       await batchPages(scope, deps);
       createRefundPages(scope, deps);
       refundPages(scope, deps);
-      refundDecisions(scope, deps);
       bulkDecisionRoute(scope, deps);
       approvalQueuePages(scope, deps);
     },

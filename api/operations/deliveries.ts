@@ -4,7 +4,7 @@ import { publicEventTypes } from '#shared/refunds/model/event-types.ts';
 import {
   attemptErrors,
   deliveryStatuses,
-  listDeliveries,
+  findDeliveries,
   maxReplayed,
   replayDeliveries,
   retryDelivery,
@@ -17,6 +17,7 @@ import {
   nullableTimeOutput,
   offsetNumber,
   oneOf,
+  pageOfList,
   required,
   timeOutput,
   wholeNumber,
@@ -141,10 +142,16 @@ export const deliveryOperations = [
     answer: 'One page of deliveries.',
     output: listOutput(deliverySchema),
     hasData: true,
-    run: async (deps, { apiKey, params, query: { status, limit, offset } }) =>
-      await deps.slowReads(apiKey.organizationId, () =>
-        listDeliveries(deps.db, apiKey, params.id, { status, limit, offset }),
-      ),
+    async run(deps, { apiKey, params, query: { status, limit, offset } }) {
+      const search = { status, limit: limit + 1, offset };
+      const found = await deps.slowReads(apiKey.organizationId, () =>
+        findDeliveries(deps.db, apiKey, params.id, search),
+      );
+      return pageOfList(
+        found.map(({ delivery }) => delivery),
+        limit,
+      );
+    },
   }),
 
   operation({

@@ -60,6 +60,11 @@ export function listOutput<Item extends z.ZodType>(item: Item, isPaged = true) {
   return z.object({ data: z.array(item), hasMore: z.boolean().meta({ description, examples: [isPaged] }) });
 }
 
+/** A page of a list. @param found its items, and one more if others follow. */
+export function pageOfList<Item>(found: readonly Item[], limit: number): { data: Item[]; hasMore: boolean } {
+  return { data: found.slice(0, limit), hasMore: found.length > limit };
+}
+
 /** A whole list as a page. */
 export function wholeList<Item>(data: Item[]): { data: Item[]; hasMore: boolean } {
   return { data, hasMore: false };

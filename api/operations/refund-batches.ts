@@ -4,7 +4,7 @@ import {
   batchStatuses,
   countRefundsOf,
   findBatch,
-  listBatches,
+  findBatches,
   maxRows,
   readResults,
   rowStates,
@@ -25,6 +25,7 @@ import {
   nullableTimeOutput,
   offsetNumber,
   oneOf,
+  pageOfList,
   required,
   timeOutput,
   wholeNumber,
@@ -228,8 +229,8 @@ export const batchOperations = [
     output: listOutput(batchSchema),
     hasData: true,
     async run({ db }, { apiKey, query }) {
-      const { batches, hasMore } = await listBatches(db, apiKey, query);
-      return { data: batches.map(toPublicBatch), hasMore };
+      const found = await findBatches(db, apiKey, { ...query, limit: query.limit + 1 });
+      return pageOfList(found.map(toPublicBatch), query.limit);
     },
   }),
 
@@ -269,7 +270,7 @@ export const batchOperations = [
     async run({ db }, { apiKey, params, query: { after, limit, state } }) {
       const { id } = await findBatch(db, apiKey, params.id);
       const found = await readResults(db, id, { after, limit: limit + 1, state });
-      return { data: found.slice(0, limit), hasMore: found.length > limit };
+      return pageOfList(found, limit);
     },
   }),
 

@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { isCurrency } from '#shared/money/money.ts';
 import { metadataLimits } from '#shared/refund-request/metadata.ts';
-import { initiators, refundReasons } from '#shared/refund-request/reasons.ts';
-import { refundStatuses } from '#shared/refunds/model/states.ts';
+import { type RefundFilter, refundFilters } from '#shared/refunds/queries/refund-filter.ts';
 import { include } from './detailed-refund.ts';
 import { offsetNumber, oneOf, onlyOnce, optionalAmount, wholeNumber } from './fields.ts';
 import { exampleRefund } from './refund-schemas.ts';
@@ -40,39 +39,63 @@ const time = (description: string) =>
 /** Clients may send any of these, which arrives as text. */
 export const scalarMeta = { type: ['string', 'number', 'boolean'] };
 
+const amount = (description: string) => {
+  const number = optionalAmount(description);
+  return number
+    .transform((minor) => (minor === undefined ? undefined : BigInt(minor)))
+    .meta(number.meta() ?? {});
+};
+
+const currency = z
+  .string({ error: onlyOnce })
+  .toLowerCase()
+  .refine(isCurrency, { error: 'must be an ISO 4217 currency, such as usd' })
+  .optional();
+
+const metadata = z
+  .record(z.string(), z.string({ error: onlyOnce }).meta(scalarMeta), {
+    error: 'must be sent as metadata[key]=value',
+  })
+  .optional();
+
+type Definition = (typeof refundFilters)[keyof typeof refundFilters];
+
+/** The parameter of a filter. */
+function parameterOf({ kind, values = [], maxLength = 255, description = '', example }: Definition) {
+  const meta = { description, ...(example === undefined ? {} : { examples: [example] }) };
+  switch (kind) {
+    case 'choice':
+      return oneOf(values).optional().meta(meta);
+    case 'choices':
+      return oneOf(values)
+        .transform((value) => [value])
+        .optional()
+        .meta(meta);
+    case 'text':
+      return visibleText(maxLength).meta(meta);
+    case 'currency':
+      return currency.meta(meta);
+    case 'time':
+      return time(description);
+    case 'amount':
+      return amount(description);
+    case 'metadata':
+      return metadata.meta({ ...meta, style: 'deepObject', explode: true });
+    case 'flag':
+      return z
+        .stringbool()
+        .optional()
+        .meta({ ...meta, type: 'boolean' });
+  }
+}
+
+const offered = Object.entries(refundFilters).filter(([, { description }]) => description !== undefined);
+const filters = Object.fromEntries(
+  offered.map(([name, definition]) => [name, parameterOf(definition)]),
+) as unknown as { [Name in keyof RefundFilter]-?: z.ZodType<RefundFilter[Name]> };
+
 export const listRefundsQuerySchema = z.object({
-  status: oneOf(refundStatuses).optional().describe('Only refunds with this status.'),
-  processor: visibleText(50).meta({ description: 'Only refunds at this processor.', examples: ['stripe'] }),
-  transactionId: visibleText(255).meta({
-    description:
-      'Only refunds that were requested with this id. GET /v1/payments/{transactionId} finds those of a payment by any of its ids.',
-    examples: [exampleRefund.transactionId],
-  }),
-  reason: oneOf(refundReasons).optional().describe('Only refunds for this reason.'),
-  initiatedBy: oneOf(initiators).optional().describe('Only refunds that were requested there.'),
-  currency: z
-    .string({ error: onlyOnce })
-    .toLowerCase()
-    .refine(isCurrency, { error: 'must be an ISO 4217 currency, such as usd' })
-    .optional()
-    .meta({ description: 'Only refunds in this currency.', examples: ['usd'] }),
-  createdAfter: time('Only refunds created at this time or later.'),
-  createdBefore: time('Only refunds created before this time.'),
-  amountMin: optionalAmount('Only refunds of at least this amount.'),
-  amountMax: optionalAmount('Only refunds of at most this amount.'),
-  metadata: z
-    .record(z.string(), z.string({ error: onlyOnce }).meta(scalarMeta), {
-      error: 'must be sent as metadata[key]=value',
-    })
-    .optional()
-    .meta({
-      description:
-        'Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with ' +
-        'strings, numbers and booleans.',
-      examples: [{ ticket: 'T-1001' }],
-      style: 'deepObject',
-      explode: true,
-    }),
+  ...filters,
   include,
   limit: wholeNumber('The maximum number of refunds to return.', 1, 100, 25),
   offset: offsetNumber('How many of the newest refunds to skip.', 'use after to read further'),

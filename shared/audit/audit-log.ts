@@ -1,5 +1,5 @@
+import { olderThan, type Position } from '../platform/cursor.ts';
 import type { AuditLog, Database, DatabaseTransaction, Prisma } from '../platform/database.ts';
-import { ServiceError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 
 /** The actions in the audit log with their labels for people, in display order. */
@@ -148,43 +148,18 @@ function whereOf(
   };
 }
 
-/** Some entries in a row, the newest first. */
-export interface AuditPage {
-  entries: AuditLog[];
-  /** The last of them, if older ones follow: `before` of the next page. */
-  next: string | null;
-}
-
-/**
- * Reads a page of an organization's audit log, the newest entries first.
- * @param request.before the id of the entry after which the page begins; the newest one unless given.
- * @throws ServiceError not_found for a `before` that is no entry of the organization.
- */
-export async function readAuditLog(
+/** The entries of an organization that are older than a position, the newest first. */
+export async function findAuditEntries(
   db: Database,
-  request: AuditFilter & { organizationId: string; before?: string | undefined; limit: number },
-): Promise<AuditPage> {
-  const { organizationId, before, limit, ...filter } = request;
-  const older = before === undefined ? {} : await olderThan(db, organizationId, before);
-  const found = await db.auditLog.findMany({
-    where: { AND: [whereOf(organizationId, filter), older] },
+  { organizationId, ...filter }: AuditFilter & { organizationId: string },
+  before: Position | null,
+  limit: number,
+): Promise<AuditLog[]> {
+  return await db.auditLog.findMany({
+    where: { AND: [whereOf(organizationId, filter), olderThan(before)] },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    take: limit + 1,
+    take: limit,
   });
-  const entries = found.slice(0, limit);
-  return { entries, next: found.length > limit ? (entries.at(-1)?.id ?? null) : null };
-}
-
-/** Entries before the given one. The time condition uses the index; ids order entries of the same time. */
-async function olderThan(
-  db: Database,
-  organizationId: string,
-  id: string,
-): Promise<Prisma.AuditLogWhereInput> {
-  const last = await db.auditLog.findUnique({ where: { id, organizationId } });
-  if (last === null) throw new ServiceError('not_found', 'Audit log entry not found.');
-  const { createdAt } = last;
-  return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
 }
 
 /** Entries that one statement reads. */

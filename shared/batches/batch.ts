@@ -1,3 +1,4 @@
+import { olderThan, type Position } from '../platform/cursor.ts';
 import { type Database, Prisma, type RefundBatch } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
@@ -57,19 +58,18 @@ export async function findBatch(
   throw new ServiceError('not_found', 'Refund batch not found.');
 }
 
-/** A page of an owner's batches, the newest first, and whether more follow. */
-export async function listBatches(
+/** The batches of an owner that are older than a position, the newest first. */
+export async function findBatches(
   db: Database,
   { organizationId, environment }: RefundOwner,
-  { limit, offset }: { limit: number; offset: number },
-): Promise<{ batches: RefundBatch[]; hasMore: boolean }> {
-  const found = await db.refundBatch.findMany({
-    where: { organizationId, environment },
+  { before = null, limit, offset = 0 }: { before?: Position | null; limit: number; offset?: number },
+): Promise<RefundBatch[]> {
+  return await db.refundBatch.findMany({
+    where: { organizationId, environment, ...olderThan(before) },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
-    take: limit + 1,
+    take: limit,
     skip: offset,
   });
-  return { batches: found.slice(0, limit), hasMore: found.length > limit };
 }
 
 /** How many refunds of a batch have each status. */

@@ -1,8 +1,8 @@
+import type { Position } from '../platform/cursor.ts';
 import { type Database, Prisma, type Refund } from '../platform/database.ts';
 import type { PolicyFacts } from '../policies/policy.ts';
 import type { RefundOwner } from '../refunds/model/refund.ts';
 import { ownerSql } from '../refunds/queries/refund-filter.ts';
-import type { RefundPosition } from '../refunds/queries/search-refunds.ts';
 import type { EarlierRefunds } from './past-totals.ts';
 
 /** A refund as it was requested, with what happened to it since. */
@@ -43,8 +43,8 @@ export async function startOfNewest(
   owner: RefundOwner,
   time: { since: Date; before: Date },
   limit: number,
-): Promise<{ start: RefundPosition; isCutOff: boolean }> {
-  const [before] = await db.$queryRaw<RefundPosition[]>`
+): Promise<{ start: Position; isCutOff: boolean }> {
+  const [before] = await db.$queryRaw<Position[]>`
     SELECT id, created_at AS "createdAt" FROM refund
     WHERE ${ownerSql(owner)} AND created_at >= ${time.since} AND created_at < ${time.before}
     ORDER BY created_at DESC, id DESC OFFSET ${limit} LIMIT 1`;
@@ -55,9 +55,9 @@ export async function startOfNewest(
 export async function* readPastRefunds(
   db: Database,
   owner: RefundOwner,
-  { start, before, withMetadata }: { start: RefundPosition; before: Date; withMetadata: boolean },
+  { start, before, withMetadata }: { start: Position; before: Date; withMetadata: boolean },
 ): AsyncGenerator<PastRefund[], void, undefined> {
-  for (let last: RefundPosition | undefined = start; last !== undefined; ) {
+  for (let last: Position | undefined = start; last !== undefined; ) {
     const page: (Omit<PastRefund, 'payment'> & PaymentColumns)[] = await db.$queryRaw`
       SELECT r.id, r.transaction_id AS "transactionId", r.payment_id AS "paymentId", r.requester, r.amount, r.currency,
         r.reason::text, r.status::text, r.initiated_by::text AS "initiatedBy", r.created_at AS "createdAt",
@@ -103,7 +103,7 @@ const endedAtSql = Prisma.sql`CASE WHEN r.status IN ('failed', 'cancelled') THEN
 export async function readEarlierRefunds(
   db: Database,
   paymentIds: readonly bigint[],
-  { id, createdAt }: RefundPosition,
+  { id, createdAt }: Position,
 ): Promise<EarlierRefunds[]> {
   return await db.$queryRaw<EarlierRefunds[]>`
     SELECT asked.id AS "paymentId", count(*)::int AS count, sum(made.amount)::bigint AS amount, made.ended_at AS "endedAt"

@@ -1,3 +1,4 @@
+import { olderThan, type Position } from '../platform/cursor.ts';
 import { type ApiKey, type Database, Prisma } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId } from '../platform/ids.ts';
@@ -19,29 +20,15 @@ export async function listApiKeys(db: Database, organizationId: string): Promise
   return await db.apiKey.findMany({ where: { organizationId }, ...listed });
 }
 
-/**
- * Reads a page of the keys of an organization's environment, the newest first. Revoked keys are kept, so there may be many.
- * @param request.before the id of the key after which the page begins; the newest one unless given.
- * @returns `next`: the last of them, if older ones follow, which is `before` of the next page.
- * @throws ServiceError not_found for a `before` that is no key of the organization.
- */
-export async function readApiKeyPage(
+/** The keys of an environment that are older than a position, the newest first, also revoked ones. */
+export async function findApiKeys(
   db: Database,
-  request: KeyOwner & { before?: string | undefined; limit: number },
-): Promise<{ keys: ApiKeySummary[]; next: string | null }> {
-  const { organizationId, environment, before, limit } = request;
-  const older = before === undefined ? {} : await olderThan(db, organizationId, before);
-  const where = { organizationId, environment, ...older };
-  const found = await db.apiKey.findMany({ where, ...listed, take: limit + 1 });
-  const keys = found.slice(0, limit);
-  return { keys, next: found.length > limit ? (keys.at(-1)?.id ?? null) : null };
-}
-
-async function olderThan(db: Database, organizationId: string, id: string): Promise<Prisma.ApiKeyWhereInput> {
-  const last = await db.apiKey.findUnique({ where: { id, organizationId } });
-  if (last === null) throw keyNotFound();
-  const { createdAt } = last;
-  return { createdAt: { lte: createdAt }, NOT: { createdAt, id: { gte: id } } };
+  { organizationId, environment }: KeyOwner,
+  before: Position | null,
+  limit: number,
+): Promise<ApiKeySummary[]> {
+  const where = { organizationId, environment, ...olderThan(before) };
+  return await db.apiKey.findMany({ where, ...listed, take: limit });
 }
 
 /** The filter for keys made for agents that are not revoked. */

@@ -47,10 +47,23 @@ interface ReconciliationRequest {
  */
 export async function reconcileAccount(
   deps: ReconciliationDependencies,
-  { account: { id }, window, actor, signal, putsBack = false }: ReconciliationRequest,
+  { account, window, actor, ...how }: ReconciliationRequest,
 ): Promise<ReconciliationRun | null> {
-  const run = await beginRun(deps, { id }, window, actor);
-  if (run === null) return null;
+  const run = await beginRun(deps, account, window, actor);
+  return run === null ? null : await carryOutRun(deps, run, how);
+}
+
+/**
+ * Carries out a run that has begun.
+ * @returns the finished run, whose `failure` says why it did not finish.
+ * @throws RunLostError and what the database throws, as above.
+ */
+export async function carryOutRun(
+  deps: ReconciliationDependencies,
+  run: ReconciliationRun,
+  { signal, putsBack = false }: Pick<ReconciliationRequest, 'signal' | 'putsBack'>,
+): Promise<ReconciliationRun> {
+  const { accountId: id, windowStart: from, windowEnd: to } = run;
   const progress: Progress = { comparedCount: 0, matchedIds: new Set(), remaining: new Map() };
   try {
     // The caller may have loaded the account long ago; its credentials may have changed.
@@ -59,7 +72,7 @@ export async function reconcileAccount(
       omit: withoutCredentials,
     });
     const processor = await connect(deps, account);
-    await compareAll({ deps, account, processor, run, signal, putsBack, progress }, window);
+    await compareAll({ deps, account, processor, run, signal, putsBack, progress }, { from, to });
   } catch (error) {
     if (error instanceof RunLostError) throw error;
     return await giveUp(deps, run, progress, error);

@@ -39,14 +39,39 @@ export class RunLostError extends Error {
 
 /**
  * Begins a run: one per account at a time, across all processes. A run whose process died is closed as failed.
- * @returns null while another run of the account is under way, and for the schedule when the account is no longer due
- * because another process was faster.
+ * @returns null while another run of the account is under way or requested, and for the schedule when the account is no longer
+ * due because another process was faster.
  */
 export async function beginRun(
+  deps: Stored,
+  account: Account,
+  window: ListingWindow,
+  actor: string,
+): Promise<ReconciliationRun | null> {
+  return await insertRun(deps, account, { window, actor, leaseMs: leaseMs(deps.settings) });
+}
+
+/**
+ * Asks a worker for a run. Until one takes it, the run has no lease.
+ * @returns null while another run of the account is under way or requested.
+ */
+export async function requestRun(
+  deps: Stored,
+  account: Account,
+  window: ListingWindow,
+  actor: string,
+): Promise<ReconciliationRun | null> {
+  return await insertRun(deps, account, { window, actor, leaseMs: null });
+}
+
+async function insertRun(
   { db, clock, settings }: Stored,
   account: Account,
-  { from, to }: ListingWindow,
-  actor: string,
+  {
+    window: { from, to },
+    actor,
+    leaseMs: lease,
+  }: { window: ListingWindow; actor: string; leaseMs: number | null },
 ): Promise<ReconciliationRun | null> {
   const id = newId('rec');
   const now = clock.now();
@@ -54,19 +79,42 @@ export async function beginRun(
     // The second process waits and then sees the run of the first. The check comes before a dead run is closed: as a
     // failed one it would only be repeated after a pause.
     await tx.$executeRaw`SELECT id FROM processor_account WHERE id = ${account.id} FOR NO KEY UPDATE`;
-    if (actor === scheduleActor && (await findDueAccounts({ db: tx, clock, settings }, account)).length === 0)
+    if (
+      actor === scheduleActor &&
+      (await findDueAccounts({ db: tx, clock, settings }, { id: account.id })).length === 0
+    )
       return null;
     await tx.$executeRaw`
       UPDATE reconciliation_run SET finished_at = ${now}, claimed_until = NULL, failure = 'The process was killed.'
-      WHERE account_id = ${account.id} AND finished_at IS NULL
-        AND (claimed_until IS NULL OR claimed_until <= clock_timestamp())`;
+      WHERE account_id = ${account.id} AND finished_at IS NULL AND claimed_until <= clock_timestamp()`;
     await tx.$executeRaw`
       INSERT INTO reconciliation_run (id, account_id, window_start, window_end, actor, started_at, claimed_until)
       VALUES (${id}, ${account.id}, ${from}, ${to}, ${actor}, ${now},
-        clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond')
+        clock_timestamp() + ${lease}::float8 * interval '1 millisecond')
       ON CONFLICT DO NOTHING`;
     return await tx.reconciliationRun.findUnique({ where: { id } });
   });
+}
+
+/** Takes the oldest run that was requested and that no worker has taken; null for none. */
+export async function takeRequestedRun({
+  db,
+  settings,
+}: Pick<Stored, 'db' | 'settings'>): Promise<ReconciliationRun | null> {
+  const [taken] = await db.$queryRaw<{ id: string }[]>`
+    UPDATE reconciliation_run SET claimed_until = clock_timestamp() + ${leaseMs(settings)} * interval '1 millisecond'
+    WHERE id = (SELECT id FROM reconciliation_run WHERE finished_at IS NULL AND claimed_until IS NULL
+      ORDER BY started_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    RETURNING id`;
+  return taken === undefined ? null : await db.reconciliationRun.findUnique({ where: taken });
+}
+
+/** True for a run that no worker has taken yet. */
+export function isRequested({
+  finishedAt,
+  claimedUntil,
+}: Pick<ReconciliationRun, 'finishedAt' | 'claimedUntil'>) {
+  return finishedAt === null && claimedUntil === null;
 }
 
 /**

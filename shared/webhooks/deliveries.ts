@@ -1,4 +1,5 @@
 import { type rootEventType, testEventType } from '../events/event.ts';
+import type { Position } from '../platform/cursor.ts';
 import { type Database, Prisma, serviceTime, type WebhookDelivery } from '../platform/database.ts';
 import { ServiceError } from '../platform/errors.ts';
 import { isId, newId } from '../platform/ids.ts';
@@ -87,24 +88,38 @@ const hasStatus: Readonly<Record<DeliveryStatus, Prisma.Sql>> = {
   failed: Prisma.sql`delivery.status = 'failed'`,
 };
 
+/** Which deliveries of an endpoint to find. */
+interface DeliverySearch {
+  status: DeliveryStatus | undefined;
+  /** Only those that are older. */
+  before?: Position | null;
+  limit: number;
+  offset?: number;
+}
+
 /**
- * A page of an endpoint's deliveries, the newest first, and whether more follow.
+ * An endpoint's deliveries, the newest first, each with when it was created.
  * @throws ServiceError not_found for the endpoint.
  */
-export async function listDeliveries(
+export async function findDeliveries(
   db: Database,
   owner: RefundOwner,
   endpointId: string,
-  listing: { status: DeliveryStatus | undefined; limit: number; offset: number },
-): Promise<{ data: PublicDelivery[]; hasMore: boolean }> {
+  { status, before = null, limit, offset = 0 }: DeliverySearch,
+): Promise<{ createdAt: Date; delivery: PublicDelivery }[]> {
   await findEndpoint(db, owner, endpointId);
-  const { status, limit, offset } = listing;
-  const deliveries = await db.$queryRaw<StoredDelivery[]>`
-    SELECT id, event_id AS "eventId", type, status::text, next_attempt_at AS "nextAttemptAt", attempts
+  const hasThat = status === undefined ? Prisma.sql`true` : hasStatus[status];
+  const isOlder =
+    before === null
+      ? Prisma.sql`true`
+      : Prisma.sql`(created_at, id) < (${before.createdAt}::timestamptz, ${before.id}::text)`;
+  const found = await db.$queryRaw<(StoredDelivery & { createdAt: Date })[]>`
+    SELECT id, event_id AS "eventId", type, status::text, next_attempt_at AS "nextAttemptAt", attempts,
+      created_at AS "createdAt"
     FROM webhook_delivery AS delivery
-    WHERE endpoint_id = ${endpointId} AND ${status === undefined ? Prisma.sql`true` : hasStatus[status]}
-    ORDER BY created_at DESC, id DESC LIMIT ${limit + 1} OFFSET ${offset}`;
-  return { data: deliveries.slice(0, limit).map(toPublicDelivery), hasMore: deliveries.length > limit };
+    WHERE endpoint_id = ${endpointId} AND ${hasThat} AND ${isOlder}
+    ORDER BY created_at DESC, id DESC LIMIT ${limit} OFFSET ${offset}`;
+  return found.map((row) => ({ createdAt: row.createdAt, delivery: toPublicDelivery(row) }));
 }
 
 /** A delivery with what is sent in it. */

@@ -28,11 +28,14 @@ interface LinkProps {
   /** An address, or a path below the environment. */
   to: string;
   class?: string;
-  'aria-current'?: 'true' | undefined;
+  title?: string;
+  'aria-current'?: 'true' | 'page' | undefined;
+  /** The id of the form that has its boxes checked by the link. */
+  'data-select'?: string;
   children: ComponentChildren;
 }
 
-/** A link to another page. */
+/** A link to a page of the dashboard. */
 export function Link({ to, ...attributes }: LinkProps) {
   return <a href={useAddress(to)} {...attributes} />;
 }

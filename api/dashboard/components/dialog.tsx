@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useAddress } from '../http/access.ts';
 import { classOf, Key, Submit } from './button.tsx';
-import { CsrfField, FormNotice, type FormState, HiddenFields } from './form.tsx';
+import { CsrfField, FormNotice, HiddenFields, useSubmitted } from './form.tsx';
+import { EntriesProvider } from './inputs.tsx';
 
 export interface ConfirmProps {
   id: string;
@@ -11,12 +12,10 @@ export interface ConfirmProps {
   kind?: 'primary' | 'danger';
   /** The key that opens it. */
   shortcut?: string | undefined;
-  /** Where the form is posted, below the environment. */
+  /** Where the form is posted, below the environment. The dialog opens with its problems when it is refused. */
   to: string;
   /** Sent as they are. */
   values?: Readonly<Record<string, string>>;
-  /** A submitted form with problems; the dialog opens with it. */
-  form?: FormState | undefined;
   /** The id of its form, for inputs outside of it. */
   formId?: string;
   /** The explanation, and further fields. */
@@ -25,7 +24,9 @@ export interface ConfirmProps {
 
 /** A button with a confirmation dialog, which works without scripts. */
 export function Confirm(props: ConfirmProps) {
-  const { id, action, title, kind, shortcut, to, values = {}, form, formId, children } = props;
+  const { id, action, title, kind, shortcut, to, values = {}, formId, children } = props;
+  const submitted = useSubmitted(to);
+  const entries = submitted ?? { body: {}, problems: {} };
   return (
     <>
       <button
@@ -38,11 +39,11 @@ export function Confirm(props: ConfirmProps) {
         {action}
         <Key shortcut={shortcut} />
       </button>
-      <dialog id={id} aria-labelledby={`${id}-title`} open={form !== undefined}>
+      <dialog id={id} aria-labelledby={`${id}-title`} open={submitted !== null}>
         <form id={formId} method="post" action={useAddress(to)} class="stack">
           <h2 id={`${id}-title`}>{title}</h2>
-          <FormNotice problems={form?.problems ?? {}} />
-          {children}
+          <FormNotice problem={entries.problems.form} />
+          <EntriesProvider value={entries}>{children}</EntriesProvider>
           <HiddenFields values={values} />
           <CsrfField />
           <div class="row">

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { withQuery } from '../http/paths.ts';
 import { ButtonLink } from './button.tsx';
 
 /** Numbers are right-aligned, `actions` has a hidden title, and `named` keeps its title in a compact list. */
@@ -60,24 +61,32 @@ function Cell<Item>({ column, item, isName }: { column: Column<Item>; item: Item
 }
 
 interface PagesProps {
-  newest?: string | null;
+  /** The address of the list. */
+  to: string;
+  /** Its filter, which all pages keep. */
+  filter?: object;
+  /** The cursor of this page; null for the first one. */
+  cursor: string | null;
+  /** The cursors of the pages around it; null for one that does not exist. */
   newer?: string | null;
   older: string | null;
+  isOldestFirst?: boolean;
 }
 
-/** Links to other pages of a list; null for one that does not exist. */
-export function Pages({ newest = null, newer = null, older }: PagesProps) {
+/** Links to other pages of a list, each by its cursor in the address. */
+export function Pages({ to, filter = {}, cursor, newer = null, older, isOldestFirst = false }: PagesProps) {
+  const at = (other: string) => withQuery(to, { ...filter, cursor: other });
   const links = [
-    ['Newest', newest],
-    ['Newer', newer],
-    ['Older', older],
+    ['Newest', cursor === null || isOldestFirst ? null : at('')],
+    ['Newer', newer && at(newer)],
+    ['Older', older && at(older)],
   ] as const;
-  if (links.every(([, to]) => to === null)) return null;
+  if (links.every(([, address]) => address === null)) return null;
   return (
     <nav class="row" aria-label="Pages">
-      {links.map(([words, to]) =>
-        to === null ? null : (
-          <ButtonLink key={words} to={to}>
+      {links.map(([words, address]) =>
+        address === null ? null : (
+          <ButtonLink key={words} to={address}>
             {words}
           </ButtonLink>
         ),

@@ -156,9 +156,23 @@ async function requireRole(
   );
 }
 
-/** The options of a route: the least role, and whether the user must have confirmed the session lately. */
-export function needs(role: Role, confirmed?: 'confirmed') {
-  return { config: confirmed === undefined ? { role } : { role, confirm: true as const } };
+/** Who may use a route: members with at least a role; null where the hooks of its scope decide alone. */
+export type Guard = Role | Confirmed | null;
+
+interface Confirmed {
+  role: Role | null;
+  confirm: true;
+}
+
+/** The same for those who have confirmed the session lately. */
+export function confirmed(role: Role | null = null): Confirmed {
+  return { role, confirm: true };
+}
+
+/** The options of a route. */
+export function needs(guard: Guard) {
+  const { role, ...confirm } = typeof guard === 'object' && guard !== null ? guard : { role: guard };
+  return { config: { ...confirm, ...(role === null ? {} : { role }) } };
 }
 
 /** The user of a request, on routes behind `requireVisitor`. */

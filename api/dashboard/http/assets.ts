@@ -9,12 +9,18 @@ import type { Api } from '../../http/route.ts';
 const { resolve } = createRequire(import.meta.url);
 const folder = join(import.meta.dirname, '..', 'assets');
 
+/** Each has the name of the component that it styles. Later ones win. */
+const ownStyles = [
+  ...['theme', 'frame', 'card', 'views', 'summary', 'list', 'bulk-selection', 'badge', 'notice'],
+  ...['needs-attention', 'button', 'dialog', 'form', 'values', 'timeline', 'bar-chart'],
+];
+
 /** The parts of the CSS kit that pages use, then our styles, which win: the kit's are in cascade layers. */
 const styles = [
   ...['00-base', '01-theme', 'button', 'form', 'table', 'card', 'badge', 'dialog'].map((part) =>
     resolve(`@knadh/oat/css/${part}.css`),
   ),
-  ...['theme', 'frame', 'parts', 'chart'].map((subject) => join(folder, 'styles', `${subject}.css`)),
+  ...ownStyles.map((subject) => join(folder, 'styles', `${subject}.css`)),
 ];
 
 /** An asset's media type and the files that it is made of. The font comes first: its address is part of the style sheet. */

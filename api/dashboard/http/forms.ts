@@ -1,6 +1,6 @@
-import type { FastifyReply } from 'fastify';
 import type { z } from 'zod';
 import { ServiceError } from '#shared/platform/errors.ts';
+import { capitalized } from '../words/words.ts';
 
 /** Error messages by field; `form` has those that concern no single field. */
 export type FormProblems = Readonly<Record<string, string | undefined>>;
@@ -14,20 +14,10 @@ export function readForm<T>(schema: z.ZodType<T>, body: unknown): FormReading<T>
   if (parsed.success) return { kind: 'valid', value: parsed.data };
   const problems: Record<string, string> = {};
   for (const { path, message } of parsed.error.issues) {
-    const field = path[0]?.toString() ?? 'form';
+    const field = path.filter((key) => typeof key === 'string').join('.') || 'form';
     problems[field] ??= message;
   }
   return { kind: 'invalid', problems };
-}
-
-/**
- * Reads a form that offers only valid choices.
- * @throws ServiceError validation_error for anything else.
- */
-export function readChoices<T>(schema: z.ZodType<T>, body: unknown): T {
-  const reading = readForm(schema, body);
-  if (reading.kind === 'valid') return reading.value;
-  throw new ServiceError('validation_error', 'This form is incomplete. Reload the page and try again.');
 }
 
 /** The submitted text of a field, to be shown again; empty when there is none. */
@@ -54,11 +44,6 @@ export function problemsOf(error: unknown, fields: readonly string[]): FormProbl
   return { [name]: capitalized(text) };
 }
 
-/** A text with a capital letter at the start. */
-export function capitalized(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
-}
-
 /**
  * The same for validation errors only.
  * @throws the error again when it is any other, such as a missing permission.
@@ -68,41 +53,15 @@ export function validationProblemsOf(error: unknown, fields: readonly string[]):
   throw error;
 }
 
-/** A form as it was submitted, to be shown again; for a new one, what it starts with. */
+/** The entries of a form, and what is wrong with them. */
 export interface FormState {
   body: unknown;
   problems: FormProblems;
 }
 
-/** The fields of a form, by name. */
-export type FormSchema<T> = z.ZodType<T> & { shape: object };
-
-interface FormAnswers<T> {
-  schema: FormSchema<T>;
-  /** Carries out what the form asks for. */
-  run: (entries: T) => Promise<FastifyReply>;
-  /** Shows the form again, with what is wrong; without it, that is an error page. */
-  again?: ((form: FormState) => FastifyReply | Promise<FastifyReply>) | undefined;
-  /** The errors that are shown in the form. */
-  problemsIn?: typeof problemsOf;
-}
-
-/** Responds to a form: reads it and carries it out, or shows it again with the problems at their fields. */
-export async function answerForm<T>(
-  reply: FastifyReply,
-  { schema, run, again, problemsIn = validationProblemsOf }: FormAnswers<T>,
-): Promise<FastifyReply> {
-  const { body } = reply.request;
-  if (again === undefined) return await run(readChoices(schema, body));
-  const refuse = (problems: FormProblems) => {
-    reply.code(400);
-    return again({ body, problems });
-  };
-  const form = readForm(schema, body);
-  if (form.kind === 'invalid') return await refuse(form.problems);
-  try {
-    return await run(form.value);
-  } catch (error) {
-    return await refuse(problemsIn(error, Object.keys(schema.shape)));
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The form that was sent, once its page has to be shown again. */
+    submitted?: (FormState & { isButton?: boolean }) | null;
   }
 }

@@ -50,9 +50,11 @@ export function idInPath({ params }: Pick<FastifyRequest, 'params'>, name: strin
   throw pageNotFound();
 }
 
-/** An address with the parameters that are given and neither empty nor 0. */
+/** An address with the parameters that are given and not empty. Those with several values are repeated. */
 export function withQuery(address: string, parameters: object): string {
-  const given = Object.entries(parameters).filter(([, value]) => value);
+  const given = Object.entries(parameters).flatMap(([name, values]) =>
+    [values ?? []].flat().flatMap((value): [string, string][] => (value === '' ? [] : [[name, value]])),
+  );
   return given.length === 0 ? address : `${address}?${new URLSearchParams(given)}`;
 }
 

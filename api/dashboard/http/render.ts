@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { createContext, h, isValidElement, type VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { renderToString } from 'preact-render-to-string';
+import { forgetWord } from './flash.ts';
 
 const Answered = createContext<FastifyRequest | null>(null);
 
@@ -19,9 +20,11 @@ export function isForPart({ headers }: Pick<FastifyRequest, 'headers'>): boolean
 
 /** Lets routes of this scope answer with a page or a part of one as JSX. The renderer escapes every text. */
 export function renderPages(scope: FastifyInstance): void {
+  scope.decorateRequest('submitted', null);
   scope.addHook('preSerialization', async (_request, reply, payload) => {
     if (!isValidElement(payload)) return payload;
     const text = renderPage(reply, payload);
+    if (!isForPart(reply.request)) forgetWord(reply);
     reply.serializer(String);
     return text;
   });

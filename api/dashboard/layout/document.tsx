@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Environment } from '#shared/platform/environment.ts';
 import { Mark } from '../components/icon.tsx';
 import { assetUrl } from '../http/assets.ts';
+import { Messages } from './messages.tsx';
 
 interface DocumentProps {
   /** The title of the window. */
@@ -52,6 +53,7 @@ export function Gate({ title, children }: { title: string; children: ComponentCh
           <Mark /> <span>Refunds</span>
         </p>
         <h1>{title}</h1>
+        <Messages />
         {children}
       </main>
     </Document>

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/access/roles.ts';
 import type { Role } from '#shared/platform/database.ts';
-import { Switch } from '../components/button.tsx';
+import { Link, Switch } from '../components/button.tsx';
 import { Icon, type IconName, Mark } from '../components/icon.tsx';
 import { type Context, useMember } from '../http/access.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { isForPart, useRequest } from '../http/render.ts';
 import { Document } from './document.tsx';
-import { Done } from './done.tsx';
+import { Messages } from './messages.tsx';
 import { SearchDialog } from './search-dialog.tsx';
 
 /** An entry of the navigation. `role` is the least role that sees it, viewer by default; `group` is the title above it. */
@@ -87,7 +87,7 @@ export function Frame({ title, section, trail = [], beside, actions, tabs, child
         <Side context={context} section={section} />
         <main class="main" id="main">
           <header class="page-head">
-            <Breadcrumbs context={context} above={above} />
+            <Breadcrumbs above={above} />
             <div class="spread">
               <div class="row">
                 <h1>{title}</h1>
@@ -97,7 +97,7 @@ export function Frame({ title, section, trail = [], beside, actions, tabs, child
             </div>
           </header>
           <div class="stack">
-            <Done />
+            <Messages />
             {tabs}
             {children}
           </div>
@@ -108,14 +108,14 @@ export function Frame({ title, section, trail = [], beside, actions, tabs, child
   );
 }
 
-function Breadcrumbs({ context, above }: { context: Context; above: readonly Crumb[] }) {
+function Breadcrumbs({ above }: { above: readonly Crumb[] }) {
   if (above.length === 0) return null;
   return (
     <nav class="crumbs" aria-label="Breadcrumbs">
       <ol>
         {above.map(([title, path]) => (
           <li key={path}>
-            <a href={`${context.base}${path}`}>{title}</a>
+            <Link to={path}>{title}</Link>
           </li>
         ))}
       </ol>
@@ -128,10 +128,10 @@ function Side({ context, section }: { context: Context; section: Section }) {
   const { organization, role, user } = context;
   return (
     <div class="side">
-      <a class="brand" href={context.base}>
+      <Link class="brand" to="">
         <Mark />
         <span>{organization.name}</span>
-      </a>
+      </Link>
       <EnvironmentSwitch context={context} section={section} />
       <button
         type="button"
@@ -160,9 +160,9 @@ function Side({ context, section }: { context: Context; section: Section }) {
             )}
           </ul>
         ))}
-        <a class="account" href={accountPath} title={`Your account. Role: ${role}`}>
+        <Link class="account" to={accountPath} title={`Your account. Role: ${role}`}>
           <Icon name="person" /> <span>{user.email}</span>
-        </a>
+        </Link>
       </nav>
     </div>
   );
@@ -193,10 +193,10 @@ function NavItem({
     { approvals: context.counts.approvals, attention: context.counts.attention }[section as string] ?? 0;
   return (
     <li>
-      <a href={`${context.base}${path}`} aria-current={isCurrent ? 'page' : undefined}>
+      <Link to={path} aria-current={isCurrent ? 'page' : undefined}>
         <Icon name={icon} /> {label}{' '}
         {count === 0 ? null : <span class="count">{count > 99 ? '99+' : count}</span>}
-      </a>
+      </Link>
     </li>
   );
 }

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -20,7 +21,8 @@ import { type Column, List } from '../components/list.tsx';
 import { Live } from '../components/live.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
-import { contextOf, needs, useMember } from '../http/access.ts';
+import { contextOf, useMember } from '../http/access.ts';
+import { page } from '../http/page.ts';
 import { queueBoardPath, receivedEventsPath } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inLargestUnit, inTime, inWhole } from '../words/numbers.ts';
@@ -30,7 +32,7 @@ const refreshSeconds = 10;
 
 /** The health page: whether workers work off the queue, whether the processors of an organization answer, and what waits for them. */
 export function healthPage(scope: Api, deps: ApiDependencies): void {
-  scope.get('/health', needs('operator'), async (request) => {
+  const read = async (request: FastifyRequest) => {
     const { owner } = contextOf(request);
     const [health, troubles, accounts, queues] = await Promise.all([
       deps.health(),
@@ -38,22 +40,9 @@ export function healthPage(scope: Api, deps: ApiDependencies): void {
       listProcessorAccounts(deps.db, owner.organizationId, owner.environment),
       readQueues(deps.db, owner),
     ]);
-    return (
-      <Frame
-        title="Health"
-        section="health"
-        actions={
-          <>
-            <ButtonLink to={receivedEventsPath}>Processor events</ButtonLink>
-            {/* The board itself admits only operators of every organization. */}
-            <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>
-          </>
-        }
-      >
-        <Health {...{ health, troubles, accounts, queues }} />
-      </Frame>
-    );
-  });
+    return { health, troubles, accounts, queues };
+  };
+  page(scope, '/health', 'operator', read, Health);
 }
 
 interface HealthProps {
@@ -67,12 +56,24 @@ interface HealthProps {
 
 function Health(props: HealthProps) {
   return (
-    <Live id="health" from="/health" everySeconds={refreshSeconds}>
-      <div class="stack">
-        <WorkersCard {...props} />
-        <ProcessorsCard {...props} />
-      </div>
-    </Live>
+    <Frame
+      title="Health"
+      section="health"
+      actions={
+        <>
+          <ButtonLink to={receivedEventsPath}>Processor events</ButtonLink>
+          {/* The board itself admits only operators of every organization. */}
+          <ButtonLink to={queueBoardPath}>Queue board</ButtonLink>
+        </>
+      }
+    >
+      <Live id="health" from="/health" everySeconds={refreshSeconds}>
+        <div class="stack">
+          <WorkersCard {...props} />
+          <ProcessorsCard {...props} />
+        </div>
+      </Live>
+    </Frame>
   );
 }
 

@@ -1,13 +1,14 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { acceptAsNewUser, acceptAsUser } from '#shared/people/members/accept-invitation.ts';
 import { findInvitation, type OpenInvitation } from '#shared/people/members/invitations.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { ButtonLink } from '../components/button.tsx';
+import { ButtonLink, Link } from '../components/button.tsx';
 import { Fields, newPasswordInput } from '../components/fields.tsx';
-import { Form, FormNotice } from '../components/form.tsx';
-import { answerForm, type FormProblems, problemsOf } from '../http/forms.ts';
+import { Form } from '../components/form.tsx';
+import { type FormProblems, problemsOf, readForm } from '../http/forms.ts';
+import { leadTo, page } from '../http/page.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { useRequest } from '../http/render.ts';
@@ -17,68 +18,67 @@ import { Gate } from '../layout/document.tsx';
 const path = `${dashboardPath}/invitation/:token`;
 const schema = z.object({ password: newPasswordInput('Password') });
 
-interface LinkRoute {
-  Params: { token: string };
-}
-
 /** `/dashboard/invitation/<token>`: anyone with the link can join the organization as the invited email address. */
 export async function invitationPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const show = async (
-    reply: FastifyReply,
-    invitation: OpenInvitation | null,
-    problems: FormProblems = {},
-  ) => {
-    if (invitation === null) return reply.code(404).send(<InvitationClosed />);
-    const visitor = await findVisitor(deps, reply.request, reply);
-    return reply.send(<Invitation {...{ invitation, problems, signedInAs: visitor?.user.email }} />);
+  const read = async (request: FastifyRequest, reply: FastifyReply) => {
+    const invitation = await findInvitation(deps, tokenIn(request));
+    if (invitation === null) reply.code(404);
+    const visitor = await findVisitor(deps, request, reply);
+    return { invitation, signedInAs: visitor?.user.email };
   };
-
-  scope.get<LinkRoute>(path, async ({ params }, reply) =>
-    show(reply, await findInvitation(deps, params.token)),
-  );
+  const invitation = page(scope, path, null, read, Invitation);
 
   await limitAttempts(scope, (limited) => {
-    limited.post<LinkRoute>(path, async (request, reply) => {
-      const { token } = request.params;
-      const invitation = await findInvitation(deps, token);
-      if (invitation === null) return await show(reply, null);
-      const welcome = () => reply.redirect(`${dashboardPath}/${invitation.organizationId}/test`, 303);
+    const join = async (request: FastifyRequest, entries: unknown, reply: FastifyReply) => {
+      const token = tokenIn(request);
+      const open = await findInvitation(deps, token);
+      if (open === null) return {};
       const visitor = await findVisitor(deps, request, reply);
       if (visitor === null) {
-        return await answerForm(reply, {
-          schema,
-          problemsIn: problemsOf,
-          again: ({ problems }) => show(reply, invitation, problems),
-          run: async ({ password }) => {
-            await beginSession(deps, request, reply, await acceptAsNewUser(deps, { token, password }));
-            return welcome();
-          },
-        });
+        const reading = readForm(schema, entries);
+        if (reading.kind === 'invalid') return refuse(request, reply, reading.problems);
+        await beginSession(deps, request, reply, await acceptAsNewUser(deps, { token, ...reading.value }));
+      } else {
+        if (visitor.user.email !== open.email) return refuse(request, reply, {});
+        await acceptAsUser(deps, { token, userId: visitor.user.id, sid: request.session.sessionId });
       }
-      if (visitor.user.email !== invitation.email) return await show(reply.code(400), invitation);
-      await acceptAsUser(deps, { token, userId: visitor.user.id, sid: request.session.sessionId });
-      return welcome();
+      return leadTo(`${dashboardPath}/${open.organizationId}/test`);
+    };
+    invitation.form(path, null, z.unknown(), join, {
+      scope: limited,
+      problemsIn: (error) => problemsOf(error, Object.keys(schema.shape)),
     });
   });
 }
 
+/** Shows the page again. The fields depend on whether someone is signed in. */
+function refuse(request: FastifyRequest, reply: FastifyReply, problems: FormProblems) {
+  reply.code(400);
+  request.submitted = { body: request.body, problems };
+  return {};
+}
+
+function tokenIn({ params }: FastifyRequest): string {
+  return (params as { token: string }).token;
+}
+
 interface InvitationProps {
-  invitation: OpenInvitation;
-  problems: FormProblems;
+  /** Null for one that is no longer open. */
+  invitation: OpenInvitation | null;
   /** The email address of the signed-in user. */
   signedInAs: string | undefined;
 }
 
 /** The page does not depend on whether the email address has a user, because the inviting admin can open it as well. */
-function Invitation({ invitation, problems, signedInAs }: InvitationProps) {
+function Invitation({ invitation, signedInAs }: InvitationProps) {
   const { url } = useRequest();
+  if (invitation === null) return <InvitationClosed />;
   const { organizationName, role, email } = invitation;
   return (
     <Gate title={`Join ${organizationName}`}>
       <p>
         You are invited to join as <strong>{role}</strong> with the email address <strong>{email}</strong>.
       </p>
-      <FormNotice problems={problems} />
       {signedInAs !== undefined && signedInAs !== email ? (
         <SignedInAsAnother signedInAs={signedInAs} />
       ) : (
@@ -87,11 +87,11 @@ function Invitation({ invitation, problems, signedInAs }: InvitationProps) {
             <>
               <p>
                 If you already sign in with this email address,{' '}
-                <a href={`${dashboardPath}/sign-in?next=${encodeURIComponent(url)}`}>sign in</a> to join.
+                <Link to={`${dashboardPath}/sign-in?next=${encodeURIComponent(url)}`}>sign in</Link> to join.
                 Otherwise set a password.
               </p>
               <input type="hidden" name="email" autocomplete="username" value={email} />
-              <Fields schema={schema} form={{ body: {}, problems }} />
+              <Fields schema={schema} />
             </>
           ) : null}
         </Form>

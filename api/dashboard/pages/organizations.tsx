@@ -1,21 +1,25 @@
+import type { FastifyRequest } from 'fastify';
 import { organizationsOf } from '#shared/people/members/memberships.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
+import { Link } from '../components/button.tsx';
 import { Empty } from '../components/notice.tsx';
 import { visitorOf } from '../http/access.ts';
+import { leadTo, page } from '../http/page.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { Gate } from '../layout/document.tsx';
 import { SignOut } from './sign-in.tsx';
 
 /** `/dashboard`: redirects to the user's only organization, or lists them. */
 export function organizationPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(dashboardPath, async (request, reply) => {
+  const read = async (request: FastifyRequest) => {
     const { user } = visitorOf(request);
     const memberships = await organizationsOf(deps.db, user.id);
     const [only] = memberships;
-    if (only !== undefined && memberships.length === 1) return reply.redirect(pageOf(only), 303);
-    return reply.send(<Organizations email={user.email} memberships={memberships} />);
-  });
+    if (only !== undefined && memberships.length === 1) return leadTo(pageOf(only));
+    return { email: user.email, memberships };
+  };
+  page(scope, dashboardPath, null, read, Organizations);
 }
 
 /** The entry page shows test data, which never moves money. */
@@ -40,16 +44,16 @@ function Organizations({ email, memberships }: OrganizationsProps) {
         <ul class="stack-tight">
           {memberships.map((membership) => (
             <li key={membership.id} class="card spread">
-              <a class="row-link" href={pageOf(membership)}>
+              <Link class="row-link" to={pageOf(membership)}>
                 {membership.name}
-              </a>
+              </Link>
               <span class="muted small">{membership.role}</span>
             </li>
           ))}
         </ul>
       )}
       <div class="spread">
-        <a href={accountPath}>Your account</a>
+        <Link to={accountPath}>Your account</Link>
         <SignOut />
       </div>
     </Gate>

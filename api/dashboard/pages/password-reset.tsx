@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import {
   findPasswordReset,
@@ -7,15 +7,15 @@ import {
 } from '#shared/people/sign-in/password-reset.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { ButtonLink } from '../components/button.tsx';
-import { Fields, newPasswordInput } from '../components/fields.tsx';
-import { emptyForm, Form } from '../components/form.tsx';
-import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
+import { ButtonLink, Link } from '../components/button.tsx';
+import { newPasswordInput } from '../components/fields.tsx';
+import { Form } from '../components/form.tsx';
+import { problemsOf } from '../http/forms.ts';
+import { leadTo, page } from '../http/page.ts';
 import { dashboardPath, pageNotFound, passwordResetPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { useRequest } from '../http/render.ts';
 import { Gate } from '../layout/document.tsx';
-import { leadTo } from '../layout/done.tsx';
 
 const linkPath = `${passwordResetPath}/:token`;
 const signInPath = `${dashboardPath}/sign-in`;
@@ -33,61 +33,53 @@ const passwordSchema = z.object({
 
 /** `/dashboard/password-reset`: asks for a link by mail, where the service can send mail. `.../<token>` is the link. */
 export async function passwordResetPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const requireMail = async () => {
+  const requireMail = () => {
     if (deps.settings.SMTP_URL === null) throw pageNotFound();
+    return {};
   };
-  /** Shows the page of a link while it is valid. */
-  const show = async (reply: FastifyReply, token: string, form: FormState) => {
-    const user = await findPasswordReset(deps, token);
-    if (user === null) return reply.code(404).send(<LinkOver />);
-    return reply.send(<NewPassword email={user.email} form={form} />);
+  const link = page(scope, passwordResetPath, null, requireMail, RequestLink);
+  const readUser = async (request: FastifyRequest, reply: FastifyReply) => {
+    const user = await findPasswordReset(deps, tokenIn(request));
+    if (user === null) reply.code(404);
+    return { email: user?.email ?? null };
   };
-
-  scope.get(passwordResetPath, { preHandler: requireMail }, async (_request, reply) =>
-    reply.send(<RequestLink form={emptyForm} />),
-  );
-
-  scope.get<LinkRoute>(linkPath, ({ params }, reply) => show(reply, params.token, emptyForm));
+  const password = page(scope, linkPath, null, readUser, NewPassword);
 
   await limitAttempts(scope, (limited) => {
-    limited.post(passwordResetPath, { preHandler: requireMail }, ({ ip, log }, reply) =>
-      answerForm(reply, {
-        schema: requestSchema,
-        problemsIn: problemsOf,
-        again: (form) => reply.send(<RequestLink form={form} />),
-        run: async ({ email }) => {
-          await requestPasswordReset({ ...deps, log }, { email, ip });
-          return leadTo(reply, signInPath, 'reset-requested');
-        },
-      }),
+    const options = { scope: limited, problemsIn: problemsOf };
+    link.form(
+      passwordResetPath,
+      null,
+      requestSchema,
+      async ({ ip, log }, { email }) => {
+        requireMail();
+        await requestPasswordReset({ ...deps, log }, { email, ip });
+        return leadTo(signInPath, 'reset-requested');
+      },
+      options,
     );
-
-    limited.post<LinkRoute>(linkPath, async ({ params: { token } }, reply) => {
-      if ((await findPasswordReset(deps, token)) === null) return await show(reply, token, emptyForm);
-      return await answerForm(reply, {
-        schema: passwordSchema,
-        problemsIn: problemsOf,
-        again: (form) => show(reply, token, form),
-        run: async ({ password }) => {
-          await setForgottenPassword(deps, { token, password });
-          return leadTo(reply, signInPath, 'password-reset');
-        },
-      });
-    });
+    password.form(
+      linkPath,
+      null,
+      passwordSchema,
+      async (request, entries) => {
+        await setForgottenPassword(deps, { token: tokenIn(request), ...entries });
+        return leadTo(signInPath, 'password-reset');
+      },
+      options,
+    );
   });
 }
 
-interface LinkRoute {
-  Params: { token: string };
+function tokenIn({ params }: FastifyRequest): string {
+  return (params as { token: string }).token;
 }
 
-function RequestLink({ form }: { form: FormState }) {
+function RequestLink() {
   return (
     <Gate title="Forgot your password?">
-      <Form to={passwordResetPath} form={form} submit="Send link" isWide>
-        <Fields schema={requestSchema} form={form} />
-      </Form>
-      <a href={signInPath}>Back to sign-in</a>
+      <Form to={passwordResetPath} submit="Send link" schema={requestSchema} isWide />
+      <Link to={signInPath}>Back to sign-in</Link>
       <p class="small muted">
         If you sign in with your company's account, reset its password there. No email? Ask the operator of
         this service to reset your password.
@@ -96,12 +88,14 @@ function RequestLink({ form }: { form: FormState }) {
   );
 }
 
-function NewPassword({ email, form }: { email: string; form: FormState }) {
+/** @param email of the user; null for a link that is no longer valid. */
+function NewPassword({ email }: { email: string | null }) {
+  const { url } = useRequest();
+  if (email === null) return <LinkOver />;
   return (
     <Gate title="Set a new password">
-      <Form to={useRequest().url} form={form} submit="Set password" isWide>
+      <Form to={url} submit="Set password" schema={passwordSchema} isWide>
         <input type="hidden" name="email" autocomplete="username" value={email} />
-        <Fields schema={passwordSchema} form={form} />
       </Form>
     </Gate>
   );

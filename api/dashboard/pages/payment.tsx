@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { transactionIdSchema } from '#api/operations/refund-schemas.ts';
@@ -9,31 +11,37 @@ import { type PublicPayment, viewPayment } from '#shared/refunds/requests/view-p
 import { ButtonLink } from '../components/button.tsx';
 import { Form, HiddenFields } from '../components/form.tsx';
 import { Empty, Notice } from '../components/notice.tsx';
-import { type Context, contextOf, needs, useMember } from '../http/access.ts';
+import { type Context, contextOf, useMember } from '../http/access.ts';
+import { page } from '../http/page.ts';
 import { pageNotFound } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
 import { inMoney } from '../words/numbers.ts';
-import { AmountField, RefundReasonField } from './refunds/create-form.tsx';
+import { entryChoices, entrySchema } from './refunds/create-entry.ts';
 import { PaymentCard, PaymentRefunds } from './refunds/facts.tsx';
 
 /** `/payments/:id`: a payment by any of its ids, refunded or not, and the form to refund what is left. */
 export function paymentPage(scope: Api, deps: ApiDependencies): void {
-  scope.get('/payments/:id', needs('viewer'), async (request, reply) => {
+  const read = async (request: FastifyRequest, reply: FastifyReply): Promise<PaymentProps> => {
     const context = contextOf(request);
     const { data: transactionId } = transactionIdSchema.safeParse((request.params as { id: string }).id);
     if (transactionId === undefined) throw pageNotFound();
     const processor = await processorOnRecord(deps, context, transactionId);
     try {
-      const payment = await viewPayment(deps, { ...context.owner, transactionId, processor });
-      return <PaymentPage payment={payment} />;
+      return { payment: await viewPayment(deps, { ...context.owner, transactionId, processor }) };
     } catch (error) {
       if (!(error instanceof ServiceError) || error.code === 'internal_error') throw error;
       reply.code(error.status);
-      const list = `/refunds?q=${encodeURIComponent(transactionId)}`;
-      const refunds = processor === undefined ? null : list;
-      return <Unread error={error} refunds={refunds} again={request.url} />;
+      const refunds = processor === undefined ? null : `/refunds?q=${encodeURIComponent(transactionId)}`;
+      return { error, refunds, again: request.url };
     }
-  });
+  };
+  page(scope, '/payments/:id', 'viewer', read, Payment);
+}
+
+type PaymentProps = PaymentPageProps | UnreadProps;
+
+function Payment(props: PaymentProps) {
+  return 'payment' in props ? <PaymentPage {...props} /> : <Unread {...props} />;
 }
 
 /** The processor of a payment on record, which then needs no processor to say whose it is. */
@@ -115,18 +123,24 @@ function RefundForm({ payment }: PaymentPageProps) {
   const { transactionId, currency, processor } = payment;
   const remaining = BigInt(payment.remaining);
   const known = { transactionId, currency, processor, step: 'check', formKey: randomUUID() };
-  const form = { body: { amount: toDecimal(remaining, currency) }, problems: {} };
+  const schema = z.object({
+    amount: entrySchema.shape.amount.meta({
+      title: `Amount in ${currency.toUpperCase()}`,
+      description: `At most ${inMoney(remaining, currency)}.`,
+    }),
+    reason: entrySchema.shape.reason,
+  });
+  const initial = { amount: toDecimal(remaining, currency) };
   return (
-    <Form to="/refunds/new" submit="Review" title="Refund" form={form}>
+    <Form
+      to="/refunds/new"
+      submit="Review"
+      title="Refund"
+      schema={schema}
+      choices={entryChoices}
+      initial={initial}
+    >
       <HiddenFields values={known} />
-      <div class="fields">
-        <AmountField
-          form={form}
-          label={`Amount in ${currency.toUpperCase()}`}
-          hint={`At most ${inMoney(remaining, currency)}.`}
-        />
-        <RefundReasonField form={form} />
-      </div>
     </Form>
   );
 }

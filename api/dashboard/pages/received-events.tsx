@@ -1,90 +1,91 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
+import { pageOf } from '#shared/platform/cursor.ts';
 import { displayNameOf, processorNames } from '#shared/processors/registry.ts';
 import {
-  listReceivedEvents,
+  findReceivedEvents,
   type ReceivedEvent,
-  type ReceivedEventFilter,
   receivedEventDays,
 } from '#shared/refunds/queries/received-events.ts';
-import { ButtonLink, Link, Submit } from '../components/button.tsx';
+import { ButtonLink, Link } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { SelectField, TextField } from '../components/form.tsx';
+import { FilterForm } from '../components/filter-form.tsx';
 import { List, Pages } from '../components/list.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
-import { contextOf, needs, useAddress, useMember } from '../http/access.ts';
-import { receivedEventsPath as path, withQuery } from '../http/paths.ts';
+import { contextOf, useMember } from '../http/access.ts';
+import { cursorIn, type Filter, filterIn } from '../http/filter.ts';
+import { page } from '../http/page.ts';
+import { receivedEventsPath as path } from '../http/paths.ts';
 import { Frame } from '../layout/frame.tsx';
-import { processorChoices } from '../words/words.ts';
+import { type Choices, processorChoices } from '../words/words.ts';
 import { eventWords } from './refunds/timeline.tsx';
 
 const pageLength = 50;
 
-/** A malformed value means no filter, or the first page. */
-const querySchema = z.object({
-  processor: z.enum(processorNames).optional().catch(undefined),
-  id: z.string().trim().min(1).max(255).optional().catch(undefined),
-  offset: z.coerce.number().int().min(0).max(1_000_000).catch(0),
+/** A malformed value means no filter. */
+const filterSchema = z.object({
+  processor: z.enum(processorNames).optional().catch(undefined).meta({ title: 'Processor' }),
+  id: z
+    .string()
+    .max(255)
+    .optional()
+    .catch(undefined)
+    .meta({ title: 'Event ID', description: 'The whole ID, such as evt_1Qx...' }),
 });
 
 /** `/processor-events`: what processors sent about refunds and payments of the environment, and what followed. */
 export function receivedEventsPage(scope: Api, { db }: ApiDependencies): void {
-  scope.get(path, needs('operator'), async (request) => {
-    const { offset, ...filter } = querySchema.parse(request.query);
-    const page = { ...filter, limit: pageLength, offset };
-    const { events, hasMore } = await listReceivedEvents(db, contextOf(request).owner, page);
-    return <ReceivedEvents {...{ events, hasMore, filter, offset }} />;
-  });
+  const read = async (request: FastifyRequest) => {
+    const { owner, query } = contextOf(request);
+    const filter = filterIn(filterSchema, query);
+    const { reading } = filter;
+    const asked = reading.kind === 'valid' ? reading.value : {};
+    const cursor = cursorIn(query);
+    const { rows: events, next } = await pageOf(
+      { cursor, limit: pageLength },
+      (before, limit) => findReceivedEvents(db, owner, asked, before, limit),
+      ({ receivedAt, id }) => ({ createdAt: receivedAt, id }),
+    );
+    return { events, next, cursor, filter };
+  };
+  page(scope, path, 'operator', read, ReceivedEvents);
 }
 
 interface ReceivedEventsProps {
   events: readonly ReceivedEvent[];
-  hasMore: boolean;
-  filter: ReceivedEventFilter;
-  offset: number;
+  next: string | null;
+  cursor: string | null;
+  filter: Filter<unknown>;
 }
 
-function ReceivedEvents({ events, hasMore, filter, offset }: ReceivedEventsProps) {
-  const at = (from: number) => withQuery(path, { ...filter, offset: from });
+const allProcessors: Choices = [['', 'All processors'], ...processorChoices];
+
+function ReceivedEvents({ events, next, cursor, filter }: ReceivedEventsProps) {
+  const { entered } = filter;
   return (
     <Frame title="Processor events" section="health">
       <p class="muted">
         Events that differed from our records when they arrived. Each causes a recheck of its refund or
         payment.
       </p>
-      <FilterForm filter={filter} />
-      {events.length === 0 ? <NoEvents filter={filter} /> : <EventList events={events} />}
-      <Pages newest={offset === 0 ? null : at(0)} older={hasMore ? at(offset + pageLength) : null} />
+      <FilterForm to={path} schema={filterSchema} filter={filter} choices={{ processor: allProcessors }} />
+      {events.length > 0 ? (
+        <EventList events={events} />
+      ) : (
+        <NoEvents isFiltered={Object.keys(entered).length > 0} />
+      )}
+      <Pages to={path} filter={entered} cursor={cursor} older={next} />
       <NotListed />
     </Frame>
   );
 }
 
-function FilterForm({ filter }: Pick<ReceivedEventsProps, 'filter'>) {
-  const form = { body: filter, problems: {} };
-  return (
-    <form method="get" action={useAddress(path)} class="card stack">
-      <div class="fields">
-        <SelectField
-          form={form}
-          name="processor"
-          label="Processor"
-          choices={[['', 'All processors'], ...processorChoices]}
-        />
-        <TextField form={form} name="id" label="Event ID" hint="The whole ID, such as evt_1Qx..." />
-      </div>
-      <div>
-        <Submit>Filter</Submit>
-      </div>
-    </form>
-  );
-}
-
-function NoEvents({ filter: { processor, id } }: Pick<ReceivedEventsProps, 'filter'>) {
+function NoEvents({ isFiltered }: { isFiltered: boolean }) {
   const { environment } = useMember();
-  return processor === undefined && id === undefined ? (
+  return !isFiltered ? (
     <Empty title={`No stored events in ${environment}`} icon="webhook">
       <p>Only events that differ from our records are stored.</p>
     </Empty>

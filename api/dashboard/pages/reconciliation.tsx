@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { nameActors } from '#shared/audit/actors.ts';
@@ -6,60 +7,57 @@ import { type AccountSummary, listProcessorAccounts } from '#shared/processors/a
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { needsAttention } from '#shared/reconciliation/findings.ts';
 import { findRun, type ListedRun, listRuns, mostFindings } from '#shared/reconciliation/list-runs.ts';
-import { reconcileAccount } from '#shared/reconciliation/reconcile-account.ts';
-import { nextWindow } from '#shared/reconciliation/runs.ts';
+import { isRequested, nextWindow, requestRun } from '#shared/reconciliation/runs.ts';
 import { wordsFor } from '#shared/refunds/model/flag-wording.ts';
 import type { Facts as FindingFacts, FindingKind } from '#shared/refunds/model/flags.ts';
 import { Badge } from '../components/badge.tsx';
-import { ButtonLink } from '../components/button.tsx';
+import { ButtonLink, Link } from '../components/button.tsx';
 import { Card, Facts } from '../components/card.tsx';
 import { Post } from '../components/form.tsx';
 import { List } from '../components/list.tsx';
+import { Live } from '../components/live.tsx';
 import { Empty } from '../components/notice.tsx';
 import { Moment } from '../components/values.tsx';
-import { contextOf, needs, useMember } from '../http/access.ts';
+import { contextOf, useMember } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
+import { page } from '../http/page.ts';
 import { idInPath, pageNotFound } from '../http/paths.ts';
-import { leadTo } from '../layout/done.tsx';
 import { Frame } from '../layout/frame.tsx';
 import { inWhole } from '../words/numbers.ts';
 
 const path = '/reconciliation';
+const refreshSeconds = 4;
 
 /** `/reconciliation`: the runs of the environment, what each found, and buttons that start one. */
 export function reconciliationPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, needs('operator'), async (request) => {
+  const { db } = deps;
+  const readRuns = async (request: FastifyRequest) => {
     const { owner } = contextOf(request);
     const { organizationId, environment } = owner;
     const [runs, accounts] = await Promise.all([
-      listRuns(deps.db, owner),
-      listProcessorAccounts(deps.db, organizationId, environment),
+      listRuns(db, owner),
+      listProcessorAccounts(db, organizationId, environment),
     ]);
     const actors = runs.map(({ actor }) => actor);
-    const names = await nameActors(deps.db, organizationId, actors);
-    return <RunsPage {...{ runs, accounts, names }} />;
-  });
-
-  scope.post(path, needs('operator'), async (request, reply) => {
+    return { runs, accounts, names: await nameActors(db, organizationId, actors) };
+  };
+  page(scope, path, 'operator', readRuns, RunsPage).button(path, 'operator', async (request) => {
     const { owner, actor } = contextOf(request);
     const processor = entered(request.body, 'processor');
-    const accounts = await listProcessorAccounts(deps.db, owner.organizationId, owner.environment);
+    const accounts = await listProcessorAccounts(db, owner.organizationId, owner.environment);
     const account = accounts.find((each) => each.processor === processor);
     if (account === undefined) throw pageNotFound();
-    const window = await nextWindow(deps, account);
-    // Not awaited, because a run may take minutes. One that dies with this process is closed as failed once its lease has ended.
-    reconcileAccount(deps, { account, window, actor, signal: deps.closing }).catch((error) =>
-      deps.log.warn({ accountId: account.id, err: error }, 'a reconciliation from the dashboard was lost'),
-    );
-    return leadTo(reply, path, 'reconciliation-started');
+    // A worker carries it out, because it may take minutes. One that is under way already answers as well.
+    await requestRun(deps, account, await nextWindow(deps, account), actor);
+    return 'reconciliation-started';
   });
 
-  scope.get(`${path}/:runId`, needs('operator'), async (request) => {
+  const readRun = async (request: FastifyRequest) => {
     const { owner } = contextOf(request);
-    const { run, findings } = await findRun(deps.db, owner, idInPath(request, 'runId', 'rec'));
-    const names = await nameActors(deps.db, owner.organizationId, [run.actor]);
-    return <RunPage {...{ run, findings, names }} />;
-  });
+    const { run, findings } = await findRun(db, owner, idInPath(request, 'runId', 'rec'));
+    return { run, findings, names: await nameActors(db, owner.organizationId, [run.actor]) };
+  };
+  page(scope, `${path}/:runId`, 'operator', readRun, RunPage);
 }
 
 interface RunsProps {
@@ -70,7 +68,7 @@ interface RunsProps {
 }
 
 function RunsPage({ runs, accounts, names }: RunsProps) {
-  const { base, environment } = useMember();
+  const { environment } = useMember();
   return (
     <Frame
       title="Reconciliation"
@@ -81,42 +79,54 @@ function RunsPage({ runs, accounts, names }: RunsProps) {
         </Post>
       ))}
     >
-      <p class="muted">
-        Compares the processors' {environment} refunds with yours, every day and when you start it. Nothing is
-        sent or cancelled.
-      </p>
-      {runs.length === 0 ? (
-        <Empty title="No runs yet" icon="arrow-switch">
-          <p>The first one starts within a day of setting up a processor account.</p>
-          {accounts.length > 0 ? null : <ButtonLink to="/settings/accounts">Set up an account</ButtonLink>}
-        </Empty>
-      ) : (
-        <List
-          caption="Latest runs, newest first"
-          items={runs}
-          columns={[
-            [
-              'Started',
-              ({ id, startedAt }) => (
-                <a class="row-link" href={`${base}${path}/${id}`}>
-                  <Moment at={startedAt} />
-                </a>
-              ),
-            ],
-            ['Processor', ({ account }) => displayNameOf(account.processor)],
-            ['Result', (run) => <Result run={run} />],
-            ['Compared', ({ comparedCount }) => inWhole(comparedCount), 'number'],
-            ['Started by', ({ actor }) => names.get(actor)],
-          ]}
-        />
-      )}
+      <Live id="runs" from={path} everySeconds={runs.some(isUnderWay) ? refreshSeconds : null}>
+        <div class="stack">
+          <p class="muted">
+            Compares the processors' {environment} refunds with yours, every day and when you start it.
+            Nothing is sent or cancelled.
+          </p>
+          {runs.length === 0 ? (
+            <Empty title="No runs yet" icon="arrow-switch">
+              <p>The first one starts within a day of setting up a processor account.</p>
+              {accounts.length > 0 ? null : (
+                <ButtonLink to="/settings/accounts">Set up an account</ButtonLink>
+              )}
+            </Empty>
+          ) : (
+            <List
+              caption="Latest runs, newest first"
+              items={runs}
+              columns={[
+                [
+                  'Started',
+                  ({ id, startedAt }) => (
+                    <Link class="row-link" to={`${path}/${id}`}>
+                      <Moment at={startedAt} />
+                    </Link>
+                  ),
+                ],
+                ['Processor', ({ account }) => displayNameOf(account.processor)],
+                ['Result', (run) => <Result run={run} />],
+                ['Compared', ({ comparedCount }) => inWhole(comparedCount), 'number'],
+                ['Started by', ({ actor }) => names.get(actor)],
+              ]}
+            />
+          )}
+        </div>
+      </Live>
     </Frame>
   );
 }
 
+function isUnderWay({ finishedAt }: ListedRun): boolean {
+  return finishedAt === null;
+}
+
 /** How a run ended, with the number of its findings. */
-function Result({ run: { finishedAt, failure, _count: counted } }: { run: ListedRun }) {
+function Result({ run }: { run: ListedRun }) {
+  const { finishedAt, failure, _count: counted } = run;
   const { findings } = counted;
+  if (isRequested(run)) return <Badge tone="wait">Waiting for a worker</Badge>;
   if (finishedAt === null) return <Badge tone="wait">In progress</Badge>;
   if (failure !== null) return <Badge tone="bad">Not finished</Badge>;
   if (findings === 0) return <Badge tone="good">No discrepancies</Badge>;
@@ -164,7 +174,6 @@ function RunPage({ run, findings, names }: RunProps) {
 }
 
 function Findings({ processor, findings }: Pick<RunProps, 'findings'> & { processor: string }) {
-  const { base } = useMember();
   const items = findings.map((finding) => ({
     ...finding,
     isOpen: needsAttention(finding),
@@ -193,12 +202,12 @@ function Findings({ processor, findings }: Pick<RunProps, 'findings'> & { proces
           'What to do',
           ({ isOpen, words }) => (isOpen ? <span class="small said">{words.advice}</span> : null),
         ],
-        ['Refund', ({ refundId }) => refundId && <a href={`${base}/refunds/${refundId}`}>{refundId}</a>],
+        ['Refund', ({ refundId }) => refundId && <Link to={`/refunds/${refundId}`}>{refundId}</Link>],
         [
           'Payment',
           ({ transactionId }) =>
             transactionId && (
-              <a href={`${base}/payments/${encodeURIComponent(transactionId)}`}>{transactionId}</a>
+              <Link to={`/payments/${encodeURIComponent(transactionId)}`}>{transactionId}</Link>
             ),
         ],
       ]}

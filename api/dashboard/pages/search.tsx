@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
@@ -5,42 +6,50 @@ import { findByText, type Hit, longestSearch } from '#shared/refunds/queries/fin
 import { StatusBadge } from '../components/badge.tsx';
 import { Link } from '../components/button.tsx';
 import { Moment } from '../components/values.tsx';
-import { contextOf, needs, useMember } from '../http/access.ts';
+import { contextOf, useMember } from '../http/access.ts';
 import { entered } from '../http/forms.ts';
-import { isForPart } from '../http/render.ts';
+import { leadTo, page } from '../http/page.ts';
+import { isForPart, useRequest } from '../http/render.ts';
 import { Frame } from '../layout/frame.tsx';
 import { SearchForm } from '../layout/search-dialog.tsx';
 import { inMoney } from '../words/numbers.ts';
-
 import { metadataText } from './refunds/metadata-columns.tsx';
 
 const hitsShown = { inDialog: 8, onPage: 50 };
 
 /** `/search?q=`: what a text leads to, as a part for the dialog of every page, and as a page. One refund alone is opened. */
 export function searchPage(scope: Api, { db }: ApiDependencies): void {
-  scope.get('/search', needs('viewer'), async (request, reply) => {
-    const context = contextOf(request);
-    const text = entered(request.query, 'q').trim().slice(0, longestSearch);
-    const limit = isForPart(request) ? hitsShown.inDialog : hitsShown.onPage;
-    const hits = await findByText(db, context.owner, text, limit);
+  const read = async (request: FastifyRequest) => {
+    const { owner, query } = contextOf(request);
+    const isPart = isForPart(request);
+    const text = entered(query, 'q').trim().slice(0, longestSearch);
+    const hits = await findByText(db, owner, text, isPart ? hitsShown.inDialog : hitsShown.onPage);
     const [hit, ...others] = hits;
-    const part = <Hits text={text} hits={hits} />;
-    if (isForPart(request)) return part;
-    if (hit !== undefined && others.length === 0) {
-      return reply.redirect(`${context.base}/refunds/${hit.refund.id}`, 303);
-    }
-    return (
-      <Frame title="Search" section="refunds">
-        <div class="card search-page">
-          <SearchForm id="q" text={text} />
-          <div class="hits">{part}</div>
-        </div>
-      </Frame>
-    );
-  });
+    if (!isPart && hit !== undefined && others.length === 0) return leadTo(`/refunds/${hit.refund.id}`);
+    return { text, hits };
+  };
+  page(scope, '/search', 'viewer', read, Search);
 }
 
-function Hits({ text, hits }: { text: string; hits: readonly Hit[] }) {
+interface SearchProps {
+  text: string;
+  hits: readonly Hit[];
+}
+
+function Search({ text, hits }: SearchProps) {
+  const part = <Hits text={text} hits={hits} />;
+  if (isForPart(useRequest())) return part;
+  return (
+    <Frame title="Search" section="refunds">
+      <div class="card search-page">
+        <SearchForm id="q" text={text} />
+        <div class="hits">{part}</div>
+      </div>
+    </Frame>
+  );
+}
+
+function Hits({ text, hits }: SearchProps) {
   const { environment, organization } = useMember();
   if (text === '') return null;
   if (hits.length === 0) {

@@ -1,5 +1,6 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import encodeQr from 'qr';
+import { z } from 'zod';
 import { newSecret, otpauthUri } from '#shared/people/sign-in/one-time-passwords.ts';
 import {
   disableSecondFactor,
@@ -9,75 +10,73 @@ import {
   replaceRecoveryCodes,
 } from '#shared/people/sign-in/second-factor.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
-import type { Api } from '../../http/route.ts';
 import { ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { CodeField, Form, Post } from '../components/form.tsx';
+import { Form, Post } from '../components/form.tsx';
+import { CodeField } from '../components/inputs.tsx';
 import { Notice } from '../components/notice.tsx';
 import { CopyButton, Moment } from '../components/values.tsx';
-import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
-import { entered, type FormProblems, validationProblemsOf } from '../http/forms.ts';
+import { confirmed, ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
+import { entered, validationProblemsOf } from '../http/forms.ts';
+import { leadTo, type Page } from '../http/page.ts';
 import { accountPath, dashboardPath } from '../http/paths.ts';
 import { useRequest } from '../http/render.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { renewSession, type Visitor } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
-import { leadTo } from '../layout/done.tsx';
 
 const path = `${accountPath}/second-factor`;
-const confirm = { config: { confirm: true } } as const;
-
 /** Only the user who was shown a secret can enable it. */
 const purposeOf = ({ user }: Visitor) => `secret for ${user.id}`;
 
-/** Setting up the user's own second factor, replacing its recovery codes and turning it off. */
-export function secondFactorPages(scope: Api, deps: ApiDependencies): void {
-  const sendSetUp = (reply: FastifyReply, secret: string, problems: FormProblems) => {
-    const sealed = sealField(deps, secret, purposeOf(visitorOf(reply.request)));
-    return reply.send(<SetUp {...{ secret, sealed, problems }} />);
-  };
+/** Setting up the user's own second factor, replacing its recovery codes and turning it off: the forms of the user's page. */
+export function secondFactorForms(you: Page<object>, deps: ApiDependencies): void {
+  const guard = confirmed();
+  const setUp = (request: FastifyRequest, secret: string) => (
+    <SetUp secret={secret} sealed={sealField(deps, secret, purposeOf(visitorOf(request)))} />
+  );
 
-  scope.post(path, confirm, async (_request, reply) => sendSetUp(reply, newSecret(), {}));
+  you.button(path, guard, async (request) => setUp(request, newSecret()));
 
-  scope.post(`${path}/enable`, confirm, async (request, reply) => {
-    const { body } = request;
+  you.form(`${path}/enable`, guard, z.unknown(), async (request, body, reply) => {
     const secret = openField<string>(deps, entered(body, 'secret'), purposeOf(visitorOf(request)));
-    if (secret === null) return leadTo(reply, accountPath, 'set-up-expired');
+    if (secret === null) return leadTo(accountPath, 'set-up-expired');
     const change = { ...ownSessionOf(request), secret, code: entered(body, 'code') };
     let enabled: EnabledSecondFactor;
     try {
       enabled = await enableSecondFactor(deps, change);
     } catch (error) {
-      return sendSetUp(reply.code(400), secret, validationProblemsOf(error, ['code']));
+      request.submitted = { body: {}, problems: validationProblemsOf(error, ['code']) };
+      reply.code(400);
+      return setUp(request, secret);
     }
     await renewSession(deps, request, reply, enabled.proof);
-    return sendRecoveryCodes(reply, 'Second factor enabled', enabled.recoveryCodes);
+    return <RecoveryCodes title="Second factor enabled" codes={enabled.recoveryCodes} />;
   });
 
-  scope.post(`${path}/recovery-codes`, confirm, async (request, reply) => {
+  you.button(`${path}/recovery-codes`, guard, async (request) => {
     const codes = await replaceRecoveryCodes(deps, ownSessionOf(request));
-    return sendRecoveryCodes(reply, 'New recovery codes', codes);
+    return <RecoveryCodes title="New recovery codes" codes={codes} />;
   });
 
-  scope.post(`${path}/disable`, confirm, async (request, reply) => {
+  you.button(`${path}/disable`, guard, async (request, _entries, reply) => {
     const proof = await disableSecondFactor(deps, ownSessionOf(request));
     await renewSession(deps, request, reply, proof);
-    return leadTo(reply, accountPath, 'second-factor-disabled');
+    return 'second-factor-disabled';
   });
 }
 
-function SetUp({ secret, sealed, problems }: { secret: string; sealed: string; problems: FormProblems }) {
-  const form = { body: {}, problems };
+function SetUp({ secret, sealed }: { secret: string; sealed: string }) {
   return (
     <Gate title="Set up a second factor">
-      <Form to={`${path}/enable`} form={form} submit="Enable" cancel={accountPath}>
+      <Form to={`${path}/enable`} submit="Enable" cancel={accountPath}>
         <p>Scan this code with an authenticator app, or enter the secret into it.</p>
         <QrCode text={otpauthUri(secret, useVisitor().user.email)} />
         <p class="secret">
           <code>{secret}</code>
           <CopyButton text={secret} label="secret" />
         </p>
-        <CodeField form={form} hint="The six digits that the app shows now." />
+        <CodeField hint="The six digits that the app shows now." />
         <input type="hidden" name="secret" value={sealed} />
         <p class="small muted">All other sessions will be signed out.</p>
       </Form>
@@ -103,9 +102,9 @@ function QrCode({ text }: { text: string }) {
   );
 }
 
-function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly string[]): FastifyReply {
+function RecoveryCodes({ title, codes }: { title: string; codes: readonly string[] }) {
   const text = codes.join('\n');
-  return reply.send(
+  return (
     <Gate title={title}>
       <section class="card stack" aria-labelledby="codes-title">
         <h2 id="codes-title">Recovery codes</h2>
@@ -121,7 +120,7 @@ function sendRecoveryCodes(reply: FastifyReply, title: string, codes: readonly s
           </ButtonLink>
         </p>
       </section>
-    </Gate>,
+    </Gate>
   );
 }
 

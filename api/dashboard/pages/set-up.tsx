@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { createFirstOwner, needsFirstOwner } from '#shared/people/members/first-owner.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { Fields, newPasswordInput } from '../components/fields.tsx';
-import { emptyForm, Form } from '../components/form.tsx';
-import { answerForm, type FormState, problemsOf } from '../http/forms.ts';
+import { newPasswordInput } from '../components/fields.tsx';
+import { Form } from '../components/form.tsx';
+import { problemsOf } from '../http/forms.ts';
+import { leadTo, page } from '../http/page.ts';
 import { dashboardPath } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { beginSession } from '../http/session.ts';
@@ -23,41 +24,31 @@ const schema = z.object({
 
 /** `/dashboard/set-up`: creates the first organization and its owner on an installation without users. */
 export async function setUpPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  scope.get(path, async (_request, reply) => {
-    if (!(await needsFirstOwner(deps.db))) return reply.redirect(dashboardPath, 303);
-    return reply.send(<SetUp {...emptyForm} />);
-  });
-
+  const read = async () => ((await needsFirstOwner(deps.db)) ? {} : leadTo(dashboardPath));
+  const setUp = page(scope, path, null, read, SetUp);
   await limitAttempts(scope, (limited) => {
-    limited.post(path, (request, reply) =>
-      answerForm(reply, {
-        schema,
-        problemsIn: problemsOf,
-        again: (form) => reply.send(<SetUp {...form} />),
-        run: async (entries) => {
-          const { log, ip } = request;
-          await beginSession(
-            deps,
-            request,
-            reply,
-            await createFirstOwner({ ...deps, log }, { ...entries, ip }),
-          );
-          return reply.redirect(dashboardPath, 303);
-        },
-      }),
+    setUp.form(
+      path,
+      null,
+      schema,
+      async (request, entries, reply) => {
+        const { log, ip } = request;
+        const proof = await createFirstOwner({ ...deps, log }, { ...entries, ip });
+        await beginSession(deps, request, reply, proof);
+        return leadTo(dashboardPath);
+      },
+      { scope: limited, problemsIn: problemsOf },
     );
   });
 }
 
-function SetUp(form: FormState) {
+function SetUp() {
   return (
     <Gate title="Set up the refund service">
       <p class="muted">
         Create your organization and its first owner. You can invite other members afterwards.
       </p>
-      <Form to={path} form={form} submit="Create organization" isWide>
-        <Fields schema={schema} form={form} />
-      </Form>
+      <Form to={path} submit="Create organization" schema={schema} isWide />
     </Gate>
   );
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { needsFirstOwner } from '#shared/people/members/first-owner.ts';
 import { checkSignInCode, wrongCode } from '#shared/people/sign-in/check-code.ts';
@@ -8,15 +8,16 @@ import { type Proof, signOut } from '#shared/people/sign-in/sessions.ts';
 import { signIn } from '#shared/people/sign-in/sign-in.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
-import { Fields } from '../components/fields.tsx';
-import { CodeField, emptyForm, Form, Post } from '../components/form.tsx';
+import { Link } from '../components/button.tsx';
+import { Form, Post } from '../components/form.tsx';
+import { CodeField } from '../components/inputs.tsx';
 import { ownSessionOf } from '../http/access.ts';
-import { capitalized, entered, type FormProblems, type FormState, problemsOf } from '../http/forms.ts';
+import { entered, type FormProblems, problemsOf } from '../http/forms.ts';
+import { follow, leadTo, page } from '../http/page.ts';
 import { companySignInPath, dashboardPath, passwordResetPath, safeReturnPath } from '../http/paths.ts';
 import { openField, sealField } from '../http/sealed-field.ts';
 import { beginSession, findVisitor, knownBrowserOf } from '../http/session.ts';
 import { Gate } from '../layout/document.tsx';
-import { Done, leadTo } from '../layout/done.tsx';
 
 const path = `${dashboardPath}/sign-in`;
 const codePath = `${path}/code`;
@@ -38,70 +39,86 @@ const incorrect = 'Incorrect email address or password.';
 
 /** `/dashboard/sign-in`, and `/dashboard/sign-in/code` for the second step. */
 export function signInPages(scope: Api, deps: ApiDependencies): void {
-  const hasMail = () => deps.settings.SMTP_URL !== null;
+  const read = async (request: FastifyRequest, reply: FastifyReply) => {
+    const next = nextOf(request);
+    const shown = { next, hasMail: deps.settings.SMTP_URL !== null };
+    if (request.method === 'POST') return shown;
+    if ((await findVisitor(deps, request, reply)) !== null) return leadTo(next);
+    return (await needsFirstOwner(deps.db)) ? leadTo(`${dashboardPath}/set-up`) : shown;
+  };
+  const signInPage = page(scope, path, null, read, SignIn);
 
-  scope.get(path, async (request, reply) => {
-    const next = safeReturnPath(entered(request.query, 'next'));
-    if ((await findVisitor(deps, request, reply)) !== null) return reply.redirect(next, 303);
-    if (await needsFirstOwner(deps.db)) return reply.redirect(`${dashboardPath}/set-up`, 303);
-    return reply.send(<SignIn {...{ form: emptyForm, next, hasMail: hasMail() }} />);
-  });
-
-  scope.post(path, async (request, reply) => {
-    const { body } = request;
-    const next = safeReturnPath(entered(body, 'next'));
-    const refuse = (message: string) => {
-      const form = { body, problems: { form: message } };
-      return reply.code(401).send(<SignIn {...{ form, next, hasMail: hasMail() }} />);
-    };
+  signInPage.form(path, null, z.unknown(), async (request, body, reply) => {
     const form = formSchema.safeParse(body);
-    if (!form.success) return refuse(incorrect);
+    if (!form.success) return refuse(request, reply, { form: incorrect });
     const attempt = { ...form.data, ip: request.ip, browser: knownBrowserOf(request) };
     const outcome = await signIn({ ...deps, log: request.log }, attempt);
-    if (outcome.kind === 'refused') return refuse(incorrect);
+    if (outcome.kind === 'refused') return refuse(request, reply, { form: incorrect });
     if (outcome.kind === 'locked') {
       const wait = formatWait(outcome.retryAfterSeconds);
-      return refuse(
-        `Too many attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
-      );
+      return refuse(request, reply, {
+        form: `Too many attempts. Try again in ${wait}, or in a browser in which you have signed in before.`,
+      });
     }
     const { proof } = outcome;
     if ((await findSecondFactor(deps.db, proof.userId)) !== null) {
-      return reply.send(<SignInCode sealed={sealField(deps, proof, purpose)} next={next} problems={{}} />);
+      return <SignInCode sealed={sealField(deps, proof, purpose)} next={nextOf(request)} />;
     }
-    return await begin(deps, reply, proof, next, ({ form: message = incorrect }) => refuse(message));
+    const problems = await begin(deps, request, reply, proof);
+    return problems === null ? leadTo(nextOf(request)) : refuse(request, reply, problems);
   });
 
-  scope.post(codePath, async (request, reply) => {
-    const { body } = request;
-    const next = safeReturnPath(entered(body, 'next'));
+  signInPage.form(codePath, null, z.unknown(), async (request, body, reply) => {
+    const next = nextOf(request);
     const sealed = entered(body, 'proof');
     const proof = openField<Proof>(deps, sealed, purpose);
-    if (proof === null) return leadTo(reply, path, 'sign-in-expired');
-    const refuse = (problems: FormProblems) =>
-      reply.code(401).send(<SignInCode {...{ sealed, next, problems }} />);
-    const guess = { proof, code: entered(body, 'code'), browser: knownBrowserOf(request) };
-    const check = await checkSignInCode({ ...deps, log: request.log }, guess);
-    if (check.kind === 'locked') return refuse({ form: lockedError(check).message });
-    if (check.kind === 'wrong') return refuse({ code: capitalized(wrongCode) });
-    const { secondFactorEnabledAt } = check;
-    return await begin(deps, reply, { ...proof, secondFactorEnabledAt }, next, refuse);
+    if (proof === null) return leadTo(path, 'sign-in-expired');
+    const problems = await checkCode(deps, request, reply, proof);
+    if (problems === null) return leadTo(next);
+    refuse(request, reply, problems);
+    return <SignInCode {...{ sealed, next }} />;
   });
+}
+
+/** Where to go afterwards. */
+function nextOf({ query, body }: FastifyRequest): string {
+  return safeReturnPath(entered(body, 'next') || entered(query, 'next'));
+}
+
+/** Shows the page again, because nobody is signed in. */
+function refuse(request: FastifyRequest, reply: FastifyReply, problems: FormProblems) {
+  reply.code(401);
+  request.submitted = { body: request.body, problems };
+  return {};
+}
+
+/** Checks the code of the second factor and begins the session. @returns what is wrong; null when nothing is. */
+async function checkCode(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  proof: Proof,
+): Promise<FormProblems | null> {
+  const guess = { proof, code: entered(request.body, 'code'), browser: knownBrowserOf(request) };
+  const check = await checkSignInCode({ ...deps, log: request.log }, guess);
+  if (check.kind === 'locked') return { form: lockedError(check).message };
+  if (check.kind === 'wrong') return { code: wrongCode };
+  const { secondFactorEnabledAt } = check;
+  return await begin(deps, request, reply, { ...proof, secondFactorEnabledAt });
 }
 
 async function begin(
   deps: ApiDependencies,
+  request: FastifyRequest,
   reply: FastifyReply,
   proof: Proof,
-  next: string,
-  refuse: (problems: FormProblems) => FastifyReply,
-): Promise<FastifyReply> {
+): Promise<FormProblems | null> {
   try {
-    await beginSession(deps, reply.request, reply, proof);
+    await beginSession(deps, request, reply, proof);
+    return null;
   } catch (error) {
-    return refuse(problemsOf(error, []));
+    return problemsOf(error, []);
   }
-  return reply.redirect(next, 303);
 }
 
 /** `/dashboard/sign-out`: ends the session, so that a copy of its cookie is useless. */
@@ -109,7 +126,7 @@ export function signOutRoute(scope: Api, deps: ApiDependencies): void {
   scope.post(`${dashboardPath}/sign-out`, async (request, reply) => {
     await signOut(deps, ownSessionOf(request));
     await request.session.destroy();
-    return leadTo(reply, path, 'signed-out');
+    return follow(reply, leadTo(path, 'signed-out'));
   });
 }
 
@@ -123,24 +140,21 @@ function formatWait(seconds: number): string {
 }
 
 interface SignInProps {
-  form: FormState;
   /** Where to go afterwards. */
   next: string;
   /** Whether the service can mail a link to set a new password. */
   hasMail: boolean;
 }
 
-function SignIn({ form, next, hasMail }: SignInProps) {
+function SignIn({ next, hasMail }: SignInProps) {
   return (
     <Gate title="Sign in">
-      <Done />
-      <Form to={path} form={form} submit="Sign in" isWide>
+      <Form to={path} submit="Sign in" schema={formSchema} isWide>
         <input type="hidden" name="next" value={next} />
-        <Fields schema={formSchema} form={form} />
       </Form>
       <CompanyLink next={next} />
       {hasMail ? (
-        <a href={passwordResetPath}>Forgot your password?</a>
+        <Link to={passwordResetPath}>Forgot your password?</Link>
       ) : (
         <p class="small muted">Forgot your password? Ask the operator of this service to reset it.</p>
       )}
@@ -159,7 +173,7 @@ function CompanyLink({ next }: { next: string }) {
     );
   }
   const address = `${companySignInPath}/${organizationId}?next=${encodeURIComponent(next)}`;
-  return <a href={address}>Sign in with your company's account</a>;
+  return <Link to={address}>Sign in with your company's account</Link>;
 }
 
 interface SignInCodeProps {
@@ -167,22 +181,20 @@ interface SignInCodeProps {
   sealed: string;
   /** Where to go afterwards. */
   next: string;
-  problems: FormProblems;
 }
 
 /** Until the code is right there is no session: the form itself holds the proof of the password. */
-function SignInCode({ sealed, next, problems }: SignInCodeProps) {
-  const form = { body: {}, problems };
+function SignInCode({ sealed, next }: SignInCodeProps) {
   return (
     <Gate title="Enter your code">
-      <Form to={codePath} form={form} submit="Sign in" isWide>
+      <Form to={codePath} submit="Sign in" isWide>
         <input type="hidden" name="proof" value={sealed} />
         <input type="hidden" name="next" value={next} />
-        <CodeField form={form} />
+        <CodeField />
       </Form>
       <p class="small muted">
         Lost your device and your recovery codes? Ask the operator of this service to reset your second
-        factor. <a href={path}>Back to sign-in</a>
+        factor. <Link to={path}>Back to sign-in</Link>
       </p>
     </Gate>
   );

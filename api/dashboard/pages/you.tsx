@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { kindsByRole, type NotificationKind, notificationKinds } from '#shared/notifications/kinds.ts';
 import { chooseMails } from '#shared/people/members/mail-choices.ts';
@@ -15,21 +15,21 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import type { ApiDependencies } from '../../http/dependencies.ts';
 import type { Api } from '../../http/route.ts';
 import { Badge } from '../components/badge.tsx';
+import { Link } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
-import { Fields, newPasswordInput } from '../components/fields.tsx';
-import { CheckboxesField, emptyForm, Form, Post } from '../components/form.tsx';
+import { newPasswordInput } from '../components/fields.tsx';
+import { Form, Post } from '../components/form.tsx';
 import { Moment } from '../components/values.tsx';
-import { ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
-import { enteredList, type FormState, problemsOf, readChoices } from '../http/forms.ts';
+import { confirmed, ownSessionOf, useVisitor, visitorOf } from '../http/access.ts';
+import { problemsOf } from '../http/forms.ts';
+import { page } from '../http/page.ts';
 import { accountPath, dashboardPath, idInPath, pageNotFound } from '../http/paths.ts';
 import { limitAttempts } from '../http/rate-limits.ts';
 import { useRequest } from '../http/render.ts';
 import { renewSession } from '../http/session.ts';
-import { changesOf } from '../layout/changes.ts';
 import { Gate } from '../layout/document.tsx';
-import { Done } from '../layout/done.tsx';
 import { browserWord } from '../words/words.ts';
-import { SecondFactor, type SecondFactorProps } from './second-factor.tsx';
+import { SecondFactor, type SecondFactorProps, secondFactorForms } from './second-factor.tsx';
 import { SignOut } from './sign-in.tsx';
 
 const path = accountPath;
@@ -41,50 +41,59 @@ const passwordSchema = z.object({
   next: newPasswordInput('New password', 'All other sessions will be signed out.'),
 });
 
+const mailsSchema = z.object({
+  kinds: z
+    .preprocess((given) => [given ?? []].flat(), z.array(z.enum(notificationKinds)))
+    .meta({ title: 'Email me about', type: 'array' }),
+});
+
 /** `/dashboard/you`: the user's own password, second factor, mails and sessions. */
 export async function youPages(scope: Api, deps: ApiDependencies): Promise<void> {
-  const show = async (reply: FastifyReply, form: FormState) => {
-    const { user } = visitorOf(reply.request);
-    const sessions = await listSessions(deps, user.id);
-    const secondFactor = await findSecondFactor(deps.db, user.id);
-    const { companyOf } = reply.request.session;
-    const organizations = deps.settings.SMTP_URL === null ? [] : await organizationsOf(deps.db, user.id);
-    const mailing = organizations.filter(({ id }) => (companyOf ?? id) === id);
-    return reply.send(<You {...{ secondFactor, sessions, form, organizations: mailing }} />);
-  };
-
-  scope.get(path, (_request, reply) => show(reply, emptyForm));
+  const you = page(scope, path, null, (request) => readUser(deps, request), You);
+  secondFactorForms(you, deps);
 
   await limitAttempts(scope, (limited) => {
-    const changing = {
-      config: { confirm: true } as const,
-      schema: passwordSchema,
-      problemsIn: passwordProblemsOf,
-      again: show,
-    };
-    const change = changesOf(limited, path);
-    change(`${path}/password`, changing, 'password-changed', async (request, entries, reply) => {
-      const own = { ...ownSessionOf(request), ...entries };
-      const proof = await changePassword({ ...deps, log: request.log }, own);
-      await renewSession(deps, request, reply, proof);
-    });
+    you.form(
+      `${path}/password`,
+      confirmed(),
+      passwordSchema,
+      async (request, entries, reply) => {
+        const own = { ...ownSessionOf(request), ...entries };
+        const proof = await changePassword({ ...deps, log: request.log }, own);
+        await renewSession(deps, request, reply, proof);
+        return 'password-changed';
+      },
+      { scope: limited, problemsIn: passwordProblemsOf },
+    );
   });
 
-  const change = changesOf(scope, path);
-  change(`${path}/mails/:organizationId`, { config: { confirm: true } }, 'mails-chosen', async (request) => {
+  you.form(`${path}/mails/:organizationId`, confirmed(), mailsSchema, async (request, { kinds }) => {
     const { companyOf } = request.session;
     const organizationId = idInPath(request, 'organizationId', 'org');
     const membership = await findMembership(deps.db, visitorOf(request).user.id, organizationId, companyOf);
     if (membership === null) throw pageNotFound();
-    const kinds = readChoices(z.array(z.enum(notificationKinds)), enteredList(request.body, 'kinds'));
     await chooseMails(deps, { ...ownSessionOf(request), organizationId, kinds });
+    return 'mails-chosen';
   });
-  change(`${path}/sessions/end-others`, {}, 'sessions-ended', (request) =>
-    revokeOtherSessions(deps, ownSessionOf(request)),
-  );
-  change(`${path}/sessions/:id/end`, {}, 'session-ended', (request) =>
-    revokeSession(deps, { ...ownSessionOf(request), id: idInPath(request, 'id', 'ses') }),
-  );
+  you.button(`${path}/sessions/end-others`, null, async (request) => {
+    await revokeOtherSessions(deps, ownSessionOf(request));
+    return 'sessions-ended';
+  });
+  you.button(`${path}/sessions/:id/end`, null, async (request) => {
+    await revokeSession(deps, { ...ownSessionOf(request), id: idInPath(request, 'id', 'ses') });
+    return 'session-ended';
+  });
+}
+
+async function readUser(deps: ApiDependencies, request: FastifyRequest): Promise<YouProps> {
+  const { user } = visitorOf(request);
+  const { companyOf } = request.session;
+  const organizations = deps.settings.SMTP_URL === null ? [] : await organizationsOf(deps.db, user.id);
+  return {
+    sessions: await listSessions(deps, user.id),
+    secondFactor: await findSecondFactor(deps.db, user.id),
+    organizations: organizations.filter(({ id }) => (companyOf ?? id) === id),
+  };
 }
 
 /** Once the session has ended, the user's page must not be shown. */
@@ -97,17 +106,15 @@ interface YouProps extends SecondFactorProps {
   /** Those that may mail the user. */
   organizations: Awaited<ReturnType<typeof organizationsOf>>;
   sessions: readonly SessionSummary[];
-  form: FormState;
 }
 
-function You({ secondFactor, sessions, form, organizations }: YouProps) {
+function You({ secondFactor, sessions, organizations }: YouProps) {
   return (
     <Gate title="Your account">
       <p class="muted">
-        Signed in as {useVisitor().user.email}. <a href={dashboardPath}>Back to dashboard</a>
+        Signed in as {useVisitor().user.email}. <Link to={dashboardPath}>Back to dashboard</Link>
       </p>
-      <Done />
-      <PasswordForm {...form} />
+      <PasswordForm />
       <SecondFactor secondFactor={secondFactor} />
       <MailChoices organizations={organizations} />
       <Sessions sessions={sessions} />
@@ -115,11 +122,10 @@ function You({ secondFactor, sessions, form, organizations }: YouProps) {
   );
 }
 
-function PasswordForm(form: FormState) {
+function PasswordForm() {
   return (
-    <Form to={`${path}/password`} title="Change password" submit="Change password" form={form}>
+    <Form to={`${path}/password`} title="Change password" submit="Change password" schema={passwordSchema}>
       <input type="hidden" autocomplete="username" value={useVisitor().user.email} />
-      <Fields schema={passwordSchema} form={form} />
     </Form>
   );
 }
@@ -141,14 +147,15 @@ function MailChoices({ organizations }: Pick<YouProps, 'organizations'>) {
         if (offered.length === 0) return null;
         const kinds = offered.filter((kind) => !declinedMails.includes(kind));
         return (
-          <Form key={id} to={`${path}/mails/${id}`} title={`Emails from ${name}`} submit="Save">
-            <CheckboxesField
-              form={{ body: { kinds }, problems: {} }}
-              name="kinds"
-              label="Email me about"
-              choices={offered.map((kind) => [kind, kindWords[kind]])}
-            />
-          </Form>
+          <Form
+            key={id}
+            to={`${path}/mails/${id}`}
+            title={`Emails from ${name}`}
+            submit="Save"
+            schema={mailsSchema}
+            choices={{ kinds: offered.map((kind) => [kind, kindWords[kind]]) }}
+            initial={{ kinds }}
+          />
         );
       })}
     </>

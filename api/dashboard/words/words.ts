@@ -2,7 +2,6 @@ import { parse } from 'bowser';
 import { currencies } from '#shared/money/money.ts';
 import { displayNameOf, processorNames } from '#shared/processors/registry.ts';
 import type { InitiatedBy, RefundReason } from '#shared/refund-request/reasons.ts';
-import { capitalized } from '../http/forms.ts';
 
 /** Values with their words, in display order. */
 export type Choices = readonly (readonly [value: string, words: string])[];
@@ -79,3 +78,13 @@ export function browserWord(userAgent: string): string | null {
 
 /** Of a payment that was charged back. */
 export const disputedWords = 'The payment is disputed, so a refund would pay the customer twice.';
+
+/** A message as a sentence: those of the API begin with a small letter and end without a full stop. */
+export function asSentence(message: string): string {
+  return capitalized(message.endsWith('.') ? message : `${message}.`);
+}
+
+/** A text with a capital letter at the start. */
+export function capitalized(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type AuditAction, writeAudits } from '../../audit/audit-log.ts';
 import { beginErasure, erasedText, erasureTimeoutMs } from '../../audit/erasure.ts';
+import type { Position } from '../../platform/cursor.ts';
 import { type Database, type DatabaseTransaction, Prisma, type Stores } from '../../platform/database.ts';
 import { ServiceError } from '../../platform/errors.ts';
 import { eraseFlagWords } from '../changes/work.ts';
 import type { RefundOwner } from '../model/refund.ts';
 import type { RefundFilter } from '../queries/refund-filter.ts';
-import { findFrom, fromNewest, type RefundPosition } from '../queries/search-refunds.ts';
+import { findFrom, fromNewest } from '../queries/search-refunds.ts';
 
 /** Refunds of one transaction. */
 const batchSize = 100;
@@ -170,7 +171,7 @@ export async function findErasable(
   let start = fromNewest;
   // A batch at a time, because there may be millions.
   for (;;) {
-    const found: RefundPosition[] = await findFrom(db, owner, filter, start, searchedAtOnce);
+    const found: Position[] = await findFrom(db, owner, filter, start, searchedAtOnce);
     const rows = await db.$queryRaw<{ id: string }[]>`
       SELECT id FROM refund WHERE id = ANY(${found.map(({ id }) => id)}) AND ${hasErasableText}
       ORDER BY created_at DESC, id DESC`;

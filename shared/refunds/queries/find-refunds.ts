@@ -17,7 +17,6 @@ import {
   refundColumns,
 } from '../model/refund.ts';
 import { snakeCase } from '../model/rows.ts';
-import type { RefundStatus } from '../model/states.ts';
 import { type WaitingWork, waitingFields } from '../model/waiting.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
@@ -90,16 +89,7 @@ export async function readRefund(
 }
 
 /** A page of a list of refunds. Refunds match all given filters. */
-interface RefundListing
-  extends Omit<
-    RefundFilter,
-    'statuses' | 'amountFrom' | 'amountTo' | 'needsAttention' | 'outcomeUnknown' | 'q'
-  > {
-  status?: RefundStatus | undefined;
-  /** Minor units, inclusive. */
-  amountMin?: number | undefined;
-  /** Minor units, inclusive. */
-  amountMax?: number | undefined;
+interface RefundListing extends RefundFilter {
   limit: number;
   /** How many of the newest refunds to skip; 0 with `after`. */
   offset: number;
@@ -118,13 +108,7 @@ export async function listRefunds(
   owner: RefundOwner,
   { after, limit, offset, ...filters }: RefundListing,
 ): Promise<{ refunds: RefundReading[]; hasMore: boolean }> {
-  const { status, amountMin, amountMax, ...others } = filters;
-  const condition = conditionOf(owner, {
-    ...others,
-    statuses: status === undefined ? [] : [status],
-    amountFrom: amountMin === undefined ? undefined : BigInt(amountMin),
-    amountTo: amountMax === undefined ? undefined : BigInt(amountMax),
-  });
+  const condition = conditionOf(owner, filters);
   const toPage = (rows: RefundReading[]) => ({ refunds: rows.slice(0, limit), hasMore: rows.length > limit });
   // One more than asked for says whether there are more.
   if (after === undefined) return toPage(await list(inJson(owner, pageSql(condition, limit + 1, offset))));

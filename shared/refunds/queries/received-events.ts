@@ -1,3 +1,4 @@
+import type { Position } from '../../platform/cursor.ts';
 import { type Database, Prisma } from '../../platform/database.ts';
 import type { RefundOwner } from '../model/refund.ts';
 
@@ -26,22 +27,25 @@ export interface ReceivedEvent {
   nextEntry: string | null;
 }
 
-/** A page of the events of processors that an environment has stored, newest first. */
-export async function listReceivedEvents(
+/** The events of processors that an environment has stored, the newest first: those that are older than a position. */
+export async function findReceivedEvents(
   db: Database,
   { organizationId, environment }: RefundOwner,
-  { processor, id, limit, offset }: ReceivedEventFilter & { limit: number; offset: number },
-): Promise<{ events: ReceivedEvent[]; hasMore: boolean }> {
+  { processor, id }: ReceivedEventFilter,
+  before: Position | null,
+  limit: number,
+): Promise<ReceivedEvent[]> {
+  const { createdAt = null, id: beforeId = null } = before ?? {};
   const events =
     id === undefined
-      ? Prisma.sql`newest_processor_events(a.id, ${limit + 1 + offset}::int)`
+      ? Prisma.sql`older_processor_events(a.id, ${createdAt}::timestamptz, ${beforeId}::text, ${limit}::int)`
       : Prisma.sql`(SELECT * FROM processor_event WHERE account_id = a.id AND external_event_id = ${id})`;
-  const rows = await db.$queryRaw<ReceivedEvent[]>`
+  return await db.$queryRaw<ReceivedEvent[]>`
     WITH page AS MATERIALIZED (
       SELECT e.*, a.processor FROM processor_account AS a CROSS JOIN LATERAL ${events} AS e
       WHERE a.organization_id = ${organizationId} AND a.environment = ${environment}::environment
         AND ${processor === undefined ? Prisma.sql`true` : Prisma.sql`a.processor = ${processor}`}
-      ORDER BY e.received_at DESC, e.external_event_id DESC LIMIT ${limit + 1} OFFSET ${offset}
+      ORDER BY e.received_at DESC, e.external_event_id DESC LIMIT ${limit}
     )
     SELECT page.external_event_id AS id, page.processor, page.type, page.received_at AS "receivedAt",
       page.refund_id AS "refundId", page.external_refund_id AS "externalRefundId",
@@ -50,5 +54,4 @@ export async function listReceivedEvents(
         WHERE entry.refund_id = page.refund_id AND entry.created_at >= page.received_at AND entry.actor = 'worker'
         ORDER BY entry.seq LIMIT 1) AS "nextEntry"
     FROM page ORDER BY page.received_at DESC, page.external_event_id DESC`;
-  return { events: rows.slice(0, limit), hasMore: rows.length > limit };
 }

@@ -1,40 +1,137 @@
 import { Prisma } from '../../platform/database.ts';
 import { processorNames } from '../../processors/registry.ts';
-import type { InitiatedBy, RefundReason } from '../../refund-request/reasons.ts';
+import {
+  type InitiatedBy,
+  initiators,
+  type RefundReason,
+  refundReasons,
+} from '../../refund-request/reasons.ts';
 import type { RefundOwner } from '../model/refund.ts';
-import type { RefundStatus } from '../model/states.ts';
+import { type RefundStatus, refundStatuses } from '../model/states.ts';
 
-/** Conditions on refunds. Refunds match all given ones. */
-export interface RefundFilter {
-  /** Any of these; an empty list is every status. */
-  statuses?: readonly RefundStatus[] | undefined;
-  processor?: string | undefined;
-  /** The id of the payment that the request named. */
-  transactionId?: string | undefined;
-  initiatedBy?: InitiatedBy | undefined;
-  /** The id of the API key that requested it. */
-  apiKeyId?: string | undefined;
-  reason?: RefundReason | undefined;
-  /** As stored with a refund that failed. */
-  failureCode?: string | undefined;
-  /** Lowercase ISO 4217. */
-  currency?: string | undefined;
-  /** Inclusive. */
-  createdAfter?: Date | undefined;
-  /** Exclusive. */
-  createdBefore?: Date | undefined;
-  /** Minor units of each refund's currency; both ends count. */
-  amountFrom?: bigint | undefined;
-  amountTo?: bigint | undefined;
-  /** Metadata keys of the first level with their values as text: `5` is the text "5" and the number 5. */
-  metadata?: Readonly<Record<string, string>> | undefined;
-  /** Only refunds that await approval or are flagged. */
-  needsAttention?: boolean | undefined;
-  /** Only refunds that are looked up, because an attempt ended without an answer. */
-  outcomeUnknown?: boolean | undefined;
-  /** The id of the refund, any id of the payment, the id of the refund at the processor or of its batch; surrounding spaces are ignored. */
-  q?: string | undefined;
+/** How a filter is entered. */
+type FilterKind = 'choice' | 'choices' | 'text' | 'currency' | 'time' | 'amount' | 'metadata' | 'flag';
+
+/** A filter of refunds: pages, operations, exports, tools and the client have it from here. */
+interface FilterDefinition<Value> {
+  kind: FilterKind;
+  /** The condition; null for a value that restricts nothing. */
+  sql: (value: Value, owner: RefundOwner) => Prisma.Sql | null;
+  /** Of a choice, and of a text that only the API takes freely. */
+  values?: readonly string[];
+  /** Of a text. */
+  maxLength?: number;
+  /** Says in the API what it does; without it, the API does not have the filter. */
+  description?: string;
+  /** In the API. */
+  example?: unknown;
+  /** The label on pages; without it, they do not have the filter. */
+  title?: string;
+  hint?: string;
+  /** Its parameter in the addresses of pages, if that is not its name; of a time the first or last day. */
+  pageName?: string;
+  /** True if it reads an index of its own, so that the planner must not choose the list. */
+  finds?: boolean;
 }
+
+const filter = <Value>(definition: FilterDefinition<Value>) => definition;
+
+/** All filters, in the order in which they are offered. */
+export const refundFilters = {
+  processor: filter({
+    ...{ kind: 'text', maxLength: 50, values: processorNames, title: 'Processor' },
+    ...{ description: 'Only refunds at this processor.', example: 'stripe' },
+    sql: (name: string) => inOrderSql(Prisma.sql`processor = ${name}`),
+  }),
+  initiatedBy: filter({
+    ...{ kind: 'choice', values: initiators, title: 'Source' },
+    description: 'Only refunds that were requested there.',
+    sql: (initiator: InitiatedBy) => inOrderSql(Prisma.sql`initiated_by = ${initiator}::initiated_by`),
+  }),
+  reason: filter({
+    ...{ kind: 'choice', values: refundReasons, title: 'Reason' },
+    description: 'Only refunds for this reason.',
+    sql: (reason: RefundReason) => inOrderSql(Prisma.sql`reason = ${reason}::refund_reason`),
+  }),
+  failureCode: filter({
+    ...{ kind: 'text', maxLength: 100, title: 'Failure' },
+    sql: (code: string) => inOrderSql(Prisma.sql`failure_code = ${code}`),
+  }),
+  currency: filter({
+    ...{ kind: 'currency', title: 'Currency' },
+    ...{ description: 'Only refunds in this currency.', example: 'usd' },
+    sql: (code: string) => inOrderSql(Prisma.sql`currency = ${code}`),
+  }),
+  /** The id of the refund, any id of the payment, the id of the refund at the processor or of its batch; surrounding spaces are ignored. */
+  q: filter({
+    ...{ kind: 'text', maxLength: 255, title: 'ID of a refund, payment or batch', hint: 'The whole ID.' },
+    sql: (text: string, owner) => (text.trim() === '' ? null : namedSql(owner, text.trim())),
+    finds: true,
+  }),
+  apiKeyId: filter({
+    ...{ kind: 'text', maxLength: 255, title: 'API key ID' },
+    sql: requestedBySql,
+    finds: true,
+  }),
+  transactionId: filter({
+    ...{ kind: 'text', maxLength: 255, example: 'ch_3QfX2eLkdIwHu7ix' },
+    description:
+      'Only refunds that were requested with this id. GET /v1/payments/{transactionId} finds those of a payment by any of its ids.',
+    sql: (id: string, owner) => requestedForSql(owner, id),
+    finds: true,
+  }),
+  createdAfter: filter({
+    ...{ kind: 'time', title: 'Created from (UTC)', pageName: 'from' },
+    description: 'Only refunds created at this time or later.',
+    sql: (time: Date) => Prisma.sql`created_at >= ${time}`,
+  }),
+  createdBefore: filter({
+    ...{ kind: 'time', title: 'Created to (UTC)', pageName: 'to' },
+    description: 'Only refunds created before this time.',
+    sql: (time: Date) => Prisma.sql`created_at < ${time}`,
+  }),
+  amountMin: filter({
+    ...{ kind: 'amount', title: 'Minimum amount', pageName: 'amountFrom' },
+    description: 'Only refunds of at least this amount.',
+    sql: (minor: bigint) => inOrderSql(Prisma.sql`amount >= ${minor}`),
+  }),
+  amountMax: filter({
+    ...{ kind: 'amount', title: 'Maximum amount', pageName: 'amountTo' },
+    description: 'Only refunds of at most this amount.',
+    sql: (minor: bigint) => inOrderSql(Prisma.sql`amount <= ${minor}`),
+  }),
+  /** Keys of the first level with their values as text: `5` is the text "5" and the number 5. */
+  metadata: filter({
+    ...{ kind: 'metadata', example: { ticket: 'T-1001' } },
+    description:
+      'Only refunds with this value in the first level of their metadata: `metadata[order]=1001`. Compared as text with ' +
+      'strings, numbers and booleans.',
+    sql: metadataSql,
+  }),
+  /** Any of these. */
+  status: filter({
+    ...{ kind: 'choices', values: refundStatuses, title: 'Status' },
+    description: 'Only refunds with this status.',
+    sql: (statuses: readonly RefundStatus[]) => (statuses.length === 0 ? null : statusSql(statuses)),
+  }),
+  needsAttention: filter({
+    ...{ kind: 'flag', title: 'Needs attention' },
+    sql: (isAsked: boolean, owner) => (isAsked ? needsAttentionSql(owner) : null),
+    finds: true,
+  }),
+  outcomeUnknown: filter({
+    ...{ kind: 'flag', title: 'Outcome unknown' },
+    sql: (isAsked: boolean, owner) => (isAsked ? outcomeUnknownSql(owner) : null),
+    finds: true,
+  }),
+};
+
+type Definitions = typeof refundFilters;
+type FilterName = keyof Definitions;
+type ValueOf<Definition> = Definition extends FilterDefinition<infer Value> ? Value : never;
+
+/** Conditions on refunds. Refunds match all given ones. Amounts are minor units of each refund's currency. */
+export type RefundFilter = { [Name in FilterName]?: ValueOf<Definitions[Name]> | undefined };
 
 /** Uses two partial indexes. */
 function needsAttentionSql(owner: RefundOwner): Prisma.Sql {
@@ -51,33 +148,15 @@ function outcomeUnknownSql(owner: RefundOwner): Prisma.Sql {
 }
 
 /** The SQL condition of a filter, which includes the owner. */
-export function conditionOf(owner: RefundOwner, filter: RefundFilter): Prisma.Sql {
-  const { statuses = [], processor, transactionId, initiatedBy, reason, currency, needsAttention } = filter;
-  const { apiKeyId, failureCode, createdAfter, createdBefore, amountFrom, amountTo, metadata } = filter;
-  const q = filter.q?.trim() ?? '';
-  const isById = (transactionId ?? apiKeyId) !== undefined || q !== '';
-  return Prisma.join(
-    [
-      isById || needsAttention || filter.outcomeUnknown ? comparedOwnerSql(owner) : ownerSql(owner),
-      statuses.length > 0 && statusSql(statuses),
-      processor !== undefined && inOrderSql(Prisma.sql`processor = ${processor}`),
-      transactionId !== undefined && requestedForSql(owner, transactionId),
-      initiatedBy !== undefined && inOrderSql(Prisma.sql`initiated_by = ${initiatedBy}::initiated_by`),
-      apiKeyId !== undefined && requestedBySql(apiKeyId),
-      reason !== undefined && inOrderSql(Prisma.sql`reason = ${reason}::refund_reason`),
-      failureCode !== undefined && inOrderSql(Prisma.sql`failure_code = ${failureCode}`),
-      currency !== undefined && inOrderSql(Prisma.sql`currency = ${currency}`),
-      createdAfter !== undefined && Prisma.sql`created_at >= ${createdAfter}`,
-      createdBefore !== undefined && Prisma.sql`created_at < ${createdBefore}`,
-      amountFrom !== undefined && inOrderSql(Prisma.sql`amount >= ${amountFrom}`),
-      amountTo !== undefined && inOrderSql(Prisma.sql`amount <= ${amountTo}`),
-      metadata !== undefined && metadataSql(owner, metadata),
-      needsAttention === true && needsAttentionSql(owner),
-      filter.outcomeUnknown === true && outcomeUnknownSql(owner),
-      q !== '' && namedSql(owner, q),
-    ].filter((condition) => condition !== false),
-    ' AND ',
-  );
+export function conditionOf(owner: RefundOwner, given: RefundFilter): Prisma.Sql {
+  const conditions = Object.entries(refundFilters).flatMap(([name, definition]) => {
+    const value = given[name as FilterName];
+    const { sql, finds = false } = definition as FilterDefinition<unknown>;
+    const condition = value === undefined ? null : sql(value, owner);
+    return condition === null ? [] : [{ condition, finds }];
+  });
+  const ofOwner = conditions.some(({ finds }) => finds) ? comparedOwnerSql(owner) : ownerSql(owner);
+  return Prisma.join([ofOwner, ...conditions.map(({ condition }) => condition)], ' AND ');
 }
 
 /** The refunds of one organization in one environment. */
@@ -137,7 +216,7 @@ function idsOfPaymentSql(owner: RefundOwner, transactionId: string): Prisma.Sql 
  * Rare values are found in the index of metadata, whose statistics count them. For frequent ones the planner reads the list
  * in its order until the page is full.
  */
-function metadataSql({ organizationId }: RefundOwner, asked: Readonly<Record<string, string>>): Prisma.Sql {
+function metadataSql(asked: Readonly<Record<string, string>>, { organizationId }: RefundOwner): Prisma.Sql {
   return Prisma.sql`metadata_terms(organization_id, metadata)
     @> metadata_terms(${organizationId}, ${JSON.stringify(asked)}::jsonb)`;
 }

@@ -1,5 +1,5 @@
-import { type Database, Prisma, type Refund } from '../../platform/database.ts';
-import { ServiceError } from '../../platform/errors.ts';
+import { type Cursor, decodeCursor, encodeCursor, type Position } from '../../platform/cursor.ts';
+import { type Database, Prisma } from '../../platform/database.ts';
 import type { RefundOwner, RefundWithWork } from '../model/refund.ts';
 import { conditionOf, type RefundFilter } from './refund-filter.ts';
 
@@ -30,14 +30,14 @@ export async function searchRefunds(
 ): Promise<RefundPage> {
   const [onward, backward] = isOldestFirst ? (['newer', 'older'] as const) : (['older', 'newer'] as const);
   const { direction, position }: RefundStart =
-    cursor === null ? { direction: onward, position: null } : decodeCursor(cursor);
+    cursor === null ? { direction: onward, position: null } : decodeCursor(cursor, 'ref_');
   const found = await findFrom(db, owner, filter, { direction, position }, limit + 1);
   const hasMore = found.length > limit;
   const kept = found.slice(0, limit);
   const isOnward = direction === onward;
   if (!isOnward) kept.reverse();
   const [first, last] = [kept.at(0), kept.at(-1)];
-  const cursorAt = (to: RefundCursor['direction'], at: RefundPosition | undefined) =>
+  const cursorAt = (to: Cursor['direction'], at: Position | undefined) =>
     at === undefined ? null : encodeCursor({ direction: to, position: at });
   return {
     refunds: await loadRefunds(db, kept),
@@ -56,7 +56,7 @@ export async function findLargest(
   filter: RefundFilter,
   { among, limit }: { among: number; limit: number },
 ): Promise<RefundWithWork[]> {
-  const largest = await db.$queryRaw<RefundPosition[]>`
+  const largest = await db.$queryRaw<Position[]>`
     SELECT id, created_at AS "createdAt" FROM (
       SELECT id, created_at, amount FROM refund WHERE ${conditionOf(owner, filter)}
       ORDER BY created_at DESC, id DESC LIMIT ${among}) AS newest
@@ -95,7 +95,7 @@ export async function findFrom(
   filter: RefundFilter,
   { direction, position }: RefundStart,
   limit: number,
-): Promise<RefundPosition[]> {
+): Promise<Position[]> {
   const [beyond, order] =
     direction === 'newer'
       ? ([Prisma.sql`>`, Prisma.sql`ASC`] as const)
@@ -104,16 +104,13 @@ export async function findFrom(
     position === null
       ? Prisma.empty
       : Prisma.sql`AND (created_at, id) ${beyond} (${position.createdAt}::timestamptz, ${position.id}::text)`;
-  return await db.$queryRaw<RefundPosition[]>`
+  return await db.$queryRaw<Position[]>`
     SELECT id, created_at AS "createdAt" FROM refund WHERE ${conditionOf(owner, filter)} ${from}
     ORDER BY created_at ${order}, id ${order} LIMIT ${limit}`;
 }
 
 /** The refunds at these positions, in their order. */
-export async function loadRefunds(
-  db: Database,
-  positions: readonly RefundPosition[],
-): Promise<RefundWithWork[]> {
+export async function loadRefunds(db: Database, positions: readonly Position[]): Promise<RefundWithWork[]> {
   if (positions.length === 0) return [];
   const ids = positions.map(({ id }) => id);
   const found = await db.refund.findMany({ where: { id: { in: ids } }, include: { work: true } });
@@ -121,35 +118,8 @@ export async function loadRefunds(
   return ids.flatMap((id) => byId.get(id) ?? []);
 }
 
-/** The position of a refund in the list. It never changes. */
-export type RefundPosition = Pick<Refund, 'createdAt' | 'id'>;
-
-/** The start of a page, exclusive, and its direction. */
-interface RefundCursor {
-  direction: 'older' | 'newer';
-  position: RefundPosition;
-}
-
-/** The same, also from the newest or the oldest refund: then the position is null. */
-type RefundStart = Omit<RefundCursor, 'position'> & { position: RefundPosition | null };
+/** A page begins after a position, or with the newest or the oldest refund: then the position is null. */
+type RefundStart = Pick<Cursor, 'direction'> & { position: Position | null };
 
 /** The start of a list, the newest first. */
 export const fromNewest: RefundStart = { direction: 'older', position: null };
-
-const shape = /^(older|newer)\.(\d{1,14})\.(ref_[a-z0-9]{1,64})$/;
-
-/** A cursor as text for a URL. It has only a position: the owner of the refunds is never taken from it. */
-export function encodeCursor({ direction, position: { createdAt, id } }: RefundCursor): string {
-  return Buffer.from(`${direction}.${createdAt.getTime()}.${id}`).toString('base64url');
-}
-
-/** @throws ServiceError validation_error for an invalid cursor. */
-function decodeCursor(text: string): RefundCursor {
-  const [, direction, time, id] = shape.exec(Buffer.from(text, 'base64url').toString()) ?? [];
-  if ((direction === 'older' || direction === 'newer') && id !== undefined) {
-    const cursor: RefundCursor = { direction, position: { createdAt: new Date(Number(time)), id } };
-    // Decoding ignores invalid characters; a position has only one valid text.
-    if (encodeCursor(cursor) === text) return cursor;
-  }
-  throw new ServiceError('validation_error', 'cursor: invalid. Start again without it.');
-}

@@ -181,10 +181,7 @@ const answers: [route: RegExp, status: number][] = [
   [/^POST \/batches\/confirm$/, 303],
   [/^POST \/policies\/delete$/, 409],
   // What the form is about is looked for afterwards.
-  [
-    /^POST \/(webhooks\/:endpointId\/(status|rotate-secret|recover)|settings\/(api-keys|members)\/:\w+\/(status|role))$/,
-    400,
-  ],
+  [/^POST \/settings\/(api-keys|members)\/:\w+\/(status|role)$/, 400],
   [/^POST \/(reconciliation|settings\/(company-sign-in\/rule|notifications\/(test|remove)))$/, 404],
   // The id names nothing.
   [/^POST .*\/:\w*[iI]d\b/, 404],

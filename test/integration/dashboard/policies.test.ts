@@ -128,8 +128,8 @@ describe('the form of a policy', () => {
     await store(...policies);
     const rows = () => service.deps.db.policy.findMany({ orderBy: { id: 'asc' } });
     const before = [await rows(), await auditEntries()];
-    const { status, headers } = await send('', await opened(policies[0]?.name ?? ''));
-    expect([status, headers.location]).toEqual([303, `${base}/policies?done=policies-saved`]);
+    const { status, headers, done } = await send('', await opened(policies[0]?.name ?? ''));
+    expect([status, headers.location, done]).toEqual([303, `${base}/policies`, 'policies-saved']);
     expect([await rows(), await auditEntries()]).toEqual(before);
     expect(await stored()).toEqual(parsed(...policies));
   });

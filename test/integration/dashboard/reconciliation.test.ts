@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
+import { reconcileAsRequested } from '#worker/schedule/reconcile.ts';
 import { type DashboardMember, signInMember } from '../../support/dashboard/dashboard-member.ts';
 import { completedRefund } from '../../support/refunds/flagged-refunds.ts';
 import { recordStatements } from '../../support/stores/statements.ts';
 import { useService } from '../../support/use-service.ts';
-import { waitFor } from '../../support/wait-for.ts';
 
 const service = useService({ workers: 0 });
 let operator: DashboardMember;
@@ -13,20 +13,25 @@ beforeAll(async () => {
   base = `/dashboard/${service.organization.id}/test/reconciliation`;
 });
 
-test('an operator starts a run, whose findings lead to their refunds, in its organization and environment alone', async () => {
+test('an operator requests a run of a worker, whose findings lead to their refunds, in its organization and environment alone', async () => {
   const { db } = service.deps;
   const { id } = await completedRefund(service, 'stripe');
   await db.refund.update({ where: { id }, data: { externalRefundId: 're_missing' } });
-  const started = await operator.visitor.post(base, { processor: 'stripe' });
-  expect(started.status).toBe(303);
-  const run = await waitFor('the end of the run', () =>
-    db.reconciliationRun.findFirst({
-      where: { actor: `user:${operator.userId}`, finishedAt: { not: null } },
-    }),
-  );
+  const asked = await operator.visitor.post(base, { processor: 'stripe' });
+  expect([asked.status, asked.done]).toEqual([303, 'reconciliation-started']);
+  expect((await operator.visitor.post(base, { processor: 'stripe' })).status).toBe(303);
+  const waiting = (await operator.visitor.get(base)).text;
+  expect(waiting).toContain('Waiting for a worker');
+  expect(waiting).toContain('hx-trigger="every 4s"');
+  await reconcileAsRequested(service.deps, new AbortController().signal);
+  const where = { actor: `user:${operator.userId}` };
+  const [run, ...more] = await db.reconciliationRun.findMany({ where });
+  if (run === undefined) throw new Error('No run was requested');
+  expect([more, run.failure, run.finishedAt]).toEqual([[], null, expect.any(Date)]);
   const list = await operator.visitor.get(base);
   expect(list.text).toContain(`${base}/${run.id}`);
   expect(list.text).toContain(operator.email);
+  expect(list.text).not.toContain('hx-trigger="every 4s"');
   const page = await operator.visitor.get(`${base}/${run.id}`);
   expect(page.text).toContain(`/test/refunds/${id}"`);
   expect(page.text).toContain('>Needs attention</span>');

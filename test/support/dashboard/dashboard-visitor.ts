@@ -8,6 +8,8 @@ export interface Page {
   /** The body. */
   text: string;
   headers: LightMyRequestResponse['headers'];
+  /** The word that it leaves for the page that follows; null for none. */
+  done: string | null;
 }
 
 export interface FormOptions {
@@ -94,6 +96,7 @@ export class DashboardVisitor {
       else this.#cookies.set(name, encodeURIComponent(value));
     }
     this.#csrfToken = /name="_csrf" value="([^"]+)"/.exec(body)?.[1] ?? this.#csrfToken;
-    return { status: statusCode, text: body, headers };
+    const done = cookies.find(({ name, value }) => name === 'refunds_done' && value !== '')?.value ?? null;
+    return { status: statusCode, text: body, headers, done };
   }
 }

@@ -24,7 +24,7 @@ import { EventComparisons, receiveWebhook } from '#shared/refunds/lifecycle/proc
 import { readRecovery } from '#shared/refunds/lifecycle/recovery.ts';
 import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import { findByText } from '#shared/refunds/queries/find-by-text.ts';
-import { listReceivedEvents } from '#shared/refunds/queries/received-events.ts';
+import { findReceivedEvents } from '#shared/refunds/queries/received-events.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import { countRefunds, findLargest, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { publishRoots } from '#shared/timeline/publish-roots.ts';
@@ -78,8 +78,8 @@ const listFilters = [
 
 const filters: readonly RefundFilter[] = [
   {},
-  { statuses: ['failed'] },
-  { statuses: ['failed', 'cancelled'] },
+  { status: ['failed'] },
+  { status: ['failed', 'cancelled'] },
   { needsAttention: true },
   { outcomeUnknown: true },
   { apiKeyId: newId('key') },
@@ -393,7 +393,7 @@ export function stepsOf(
     'the queues of an environment': { rows: 6_000, pages: 4_000, run: () => readQueues(db, owner) },
     'received events, and one by its id': async () => {
       for (const filter of [{}, { processor: 'stripe' }, { id: 'evt_1' }])
-        await listReceivedEvents(db, owner, { ...filter, limit: 50, offset: 0 });
+        await findReceivedEvents(db, owner, filter, null, 51);
     },
     'the counts of the navigation': () => countNeedingAttention(db, owner),
     ...Object.fromEntries(

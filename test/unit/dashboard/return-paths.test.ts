@@ -4,7 +4,7 @@ import { safeReturnPath, safeReturnPathOf } from '#api/dashboard/http/paths.ts';
 test.each([
   '/dashboard/org_x/test/refunds?q=a+b',
   '/dashboard/you?a=~*:!%20%C3%A4&b=(1)',
-  '/dashboard/you?done=session-ended',
+  '/dashboard/you?required=yes',
   '/dashboard',
 ])('a sign-in returns to %s', (next) => {
   expect(safeReturnPath(next)).toBe(next);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { confirmedForMs } from '#api/dashboard/pages/confirmation.tsx';
+import { confirmedForMs } from '#api/dashboard/http/confirmation.ts';
 import { batchLimitBytes } from '#api/operations/refund-batches.ts';
 import { maxRows } from '#shared/batches/batch.ts';
 import { workerAliveMs } from '#shared/health/heartbeat.ts';

@@ -12,9 +12,9 @@ import { Live } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
-import { capitalized } from '../../http/forms.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
+import { capitalized } from '../../words/words.ts';
 import { BatchBadge, createdCountOf } from './batches-page.tsx';
 
 interface BatchProps {

@@ -3,37 +3,29 @@ import type { RefundBatch } from '#shared/platform/database.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
 import { Link, Submit } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
-import {
-  CsrfField,
-  FormNotice,
-  type FormState,
-  inputProps,
-  Post,
-  SelectField,
-} from '../../components/form.tsx';
+import { CsrfField, FormNotice, Post, useSubmitted } from '../../components/form.tsx';
+import { EntriesProvider, inputProps, SelectField } from '../../components/inputs.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
-import { useMember } from '../../http/access.ts';
+import { useAddress, useMember } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 
 interface BatchesProps {
   batches: readonly RefundBatch[];
-  hasMore: boolean;
-  offset: number;
-  pageLength: number;
-  form: FormState | undefined;
+  /** The cursors of this page and the next one. */
+  cursor: string | null;
+  next: string | null;
   /** Whether the user has confirmed the session lately. */
   isConfirmed: boolean;
 }
 
-export function BatchesPage({ batches, hasMore, offset, pageLength, form, isConfirmed }: BatchesProps) {
+export function BatchesPage({ batches, cursor, next, isConfirmed }: BatchesProps) {
   const { environment, role } = useMember();
-  const pageAt = (start: number) => `/batches?offset=${start}`;
   return (
     <Frame title="Batches" section="batches">
-      {mayAct(role, 'operator') && (isConfirmed ? <Upload form={form} /> : <Confirmation />)}
+      {mayAct(role, 'operator') && (isConfirmed ? <Upload /> : <Confirmation />)}
       {batches.length === 0 ? (
         <Empty title={`No ${environment} batches`} icon="rows">
           <p>A batch creates up to 10,000 refunds from one CSV file or API request.</p>
@@ -59,10 +51,7 @@ export function BatchesPage({ batches, hasMore, offset, pageLength, form, isConf
           ]}
         />
       )}
-      <Pages
-        newer={offset > 0 ? pageAt(Math.max(0, offset - pageLength)) : null}
-        older={hasMore ? pageAt(offset + pageLength) : null}
-      />
+      <Pages to="/batches" cursor={cursor} older={next} />
     </Frame>
   );
 }
@@ -95,13 +84,14 @@ function Confirmation() {
   );
 }
 
-function Upload({ form }: Pick<BatchesProps, 'form'>) {
-  const { base, environment } = useMember();
+function Upload() {
+  const { environment } = useMember();
+  const entries = useSubmitted('/batches') ?? { body: {}, problems: {} };
   return (
     <Card id="upload" title="Upload a CSV file">
-      <form method="post" action={`${base}/batches`} encType="multipart/form-data" class="stack">
+      <form method="post" action={useAddress('/batches')} encType="multipart/form-data" class="stack">
         <CsrfField />
-        <FormNotice problems={form?.problems ?? {}} />
+        <FormNotice problem={entries.problems.form} />
         <div class="fields">
           <div class="field">
             <label for="file">File</label>
@@ -112,15 +102,16 @@ function Upload({ form }: Pick<BatchesProps, 'form'>) {
               refund the rest.
             </p>
           </div>
-          <SelectField
-            form={form}
-            name="mode"
-            label="Invalid rows"
-            choices={[
-              ['strict', 'Reject the whole file'],
-              ['partial', 'Skip them and create the others'],
-            ]}
-          />
+          <EntriesProvider value={entries}>
+            <SelectField
+              name="mode"
+              label="Invalid rows"
+              choices={[
+                ['strict', 'Reject the whole file'],
+                ['partial', 'Skip them and create the others'],
+              ]}
+            />
+          </EntriesProvider>
         </div>
         <div class="row">
           <Submit kind="primary">Create {environment} refunds</Submit>

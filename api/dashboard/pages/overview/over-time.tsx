@@ -4,9 +4,9 @@ import { statusWords } from '../../components/badge.tsx';
 import { BarChart } from '../../components/bar-chart.tsx';
 import { Switch } from '../../components/button.tsx';
 import { Card } from '../../components/card.tsx';
-import { capitalized } from '../../http/forms.ts';
 import { withQuery } from '../../http/paths.ts';
 import { fromMajor, inMajor, inMoney, inShort, inWhole } from '../../words/numbers.ts';
+import { capitalized } from '../../words/words.ts';
 
 /** The path of the overview. @param options `currency` of the amounts over time; null for the most used one. */
 export function overviewPath(options: { days: number; currency: string | null }): string {

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -14,7 +15,8 @@ import { isCurrency } from '#shared/money/money.ts';
 import { Link, Switch } from '../../components/button.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { CopyButton, Moment } from '../../components/values.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
+import { contextOf, useMember } from '../../http/access.ts';
+import { page } from '../../http/page.ts';
 import { originOf } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
@@ -37,7 +39,7 @@ const dayMs = 86_400_000;
 /** The overview of an organization: what needs attention, and figures of recent refunds. */
 export function overviewPages(scope: Api, deps: ApiDependencies): void {
   const cached = cacheSlowReads<Overview>();
-  scope.get('', needs('viewer'), async (request) => {
+  const read = async (request: FastifyRequest) => {
     const context = contextOf(request);
     const { days: chosen, currency = null } = querySchema.parse(request.query);
     const { owner } = context;
@@ -53,8 +55,9 @@ export function overviewPages(scope: Api, deps: ApiDependencies): void {
     ]);
     const origin = originOf(request);
     const isNew = firstAt === null;
-    return <OverviewPage {...{ days, currency, needsAttention, isNew, overview, origin }} />;
-  });
+    return { days, currency, needsAttention, isNew, overview, origin };
+  };
+  page(scope, '', 'viewer', read, OverviewPage);
 }
 
 interface OverviewPageProps {

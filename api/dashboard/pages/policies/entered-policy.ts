@@ -7,7 +7,7 @@ import {
   messageOf,
   type PolicyIssue,
 } from '#shared/policies/policy-file.ts';
-import { capitalized, entered, enteredList, type FormReading } from '../../http/forms.ts';
+import { entered, enteredList, type FormReading } from '../../http/forms.ts';
 import { type EnteredAmount, readAmount } from '../../words/numbers.ts';
 import { type PolicyField, policyFields } from './policy-fields.ts';
 
@@ -105,7 +105,7 @@ function fieldAt(path: readonly PropertyKey[]): string {
 function messageFor(issue: PolicyIssue, field: string): string {
   // The message for JSON names minor units, and the form shows decimals.
   if (issue.code === 'too_small' && amountFields.includes(field)) return 'Must be greater than 0.';
-  return `${capitalized(messageOf(issue))}.`;
+  return messageOf(issue);
 }
 
 /**
@@ -178,6 +178,6 @@ function problemsOfForm(policy: EnteredPolicy): Record<string, string> {
     problems.amountsIn = 'Must be one of the payment currencies below.';
   }
   const metadata = readStrictJson(entered(policy, 'match.metadata') || '{}');
-  if (metadata.kind === 'invalid') problems['match.metadata'] = `${capitalized(metadata.problem)}.`;
+  if (metadata.kind === 'invalid') problems['match.metadata'] = metadata.problem;
   return problems;
 }

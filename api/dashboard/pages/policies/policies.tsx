@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
@@ -10,11 +11,12 @@ import { changePolicies, listPolicies } from '#shared/policies/stored-policies.t
 import { ButtonLink } from '../../components/button.tsx';
 import { keptWhenRefused } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
+import { confirmed, contextOf, useAddress, useMember } from '../../http/access.ts';
 import { entered, type FormProblems } from '../../http/forms.ts';
+import { leadTo, page } from '../../http/page.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
-import { leadTo } from '../../layout/done.tsx';
 import { Frame } from '../../layout/frame.tsx';
+import { asSentence } from '../../words/words.ts';
 import {
   checkEnteredPolicy,
   enteredPolicyOf,
@@ -27,116 +29,104 @@ import { policyFields } from './policy-fields.ts';
 import { PolicyForm, type PolicyFormProps, policyFormId } from './policy-form.tsx';
 import { ReplayCard } from './replay-card.tsx';
 
-const admin = needs('admin');
-const confirmed = needs('admin', 'confirmed');
 const conflict = 'Someone else changed the policies. Reload and try again.';
 
 /** The policies of an organization as cards, and a form that adds or edits one of them. */
 export function policyPages(scope: Api, deps: ApiDependencies): void {
   const policiesFor = (request: FastifyRequest) => listPolicies(deps.db, contextOf(request).organization.id);
-
-  scope.get('/policies', needs('viewer'), async (request) => (
-    <PoliciesPage policies={await policiesFor(request)} />
-  ));
-
-  scope.get('/policies/new', admin, async (request) => {
-    const policies = await policiesFor(request);
-    // Checked before all others by default: a policy after one for every refund is never applied.
-    const priority = Math.max(0, (policies[0]?.priority ?? 20) - 10);
-    const policy = newEnteredPolicy(priority);
-    return <Editor basedOn={digestPolicies(policies)} replaces="" policy={policy} />;
-  });
-
-  /** Shows a form beside what the policies would have decided with it. */
-  const showReplay = async (
-    request: FastifyRequest,
-    form: PolicyFormProps,
-    current: readonly Policy[],
-    proposed: readonly Policy[],
-  ) => {
-    const sets = { current, proposed };
-    try {
-      const replay = await replayPolicies(deps, contextOf(request).owner, sets);
-      return <Editor {...form} replay={replay} />;
-    } catch (error) {
-      const isBusy = error instanceof ServiceError && error.code === 'service_unavailable';
-      // A page opens without it; a part of one keeps what it showed.
-      if (!isBusy || isForPart(request)) throw error;
-      return <Editor {...form} problems={{ form: error.message }} />;
-    }
-  };
-
-  scope.get('/policies/edit', admin, async (request) => {
-    const policies = await policiesFor(request);
-    const policy = policies.find(({ name }) => name === entered(request.query, 'name'));
-    if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
-    const stored = { basedOn: digestPolicies(policies), replaces: policy.name };
-    const block = entered(request.query, 'block');
-    if (block === '') return <Editor {...stored} policy={enteredPolicyOf(policy)} />;
-    const blocking = { ...enteredPolicyOf(policy), [`enforce.${block}`]: 'yes' };
-    const reading = checkEnteredPolicy(policies, blocking, policy.name);
-    const proposed = reading.kind === 'valid' ? reading.value : policies;
-    return await showReplay(request, { ...stored, policy: blocking }, policies, proposed);
-  });
+  const admin = confirmed('admin');
 
   /** Changes the stored policies if they are still those that the form or the button was shown with. */
-  const change = async (
-    request: FastifyRequest,
-    reply: FastifyReply,
-    fileOf: (stored: readonly Policy[]) => object | null,
-    onConflict: () => Promise<unknown>,
-  ) => {
+  const change = async (request: FastifyRequest, fileOf: (stored: readonly Policy[]) => object | null) => {
     const { organization, actor } = contextOf(request);
     const basedOn = entered(request.body, 'basedOn');
-    const outcome = await changePolicies(deps, {
-      ...{ organizationId: organization.id, actor, basedOn },
-      change: fileOf,
-    });
-    if (outcome === 'saved') return leadTo(reply, '/policies', 'policies-saved');
+    const target = { organizationId: organization.id, actor, basedOn };
+    return (await changePolicies(deps, { ...target, change: fileOf })) === 'saved';
+  };
+
+  const readPolicies = async (request: FastifyRequest) => ({ policies: await policiesFor(request) });
+  const policies = page(scope, '/policies', 'viewer', readPolicies, PoliciesPage);
+  policies.button('/policies/delete', admin, async (request, _entries, reply) => {
+    if (await change(request, (stored) => fileWithout(stored, request.body))) return 'policies-saved';
     reply.code(409);
-    return await onConflict();
-  };
+    return { problem: conflict };
+  });
 
-  /** Reads the form, and says how to show it again. */
-  const readEditor = async (request: FastifyRequest, reply: FastifyReply) => {
-    const { body } = request;
-    const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
-    const form = { basedOn, replaces, policy: readEnteredPolicy(body) };
-    const current = await policiesFor(request);
-    const reading = checkEnteredPolicy(current, form.policy, replaces);
-    const refuse = (problems: FormProblems) => {
-      reply.code(400);
-      return <Editor {...form} problems={problems} />;
-    };
-    const conflicted = <Editor {...form} problems={{ form: conflict }} isStale />;
-    return { form, current, reading, refuse, conflicted };
+  const readNew = async (request: FastifyRequest) => {
+    const stored = await policiesFor(request);
+    // Checked before all others by default: a policy after one for every refund is never applied.
+    const priority = Math.max(0, (stored[0]?.priority ?? 20) - 10);
+    return { basedOn: digestPolicies(stored), replaces: '', policy: newEnteredPolicy(priority) };
   };
+  const editor = page(scope, '/policies/new', 'admin', readNew, Editor);
+  page(scope, '/policies/edit', 'admin', (request) => readEdited(deps, request), Editor);
 
-  scope.post('/policies', confirmed, async (request, reply) => {
-    const { form, reading, refuse, conflicted } = await readEditor(request, reply);
-    if (reading.kind === 'invalid') return refuse(reading.problems);
+  editor.form('/policies', admin, z.unknown(), async (request, body, reply) => {
+    const form = enteredIn(body);
+    const reading = checkEnteredPolicy(await policiesFor(request), form.policy, form.replaces);
+    if (reading.kind === 'invalid') return refuse(reply, form, reading.problems);
     const fileOf = (stored: readonly Policy[]) => fileWith(stored, form.policy, form.replaces);
-    return await change(request, reply, fileOf, async () => conflicted);
+    if (await change(request, fileOf)) return leadTo('/policies', 'policies-saved');
+    return conflicted(reply, form);
   });
 
-  scope.post('/policies/replay', admin, async (request, reply) => {
-    const { form, current, reading, refuse, conflicted } = await readEditor(request, reply);
-    if (reading.kind === 'invalid') return refuse(reading.problems);
-    if (digestPolicies(current) !== form.basedOn) {
-      reply.code(409);
-      return conflicted;
-    }
-    return await showReplay(request, form, current, reading.value);
+  editor.form('/policies/replay', 'admin', z.unknown(), async (request, body, reply) => {
+    const form = enteredIn(body);
+    const current = await policiesFor(request);
+    const reading = checkEnteredPolicy(current, form.policy, form.replaces);
+    if (reading.kind === 'invalid') return refuse(reply, form, reading.problems);
+    if (digestPolicies(current) !== form.basedOn) return conflicted(reply, form);
+    return <Editor {...form} {...(await readReplay(deps, request, current, reading.value))} />;
   });
+}
 
-  scope.post('/policies/delete', confirmed, (request, reply) =>
-    change(
-      request,
-      reply,
-      (stored) => fileWithout(stored, request.body),
-      async () => <PoliciesPage policies={await policiesFor(request)} problem={conflict} />,
-    ),
-  );
+/** The form as it was submitted. */
+function enteredIn(body: unknown): PolicyFormProps {
+  const [basedOn, replaces] = [entered(body, 'basedOn'), entered(body, 'replaces')];
+  return { basedOn, replaces, policy: readEnteredPolicy(body) };
+}
+
+function refuse(reply: FastifyReply, form: PolicyFormProps, problems: FormProblems) {
+  reply.code(400);
+  return <Editor {...form} problems={problems} />;
+}
+
+function conflicted(reply: FastifyReply, form: PolicyFormProps) {
+  reply.code(409);
+  return <Editor {...form} problems={{ form: conflict }} isStale />;
+}
+
+/** The form of a stored policy; with `block` in the address, as if its denials were binding for a source, beside its replay. */
+async function readEdited(deps: ApiDependencies, request: FastifyRequest): Promise<EditorProps> {
+  const { organization, query } = contextOf(request);
+  const policies = await listPolicies(deps.db, organization.id);
+  const policy = policies.find(({ name }) => name === entered(query, 'name'));
+  if (policy === undefined) throw new ServiceError('not_found', 'Policy not found.');
+  const stored = { basedOn: digestPolicies(policies), replaces: policy.name };
+  const block = entered(query, 'block');
+  if (block === '') return { ...stored, policy: enteredPolicyOf(policy) };
+  const blocking = { ...enteredPolicyOf(policy), [`enforce.${block}`]: 'yes' };
+  const reading = checkEnteredPolicy(policies, blocking, policy.name);
+  const proposed = reading.kind === 'valid' ? reading.value : policies;
+  return { ...stored, policy: blocking, ...(await readReplay(deps, request, policies, proposed)) };
+}
+
+/** What the proposed policies would have decided, or why that was not found out. */
+async function readReplay(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  current: readonly Policy[],
+  proposed: readonly Policy[],
+): Promise<Pick<EditorProps, 'replay' | 'problems'>> {
+  try {
+    const sets = { current, proposed };
+    return { replay: await replayPolicies(deps, contextOf(request).owner, sets) };
+  } catch (error) {
+    const isBusy = error instanceof ServiceError && error.code === 'service_unavailable';
+    // A page opens without it; a part of one keeps what it showed.
+    if (!isBusy || isForPart(request)) throw error;
+    return { problems: { form: error.message } };
+  }
 }
 
 /** Null for a policy that was renamed or deleted since the page was opened. */
@@ -168,8 +158,10 @@ function PoliciesPage({ policies, problem }: PoliciesPageProps) {
   );
 }
 
+type EditorProps = PolicyFormProps & { replay?: Replay };
+
 /** The form, beside what its policy would have decided, which follows the form as it changes. */
-function Editor({ replay, ...form }: PolicyFormProps & { replay?: Replay }) {
+function Editor({ replay, ...form }: EditorProps) {
   const address = useAddress('/policies/replay');
   const { environment, query } = useMember();
   const block = Object.entries(initiators).find(([initiator]) => initiator === entered(query, 'block'));
@@ -207,7 +199,7 @@ function NoReplay({ problems = {} }: { problems: FormProblems | undefined }) {
   return (
     <Notice tone="warn">
       No replay. {label && `${label}: `}
-      {problem}
+      {asSentence(problem ?? '')}
     </Notice>
   );
 }

@@ -1,26 +1,26 @@
 import type { FastifyRequest } from 'fastify';
-import type { ComponentChildren } from 'preact';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
 import { nameActors } from '#shared/audit/actors.ts';
-import type { Refund } from '#shared/platform/database.ts';
+import { encodeCursor, type Position } from '#shared/platform/cursor.ts';
 import { approvalReasons, denialReason, readDecision } from '#shared/policies/decision.ts';
 import { findApprovers } from '#shared/refunds/decisions/four-eyes.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
-import { encodeCursor, searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
+import { searchRefunds } from '#shared/refunds/queries/search-refunds.ts';
 import { ButtonLink, Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
 import { Amount, Moment } from '../../components/values.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { entered } from '../../http/forms.ts';
+import { contextOf, useMember } from '../../http/access.ts';
+import { cursorIn } from '../../http/filter.ts';
+import { page } from '../../http/page.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { reasonWords, requesterWords } from '../../words/words.ts';
 import { Disputed } from './alerts.tsx';
-import { Reject, type UnfinishedDecision } from './decision-dialogs.tsx';
-import { decisionRoutes } from './decisions.tsx';
+import { Reject } from './decision-dialogs.tsx';
+import { addDecisions, type Undecided } from './decisions.ts';
 import { NothingChanged, readDetail } from './detail.tsx';
 import { metadataFacts, PaymentCard, PaymentRefunds } from './facts.tsx';
 
@@ -28,36 +28,28 @@ const path = '/approvals';
 
 /** `/approvals`: the refunds that await approval, one after another, the oldest first. */
 export function approvalQueuePages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, needs('viewer'), async (request) => {
+  const read = async (request: FastifyRequest) => {
+    // A decision that was not carried out shows its refund again.
+    if ('id' in Object(request.params)) {
+      const waiting = await readWaiting(deps, request);
+      return { waiting, isEnd: false, around: { next: cursorAfter(waiting.refund), previous: null } };
+    }
     const context = contextOf(request);
-    const cursor = entered(request.query, 'cursor') || null;
-    const filter = { statuses: ['pending' as const] };
-    const page = { cursor, limit: 1, isOldestFirst: true };
-    const { refunds, ...around } = await searchRefunds(deps.db, context.owner, filter, page);
+    const cursor = cursorIn(request.query);
+    const filter = { status: ['pending' as const] };
+    const search = { cursor, limit: 1, isOldestFirst: true };
+    const { refunds, ...around } = await searchRefunds(deps.db, context.owner, filter, search);
     const waiting = refunds[0] && (await readWaiting(deps, request, refunds[0].id));
-    return (
-      <Page around={around}>
-        {waiting === undefined ? <NoneLeft isEnd={cursor !== null} /> : <Waiting waiting={waiting} />}
-      </Page>
-    );
-  });
-
-  decisionRoutes(scope, deps, {
+    return { waiting, isEnd: cursor !== null, around };
+  };
+  addDecisions(deps, {
+    page: page(scope, path, 'viewer', read, Queue),
     ...{ path, names: ['approve', 'reject'] },
     nextOf: (refund) => `${path}?cursor=${cursorAfter(refund)}`,
-    again: async (request, result) => {
-      const waiting = await readWaiting(deps, request);
-      return (
-        <Page around={{ next: cursorAfter(waiting.refund), previous: null }}>
-          <NothingChanged result={result} />
-          {result.kind === 'unfinished' && <Waiting waiting={waiting} unfinished={result.decision} />}
-        </Page>
-      );
-    },
   });
 }
 
-function cursorAfter(position: Pick<Refund, 'id' | 'createdAt'>): string {
+function cursorAfter(position: Position): string {
   return encodeCursor({ direction: 'newer', position });
 }
 
@@ -82,13 +74,15 @@ async function readWaiting(deps: ApiDependencies, request: FastifyRequest, id?: 
   };
 }
 
-interface PageProps {
+interface QueueProps extends Undecided {
+  waiting: Waiting | undefined;
+  /** True beyond the first page. */
+  isEnd: boolean;
   /** Cursors; null for none. */
   around: { next: string | null; previous: string | null };
-  children: ComponentChildren;
 }
 
-function Page({ around: { previous, next }, children }: PageProps) {
+function Queue({ waiting, isEnd, around: { previous, next }, tooLate }: QueueProps) {
   const linkTo = (cursor: string | null, shortcut: string, words: string) =>
     cursor && (
       <ButtonLink to={`${path}?cursor=${cursor}`} shortcut={shortcut}>
@@ -100,7 +94,9 @@ function Page({ around: { previous, next }, children }: PageProps) {
   const actions = [linkTo(previous, 'k', 'Previous'), linkTo(next, 'j n', 'Next')];
   return (
     <Frame title="Approvals" section="approvals" beside={beside} actions={actions}>
-      {children}
+      <NothingChanged tooLate={tooLate} />
+      {waiting === undefined && <NoneLeft isEnd={isEnd} />}
+      {waiting !== undefined && tooLate === undefined && <WaitingRefund waiting={waiting} />}
     </Frame>
   );
 }
@@ -125,10 +121,9 @@ function NoneLeft({ isEnd }: { isEnd: boolean }) {
 
 interface WaitingProps {
   waiting: Waiting;
-  unfinished?: UnfinishedDecision | undefined;
 }
 
-function Waiting({ waiting, unfinished }: WaitingProps) {
+function WaitingRefund({ waiting }: WaitingProps) {
   const { refund, payment, who, decision, others } = waiting;
   const { refundColumns } = useMember().organization;
   const metadata = metadataFacts(refund.metadata);
@@ -166,13 +161,13 @@ function Waiting({ waiting, unfinished }: WaitingProps) {
           <PaymentRefunds refunds={others} areOthers />
         </PaymentCard>
       </div>
-      <Decide waiting={waiting} unfinished={unfinished} />
+      <Decide waiting={waiting} />
     </>
   );
 }
 
 /** The bar with the decisions that the user may make, or who can make them. */
-function Decide({ waiting, unfinished }: WaitingProps) {
+function Decide({ waiting }: WaitingProps) {
   const { role } = useMember();
   const { refund, approvalRefusal, approvers, mayDecide } = waiting;
   const to = `${path}/${refund.id}`;
@@ -201,7 +196,7 @@ function Decide({ waiting, unfinished }: WaitingProps) {
           Approve
         </Post>
       )}
-      <Reject to={`${to}/reject`} submitted={unfinished} shortcut="r" />
+      <Reject to={`${to}/reject`} shortcut="r" />
     </div>
   );
 }

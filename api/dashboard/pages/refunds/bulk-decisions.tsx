@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -6,65 +7,69 @@ import { checkGivenReason } from '#shared/refunds/decisions/approve.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ButtonLink, Link } from '../../components/button.tsx';
-import { Form, type FormState } from '../../components/form.tsx';
+import { Form, FormNotice, useSubmitted } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { confirmMember, contextOf, needs, useMember } from '../../http/access.ts';
-import { capitalized, entered, enteredList, readForm } from '../../http/forms.ts';
+import { confirmed, confirmMember, contextOf, useMember } from '../../http/access.ts';
+import { enteredList } from '../../http/forms.ts';
+import { formPage } from '../../http/page.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { BulkFields, bulkPath, pageQuery } from './bulk-selection.tsx';
-import { decide } from './decisions.tsx';
+import { BulkFields, bulkPath, pageAddress } from './bulk-selection.tsx';
+import { decide } from './decisions.ts';
 
 /** No page of the list is longer. */
 const maxRefunds = 50;
 
 const formSchema = z
   .object({
-    refund: z
-      .array(z.string().max(100))
-      .min(1, 'Select at least one refund.')
-      .max(maxRefunds, `Select at most ${maxRefunds} refunds.`),
+    refund: z.preprocess(
+      (ids) => [...new Set([ids ?? []].flat())],
+      z
+        .array(z.string().max(100))
+        .min(1, 'Select at least one refund.')
+        .max(maxRefunds, `Select at most ${maxRefunds} refunds.`),
+    ),
     decision: z.enum(['approve', 'reject', 'recheck'], 'Choose one.'),
-    rejectReason: z.string(),
+    rejectReason: z.string().default(''),
   })
   .superRefine(({ decision, rejectReason }, { addIssue }) => {
     const problem = decision === 'reject' ? checkGivenReason(rejectReason) : null;
     if (problem !== null) {
-      addIssue({ code: 'custom', path: ['rejectReason'], message: `${capitalized(problem)}.` });
+      addIssue({ code: 'custom', path: ['rejectReason'], message: problem });
     }
   });
 
 /** `POST /refunds/decisions`: one decision about each of several refunds, by the rules of a single one. */
 export function bulkDecisionRoute(scope: Api, deps: ApiDependencies): void {
-  scope.post('/refunds/decisions', needs('operator', 'confirmed'), async (request, reply) => {
-    const { body } = request;
-    const context = contextOf(request);
-    const ids = [...new Set(enteredList(body, 'refund'))];
-    const fields = { decision: entered(body, 'decision'), rejectReason: entered(body, 'rejectReason') };
-    const reading = readForm(formSchema, { refund: ids, ...fields });
-    if (reading.kind === 'invalid') {
-      const form = { body, problems: { form: reading.problems.refund, ...reading.problems } };
-      reply.code(400);
-      return <Unfinished ids={ids} form={form} />;
-    }
-    const { decision } = reading.value;
-    const results: Decided[] = [];
-    // One after another: each is a transaction of its own, and one that is refused stops no other.
-    for (const id of ids) {
-      try {
-        // Many may take long, and the user may have lost the role meanwhile.
-        await confirmMember(deps, request);
-        const refund = await findOwnRefund(deps.db, context.owner, id);
-        const result = await decide(deps, decision, { refund, actor: context.actor, body });
-        results.push({ id, refusal: refusalOf(result) });
-      } catch (error) {
-        if (!(error instanceof ServiceError))
-          request.log.error({ err: error, refundId: id }, 'decision failed');
-        results.push({ id, refusal: error instanceof ServiceError ? error.message : unexpected });
-      }
-    }
-    return <Results decision={decision} results={results} />;
+  formPage(scope, '/refunds/decisions', confirmed('operator'), formSchema, {
+    run: async (request, entries) => <Results {...(await decideAll(deps, request, entries))} />,
+    again: () => <Unfinished />,
   });
+}
+
+async function decideAll(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  { refund: ids, decision }: z.output<typeof formSchema>,
+): Promise<ResultsProps> {
+  const { body } = request;
+  const { owner, actor } = contextOf(request);
+  const results: Decided[] = [];
+  // One after another: each is a transaction of its own, and one that is refused stops no other.
+  for (const id of ids) {
+    try {
+      // Many may take long, and the user may have lost the role meanwhile.
+      await confirmMember(deps, request);
+      const refund = await findOwnRefund(deps.db, owner, id);
+      const result = await decide(deps, decision, { refund, actor, body });
+      results.push({ id, refusal: refusalOf(result) });
+    } catch (error) {
+      if (!(error instanceof ServiceError))
+        request.log.error({ err: error, refundId: id }, 'decision failed');
+      results.push({ id, refusal: error instanceof ServiceError ? error.message : unexpected });
+    }
+  }
+  return { decision, results };
 }
 
 const unexpected = 'Something went wrong. Open the refund to see its state before you try again.';
@@ -78,12 +83,7 @@ interface Decided {
 function refusalOf(result: Awaited<ReturnType<typeof decide>>): string | null {
   if (result.kind === 'done') return null;
   if (result.kind === 'too-late') return result.message;
-  return Object.values(result.decision.problems).find((problem) => problem !== undefined) ?? unexpected;
-}
-
-/** The page of the list that the refunds were selected on. */
-function listOf(query: unknown): string {
-  return `/refunds${pageQuery(query)}`;
+  return Object.values(result.problems).find((problem) => problem !== undefined) ?? unexpected;
 }
 
 const doneBadge = <Badge tone="good">Done</Badge>;
@@ -103,7 +103,7 @@ function Results({ decision, results }: ResultsProps) {
     <Frame
       title="Results"
       section="refunds"
-      actions={<ButtonLink to={listOf(query)}>Back to the list</ButtonLink>}
+      actions={<ButtonLink to={pageAddress(query)}>Back to the list</ButtonLink>}
     >
       <Notice tone={refused === 0 ? 'good' : 'warn'}>
         {doneWords[decision]}: {done}.{refused === 0 ? null : ` Refused, and not changed: ${refused}.`}
@@ -129,16 +129,20 @@ function Results({ decision, results }: ResultsProps) {
 }
 
 /** The form again, with what has to be corrected. */
-function Unfinished({ ids, form }: { ids: readonly string[]; form: FormState }) {
+function Unfinished() {
   const { query } = useMember();
+  const to = bulkPath(query);
+  const { body, problems } = useSubmitted(to) ?? {};
+  const ids = enteredList(body, 'refund');
   return (
     <Frame title="Decide" section="refunds">
-      <Form form={form} to={bulkPath(query)} submit="Decide" cancel={listOf(query)}>
+      <FormNotice problem={problems?.refund} />
+      <Form to={to} submit="Decide" cancel={pageAddress(query)}>
         <p>Selected: {ids.length}.</p>
         {ids.slice(0, maxRefunds).map((id) => (
           <input key={id} type="hidden" name="refund" value={id} />
         ))}
-        <BulkFields form={form} />
+        <BulkFields />
       </Form>
     </Frame>
   );

@@ -1,21 +1,20 @@
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
+import { Link } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import type { FormState } from '../../components/form.tsx';
 import { useMember } from '../../http/access.ts';
+import { cursorIn, filterIn } from '../../http/filter.ts';
 import { entered } from '../../http/forms.ts';
+import { withQuery } from '../../http/paths.ts';
 import { OneOf, ReasonField } from './decision-dialogs.tsx';
-import { enteredFilter, filterQuery } from './filter.ts';
+import { filterSchema } from './filter.ts';
 
 /** The id of the form that the boxes of the rows belong to. */
 const formId = 'selection';
 
-/** The query of a page of the list, with its position and whether all of it is selected. */
-export function pageQuery(query: unknown, { select = false } = {}): string {
-  const cursor = entered(query, 'cursor');
-  return filterQuery(enteredFilter(query), {
-    ...(cursor === '' ? {} : { cursor }),
-    ...(select ? { select: 'all' } : {}),
-  });
+/** The address of a page of the list, with its filter and position. */
+export function pageAddress(query: unknown, to = '/refunds', more: object = {}): string {
+  const { entered: filter } = filterIn(filterSchema, query);
+  return withQuery(to, { ...filter, cursor: cursorIn(query), ...more });
 }
 
 /** True when the page was opened with all of its boxes checked. */
@@ -42,12 +41,12 @@ export function SelectBox({ refund, isChecked }: { refund: RefundWithWork; isChe
 
 /** The bar below the list, which decides about the selected refunds. It is hidden while there is no box. */
 export function SelectionBar() {
-  const { base, query } = useMember();
+  const { query } = useMember();
   return (
     <div class="action-bar card row">
-      <a href={`${base}/refunds${pageQuery(query, { select: true })}`} data-select={formId}>
+      <Link to={pageAddress(query, '/refunds', { select: 'all' })} data-select={formId}>
         Select all on this page
-      </a>
+      </Link>
       {/* The number is counted by the style, also without scripts. */}
       <span class="selected-count" />
       <Confirm
@@ -58,7 +57,7 @@ export function SelectionBar() {
         kind="primary"
         to={bulkPath(query)}
       >
-        <BulkFields form={undefined} />
+        <BulkFields />
       </Confirm>
     </div>
   );
@@ -66,7 +65,7 @@ export function SelectionBar() {
 
 /** Where the form is posted; the query leads back to the page of the list. */
 export function bulkPath(query: unknown): string {
-  return `/refunds/decisions${pageQuery(query)}`;
+  return pageAddress(query, '/refunds/decisions');
 }
 
 const choices = [
@@ -76,11 +75,11 @@ const choices = [
 ] as const;
 
 /** The decision, and the reason for a rejection. */
-export function BulkFields({ form }: { form: FormState | undefined }) {
+export function BulkFields() {
   return (
     <>
-      <OneOf legend="Decision" name="decision" choices={choices} form={form} />
-      <ReasonField name="rejectReason" form={form} isOnlyToReject />
+      <OneOf legend="Decision" name="decision" choices={choices} />
+      <ReasonField name="rejectReason" isOnlyToReject />
     </>
   );
 }

@@ -7,11 +7,10 @@ import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { processorNames } from '#shared/processors/registry.ts';
 import { checkMetadata } from '#shared/refund-request/metadata.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
-import { chosen } from '../../http/day-range.ts';
-import { capitalized } from '../../http/forms.ts';
 import { readAmount } from '../../words/numbers.ts';
+import { type Choices, currencyChoices, processorChoices, reasonChoices } from '../../words/words.ts';
 
-const metadataSchema = z
+const metadataField = z
   .string()
   .default('')
   .transform((text, context) => {
@@ -19,8 +18,13 @@ const metadataSchema = z
     const reading = readStrictJson(text);
     const problem = reading.kind === 'invalid' ? reading.problem : metadataProblem(reading.value);
     if (reading.kind === 'valid' && problem === null) return reading.value as Record<string, unknown>;
-    context.addIssue({ code: 'custom', message: `${capitalized(problem ?? '')}.` });
+    context.addIssue({ code: 'custom', message: problem ?? '' });
     return z.NEVER;
+  })
+  .meta({
+    title: 'Metadata (optional)',
+    description: 'A JSON object stored with the refund: {"ticket": "T-1001"}. Do not include card numbers.',
+    type: 'object',
   });
 
 function metadataProblem(value: unknown): string | null {
@@ -29,25 +33,44 @@ function metadataProblem(value: unknown): string | null {
     : 'must be an object, such as {"ticket": "T-1001"}';
 }
 
+const notAnId = 'Enter the ID as the processor shows it, without spaces.';
+
 /** The form: the amount in decimals of the currency, the metadata as JSON. The form of a payment's page has no metadata. */
 export const entrySchema = z.object({
   /** Makes submitting the form twice create one refund. */
   formKey: z.uuid().catch(() => randomUUID()),
+  step: z.enum(['check', 'change', 'confirm']).catch('check'),
   transactionId: z
-    .string()
+    .string(notAnId)
     .trim()
-    .regex(/^[\x21-\x7e]{1,255}$/, 'Enter the ID as the processor shows it, without spaces.')
+    .regex(/^[\x21-\x7e]{1,255}$/, notAnId)
     .refine(
       (id) => !isClientSecret(id),
       'This is a client secret, not a payment ID. Enter the part before _secret_.',
     )
-    .prefault(''),
-  amount: z.string().trim().prefault(''),
-  currency: z.enum(currencies, 'Choose from the list.'),
-  reason: z.enum(refundReasons, 'Choose from the list.'),
-  processor: chosen(z.enum(processorNames, 'Choose from the list.')),
-  metadata: metadataSchema,
+    .meta({ title: 'Payment ID', description: 'The ID of the payment at the processor.', maxLength: 255 }),
+  amount: z
+    .string('Enter an amount.')
+    .trim()
+    .meta({ title: 'Amount', description: 'For example 10.50.', format: 'decimal', maxLength: 20 }),
+  currency: z
+    .enum(currencies, 'Choose from the list.')
+    .meta({ title: 'Currency', description: "The payment's currency." }),
+  reason: z.enum(refundReasons, 'Choose from the list.').meta({ title: 'Reason' }),
+  processor: z
+    .enum(['', ...processorNames], 'Choose from the list.')
+    .optional()
+    .transform((name) => name || undefined)
+    .meta({ title: 'Processor' }),
+  metadata: metadataField,
 });
+
+/** The words of what can be chosen. */
+export const entryChoices: Readonly<Record<string, Choices>> = {
+  currency: currencyChoices,
+  reason: [['', 'Choose'], ...reasonChoices],
+  processor: [['', 'Detect automatically'], ...processorChoices],
+};
 
 type Entries = z.output<typeof entrySchema>;
 
@@ -55,7 +78,7 @@ type Entries = z.output<typeof entrySchema>;
 export type RefundEntry = ReturnType<typeof withAmount>;
 
 /** @throws ServiceError validation_error for another amount. */
-export function withAmount({ amount: text, processor, ...entries }: Entries) {
+export function withAmount({ amount: text, processor, step: _, ...entries }: Entries) {
   const read = readAmount(text, entries.currency);
   if (read.kind === 'amount' && read.amount > 0n) return { ...entries, processor, amount: read.amount };
   throw problemAt('amount', read.kind === 'problem' ? read.problem : 'Must be more than 0.');

@@ -1,47 +1,61 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { formatAmount, toDecimal } from '#shared/money/money.ts';
 import { type KnownPayment, remainingOf } from '#shared/payments/payment.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { fingerprintOf } from '#shared/platform/secrets/request-digest.ts';
+import { isClientSecret } from '#shared/processors/contract/credentials.ts';
 import { processorKind } from '#shared/processors/registry.ts';
 import { createRefund } from '#shared/refunds/lifecycle/create.ts';
 import { examinePayment, type PaymentExamination } from '#shared/refunds/lifecycle/examine.ts';
 import { isRefundId, type RefundOwner } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
-import { contextOf, needs } from '../../http/access.ts';
-import { answerForm, entered, type FormProblems, problemsOf } from '../../http/forms.ts';
+import { confirmed, contextOf } from '../../http/access.ts';
+import { entered, type FormProblems, problemsOf } from '../../http/forms.ts';
+import { leadTo, page, type Redirect } from '../../http/page.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import { leadTo } from '../../layout/done.tsx';
 import { entrySchema, problemAt, type RefundEntry, withAmount } from './create-entry.ts';
 import { CreateForm, CreateReview } from './create-form.tsx';
 
 /** `/refunds/new`: enter a refund, review it with its payment and policies, and create it. */
 export function createRefundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/new', needs('operator', 'confirmed'), async (request) => {
+  const path = '/refunds/new';
+  const operator = confirmed('operator');
+  const read = async (request: FastifyRequest) => {
     const { owner, query } = contextOf(request);
     const again = entered(query, 'again');
+    hideSecret(request);
     // Other pages link here with known fields, or with a refund to repeat.
-    const known = again === '' ? query : await entryLike(deps, owner, again);
-    return <CreateForm form={{ body: { ...Object(known), formKey: '' }, problems: {} }} />;
-  });
+    return { known: again === '' ? Object(query) : await entryLike(deps, owner, again) };
+  };
+  page(scope, path, operator, read, CreateForm).form(
+    path,
+    operator,
+    entrySchema,
+    async (request, entries) => {
+      const { body } = request;
+      if (entries.step === 'change') {
+        request.submitted = { body, problems: {} };
+        return {};
+      }
+      const next = entries.step === 'confirm' ? create : review;
+      try {
+        return await next(deps, request, withAmount(entries));
+      } catch (error) {
+        if (isFinal(error)) request.body = { ...Object(body), formKey: '' };
+        throw error;
+      }
+    },
+    { problemsIn: problemsOfRefusal },
+  );
+}
 
-  scope.post('/refunds/new', needs('operator', 'confirmed'), async (request, reply) => {
-    let { body } = request;
-    const step = entered(body, 'step');
-    if (step === 'change') return <CreateForm form={{ body, problems: {} }} />;
-    const next = step === 'confirm' ? create : review;
-    return await answerForm(reply, {
-      schema: entrySchema,
-      run: async (entries) => await next(deps, reply, withAmount(entries)),
-      again: ({ problems }) => reply.send(<CreateForm form={{ body, problems }} />),
-      problemsIn: (error, fields) => {
-        if (isFinal(error)) body = { ...Object(body), formKey: '' };
-        return problemsOfRefusal(error, fields);
-      },
-    });
-  });
+/** A client secret is not sent back to the browser. */
+function hideSecret(request: FastifyRequest): void {
+  const { submitted } = request;
+  if (!submitted || !isClientSecret(entered(submitted.body, 'transactionId'))) return;
+  request.submitted = { ...submitted, body: { ...Object(submitted.body), transactionId: '' } };
 }
 
 /** The entry that repeats a refund: of the rest of its payment once it holds a part of that, or is of more. */
@@ -63,14 +77,14 @@ async function entryLike(
   };
 }
 
-async function review(deps: ApiDependencies, reply: FastifyReply, entry: RefundEntry): Promise<FastifyReply> {
+async function review(deps: ApiDependencies, request: FastifyRequest, entry: RefundEntry) {
   const { transactionId, processor, amount, reason, metadata } = entry;
-  const request = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
-  const { owner, actor } = contextOf(reply.request);
-  const question = { ...owner, apiKey: null, actor, transactionId, processor, request };
+  const asked = { amount, reason, metadata, initiatedBy: 'dashboard' as const };
+  const { owner, actor } = contextOf(request);
+  const question = { ...owner, apiKey: null, actor, transactionId, processor, request: asked };
   const { verdict, ...examination } = await examinePayment(deps, question);
   const payment = refundable(entry, examination);
-  return reply.send(<CreateReview {...{ body: reply.request.body, entry, payment, verdict }} />);
+  return <CreateReview {...{ body: request.body, entry, payment, verdict }} />;
 }
 
 /** @throws ServiceError validation_error when the payment does not allow the refund. */
@@ -103,10 +117,10 @@ function refundable(
 
 async function create(
   deps: ApiDependencies,
-  reply: FastifyReply,
+  request: FastifyRequest,
   { formKey, ...entry }: RefundEntry,
-): Promise<FastifyReply> {
-  const { owner, actor } = contextOf(reply.request);
+): Promise<Redirect> {
+  const { owner, actor } = contextOf(request);
   const fingerprint = fingerprintOf('dashboard refund', { ...entry, amount: entry.amount.toString() });
   const { refund, isReplayed } = await createRefund(deps, {
     ...owner,
@@ -117,8 +131,8 @@ async function create(
     // Includes the user, so that another user's form with the same key is a different refund.
     idempotency: { key: `dashboard/${actor}/${formKey}`, fingerprint },
   });
-  reply.request.created = { id: refund.id, isNew: !isReplayed };
-  return leadTo(reply, `/refunds/${refund.id}`, 'created');
+  request.created = { id: refund.id, isNew: !isReplayed };
+  return leadTo(`/refunds/${refund.id}`, 'created');
 }
 
 /**

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from 'preact';
 import { holdInWords } from '#shared/policies/explain.ts';
 import { displayNameOf } from '#shared/processors/registry.ts';
 import { canBeDismissed } from '#shared/refunds/changes/flag.ts';
@@ -9,44 +8,35 @@ import { canBeCancelled } from '#shared/refunds/lifecycle/cancel.ts';
 import { isFlaggedForExtra } from '#shared/refunds/model/flags.ts';
 import { heldUntilOf, type RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { Confirm, type ConfirmProps } from '../../components/dialog.tsx';
-import { type FormState, Post, TextAreaField, TextField } from '../../components/form.tsx';
+import { Post } from '../../components/form.tsx';
+import { TextAreaField, TextField, useEntries } from '../../components/inputs.tsx';
 import { Amount } from '../../components/values.tsx';
 import { entered } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
 
-/** A decision that could not be carried out as it was entered; its dialog is shown again. */
-export interface UnfinishedDecision extends FormState {
-  dialog: 'reject' | 'resolve' | 'note';
-  /** True when `force` would carry it out. */
-  forceable: boolean;
-}
-
 interface DecisionsProps {
   refund: RefundWithWork;
-  unfinished: UnfinishedDecision | null;
+  /** True when a resolution was refused that `force` would carry out. */
+  isForceable: boolean | undefined;
   /** Why the user may not approve it; null when they may. */
   approvalRefusal: string | null;
   now: Date;
 }
 
 /** The decisions that are possible in the refund's state, and a note in any; viewers have none. */
-export function Decisions({ refund, unfinished, approvalRefusal, now }: DecisionsProps) {
+export function Decisions({ refund, isForceable, approvalRefusal, now }: DecisionsProps) {
   const { id, status, work } = refund;
   const isFlagged = work?.flaggedAt != null;
   const isPending = status === 'pending';
   const isCancellable = !isPending && canBeCancelled(refund) && work?.cancelRequestedAt == null;
   const isHeld = heldUntilOf(refund, now) !== null;
   const posted = (decision: string) => ({ id: decision, to: `/refunds/${id}/${decision}` });
-  const unfinishedIn = (dialog: UnfinishedDecision['dialog']) => ({
-    ...posted(dialog),
-    submitted: unfinished?.dialog === dialog ? unfinished : undefined,
-  });
   return (
     <>
       {isPending && approvalRefusal === null && !isFlaggedForExtra(work) && (
         <Approve {...{ refund, ...posted('approve') }} />
       )}
-      {isPending && <Reject {...unfinishedIn('reject')} />}
+      {isPending && <Reject {...posted('reject')} />}
       {/* Cancelling a held refund is certain to succeed and moves no money, so it needs no confirmation. */}
       {isCancellable && isHeld && (
         <Post to={posted('cancel').to} kind="primary">
@@ -59,18 +49,14 @@ export function Decisions({ refund, unfinished, approvalRefusal, now }: Decision
           Recheck
         </Post>
       )}
-      {isFlagged && <Resolve {...{ refund, ...unfinishedIn('resolve') }} />}
-      <Note {...unfinishedIn('note')} />
+      {isFlagged && <Resolve {...{ refund, isForceable, ...posted('resolve') }} />}
+      <Note {...posted('note')} />
     </>
   );
 }
 
 interface DialogProps extends Pick<ConfirmProps, 'id' | 'to'> {
   refund: RefundWithWork;
-}
-
-interface Submitted {
-  submitted: UnfinishedDecision | undefined;
 }
 
 function Approve({ refund, ...posted }: DialogProps) {
@@ -87,12 +73,12 @@ function Approve({ refund, ...posted }: DialogProps) {
 }
 
 /** A button that rejects a refund for a reason. */
-export function Reject({ to, shortcut, submitted }: Pick<ConfirmProps, 'to' | 'shortcut'> & Submitted) {
+export function Reject({ to, shortcut }: Pick<ConfirmProps, 'to' | 'shortcut'>) {
   const words = { action: 'Reject', title: 'Reject this refund?' };
   return (
-    <Confirm {...{ to, shortcut, ...words }} id="reject" kind="danger" form={submitted}>
+    <Confirm {...{ to, shortcut, ...words }} id="reject" kind="danger">
       <p>It will be cancelled and never sent. Its amount becomes refundable again.</p>
-      <ReasonField name="rejectReason" form={submitted} />
+      <ReasonField name="rejectReason" />
     </Confirm>
   );
 }
@@ -118,23 +104,17 @@ const ends = {
 };
 
 /** Resolves a flagged refund, or dismisses its flag. */
-function Resolve({ refund, submitted, ...posted }: DialogProps & Submitted) {
+function Resolve({ refund, isForceable, ...posted }: DialogProps & Pick<DecisionsProps, 'isForceable'>) {
   const statuses = resolvedStatuses.filter((status) => canBeResolved(refund, status));
   const offered = [...statuses, ...(canBeDismissed(refund) ? (['dismiss'] as const) : [])];
   return (
-    <Confirm {...posted} action="Resolve" title="Resolve this flag" kind="danger" form={submitted}>
+    <Confirm {...posted} action="Resolve" title="Resolve this flag" kind="danger">
       <p>The new status is checked against the processor first.</p>
       {/* The decision is about the flag that the person has seen. */}
       <input type="hidden" name="flaggedAt" value={refund.work?.flaggedAt?.toISOString()} />
-      <OneOf
-        legend="Resolve as"
-        name="end"
-        choices={offered.map((end) => [end, ends[end]])}
-        form={submitted}
-      />
+      <OneOf legend="Resolve as" name="end" choices={offered.map((end) => [end, ends[end]])} />
       {offered.includes('completed') ? (
         <TextField
-          form={submitted}
           name="processorRefund"
           label="Processor's refund ID"
           hint={
@@ -146,8 +126,8 @@ function Resolve({ refund, submitted, ...posted }: DialogProps & Submitted) {
           spellcheck={false}
         />
       ) : null}
-      <ReasonField name="resolveReason" form={submitted} />
-      {submitted?.forceable ? (
+      <ReasonField name="resolveReason" />
+      {isForceable ? (
         <label>
           <input type="checkbox" name="force" value="yes" /> Resolve anyway. If this is wrong, the customer
           may get no money or be paid twice.
@@ -158,11 +138,10 @@ function Resolve({ refund, submitted, ...posted }: DialogProps & Submitted) {
 }
 
 /** Adds a note to the timeline. */
-function Note({ submitted, ...posted }: Omit<DialogProps, 'refund'> & Submitted) {
+function Note(posted: Omit<DialogProps, 'refund'>) {
   return (
-    <Confirm {...posted} action="Add note" title="Add a note" form={submitted}>
+    <Confirm {...posted} action="Add note" title="Add a note">
       <TextAreaField
-        form={submitted}
         name="note"
         label="Note"
         hint="Members of the organization see it in the timeline. It can't be changed or deleted."
@@ -177,13 +156,13 @@ interface OneOfProps {
   legend: string;
   name: string;
   choices: Choices;
-  form: FormState | undefined;
 }
 
 /** Radio buttons, of which the only one is chosen. */
-export function OneOf({ legend, name, choices, form }: OneOfProps): ComponentChildren {
-  const chosen = entered(form?.body, name) || (choices.length === 1 ? choices[0]?.[0] : '');
-  const problem = form?.problems[name];
+export function OneOf({ legend, name, choices }: OneOfProps) {
+  const { body, problems } = useEntries();
+  const chosen = entered(body, name) || (choices.length === 1 ? choices[0]?.[0] : '');
+  const problem = problems[name];
   return (
     <fieldset class="field">
       <legend class="label">{legend}</legend>
@@ -199,16 +178,14 @@ export function OneOf({ legend, name, choices, form }: OneOfProps): ComponentChi
 
 interface ReasonFieldProps {
   name: string;
-  form: FormState | undefined;
   /** True in a form whose other decisions need no reason. */
   isOnlyToReject?: boolean;
 }
 
 /** The reason for a decision. */
-export function ReasonField({ name, form, isOnlyToReject = false }: ReasonFieldProps) {
+export function ReasonField({ name, isOnlyToReject = false }: ReasonFieldProps) {
   return (
     <TextField
-      form={form}
       name={name}
       label="Reason"
       hint={`${isOnlyToReject ? 'Required to reject. ' : ''}Shown in the timeline and under Activity.`}

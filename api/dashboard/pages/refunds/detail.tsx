@@ -19,23 +19,26 @@ import { StatusBadge } from '../../components/badge.tsx';
 import { ButtonLink } from '../../components/button.tsx';
 import { Live } from '../../components/live.tsx';
 import { Notice } from '../../components/notice.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
+import { contextOf, useMember } from '../../http/access.ts';
+import { page } from '../../http/page.ts';
 import { idInPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
-
 import { Alerts } from './alerts.tsx';
 import { Decisions } from './decision-dialogs.tsx';
-import type { NotDone } from './decisions.tsx';
+import { addDecisions, decisionNames, type Undecided } from './decisions.ts';
 import { PaymentCard, PaymentRefunds, RefundFacts } from './facts.tsx';
 import { Timeline } from './timeline.tsx';
 
-/** `/refunds/:id`: one refund with its payment and timeline. */
+/** `/refunds/:id`: one refund with its payment and timeline, and the decisions about it. */
 export function refundPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds/:id', needs('viewer'), async (request) => (
-    <Detail detail={await readDetail(deps, request)} />
-  ));
+  const read = async (request: FastifyRequest) => ({ detail: await readDetail(deps, request) });
+  addDecisions(deps, {
+    page: page(scope, '/refunds/:id', 'viewer', read, Detail),
+    ...{ path: '/refunds', names: decisionNames },
+    nextOf: ({ id }) => `/refunds/${id}`,
+  });
 }
 
 /** The content of a refund's page. */
@@ -132,21 +135,19 @@ function wasReturned({ detail }: Pick<RefundEvent, 'detail'>): boolean {
   return (detail as { settled?: Pick<Flag, 'reason'> } | null)?.settled?.reason === 'returned';
 }
 
-interface DetailProps {
+interface DetailProps extends Undecided {
   detail: RefundDetail;
-  /** A decision that was not carried out. */
-  result?: NotDone | undefined;
 }
 
-export function Detail({ detail, result }: DetailProps) {
+function Detail({ detail, tooLate, isForceable }: DetailProps) {
   const { amount, currency } = detail.refund;
   const head = {
     beside: <Status refund={detail.refund} />,
-    actions: <Actions detail={detail} result={result} />,
+    actions: <Actions detail={detail} isForceable={isForceable} />,
   };
   return (
     <Frame title={`Refund of ${inMoney(amount, currency)}`} section="refunds" {...head}>
-      <NothingChanged result={result} />
+      <NothingChanged tooLate={tooLate} />
       <State detail={detail} />
       {isForPart(useRequest()) && Object.values(head)}
     </Frame>
@@ -154,12 +155,12 @@ export function Detail({ detail, result }: DetailProps) {
 }
 
 /** Says why a decision came too late. */
-export function NothingChanged({ result }: Pick<DetailProps, 'result'>) {
-  if (result?.kind !== 'too-late') return null;
+export function NothingChanged({ tooLate }: Pick<Undecided, 'tooLate'>) {
+  if (tooLate === undefined) return null;
   return (
     <Notice tone="warn">
       <strong>Nothing was changed.</strong>
-      {result.message}
+      {tooLate}
     </Notice>
   );
 }
@@ -175,14 +176,13 @@ function Status({ refund: { status } }: Pick<RefundDetail, 'refund'>) {
   );
 }
 
-function Actions({ detail, result }: DetailProps) {
+function Actions({ detail, isForceable }: DetailProps) {
   const { refund, payment, isUncertain, approvalRefusal, now } = detail;
   const left = remainingOf(payment);
   // The remaining amount is unknown while the outcome is uncertain.
   const mayRefundMore = refund.status !== 'pending' && left !== null && left > 0n && !isUncertain;
   const { role } = useMember();
   const again = `/refunds/new?again=${refund.id}`;
-  const unfinished = result?.kind === 'unfinished' ? result.decision : null;
   return (
     <div id="actions" class="row" {...updated}>
       {mayAct(role, 'operator') ? (
@@ -190,7 +190,7 @@ function Actions({ detail, result }: DetailProps) {
           {mayRefundMore ? (
             <ButtonLink to={again}>{refund.isLive ? 'Refund more' : 'Try again'}</ButtonLink>
           ) : null}
-          <Decisions {...{ refund, unfinished, approvalRefusal, now }} />
+          <Decisions {...{ refund, isForceable, approvalRefusal, now }} />
         </>
       ) : null}
     </div>

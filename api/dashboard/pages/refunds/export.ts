@@ -4,7 +4,8 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { auditedExport } from '#shared/refunds/queries/export-refunds.ts';
 import { confirmMember, contextOf, needs } from '../../http/access.ts';
 import type { Downloads } from '../../http/downloads.ts';
-import { enteredFilter, readFilter } from './filter.ts';
+import { filterIn } from '../../http/filter.ts';
+import { filterSchema } from './filter.ts';
 
 /** `/refunds/export`: the filtered refunds as CSV. */
 export function refundExport(scope: Api, deps: ApiDependencies, downloads: Downloads): void {
@@ -12,7 +13,7 @@ export function refundExport(scope: Api, deps: ApiDependencies, downloads: Downl
   const options = { ...needs('viewer'), exposeHeadRoute: false };
   scope.get('/refunds/export', options, async (request, reply) => {
     const { owner, actor, user, environment } = contextOf(request);
-    const reading = readFilter(enteredFilter(request.query));
+    const { reading } = filterIn(filterSchema, request.query);
     if (reading.kind === 'invalid') {
       throw new ServiceError('validation_error', 'The filter is invalid. Go back to the list and fix it.');
     }

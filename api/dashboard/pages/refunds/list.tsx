@@ -1,8 +1,9 @@
-import type { ComponentChildren } from 'preact';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
 import { recoveryRequiredSince } from '#shared/refunds/lifecycle/recovery.ts';
+import type { RefundOwner } from '#shared/refunds/model/refund.ts';
 import { isTerminal } from '#shared/refunds/model/states.ts';
 import { waitingOf } from '#shared/refunds/model/waiting.ts';
 import { nameRequesters } from '#shared/refunds/queries/find-refunds.ts';
@@ -14,28 +15,23 @@ import {
   searchRefunds,
 } from '#shared/refunds/queries/search-refunds.ts';
 import { ButtonLink, Switch } from '../../components/button.tsx';
+import { FilterForm } from '../../components/filter-form.tsx';
 import { Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Empty, Notice } from '../../components/notice.tsx';
-import { type Context, contextOf, needs, useMember } from '../../http/access.ts';
-import { entered, type FormProblems } from '../../http/forms.ts';
+import { type Context, contextOf, useMember } from '../../http/access.ts';
+import { cursorIn, type EnteredFilter, filterIn } from '../../http/filter.ts';
+import { page } from '../../http/page.ts';
+import { withQuery } from '../../http/paths.ts';
 import { isForPart } from '../../http/render.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
-import { areAllSelected, pageQuery, SelectionBar } from './bulk-selection.tsx';
-import {
-  type EnteredFilter,
-  enteredFilter,
-  filterQuery,
-  isRestricting,
-  largestFirst,
-  oldestFirst,
-  readFilter,
-} from './filter.ts';
-import { FilterForm } from './filter-form.tsx';
+import { areAllSelected, pageAddress, SelectionBar } from './bulk-selection.tsx';
+import { filterChoices, filterSchema, largestFirst, oldestFirst, type RefundListFilter } from './filter.ts';
 import { type ListedRefund, RefundTable } from './refund-table.tsx';
 import { capped, Views, views } from './views.tsx';
 
+const filtersOfViews = views.map((view) => view.filter);
 const pageLength = 25;
 /** The largest are one page. */
 const largestLength = 50;
@@ -44,45 +40,76 @@ const countCap = 10_000;
 
 /** `/refunds`: views, search and filters. */
 export function refundListPages(scope: Api, deps: ApiDependencies): void {
-  scope.get('/refunds', needs('viewer'), async (request, reply) => {
-    const context = contextOf(request);
-    const filter = enteredFilter(request.query);
-    const reading = readFilter(filter);
-    if (reading.kind === 'invalid') {
-      reply.code(400);
-      return reply.send(
-        <Page filter={filter} problems={reading.problems}>
-          <Notice tone="bad">Fix the highlighted filters.</Notice>
-        </Page>,
-      );
-    }
-    if (isForPart(request)) {
-      const results = await readResults(deps, context, filter, reading.value);
-      return reply.send(<ResultsPart filter={filter} results={results} />);
-    }
-    const counted = views.map((view) => view.filter);
-    const [{ results, count }, counts] = await Promise.all([
-      readCounted(deps, context, filter, reading.value),
-      deps.slowReads(context.owner.organizationId, () =>
-        countRefunds(deps.db, context.owner, counted, countCap),
-      ),
-    ]);
-    return reply.send(
-      <Page filter={filter} counts={counts} problems={{}}>
-        {count.count === 0 ? (
-          <NoRefunds filter={filter} />
-        ) : (
-          <>
-            <CountAndExport filter={filter} count={count} currency={results.refunds[0]?.refund.currency} />
-            <div class="stack">
-              <ResultsPart filter={filter} results={results} />
-              {mayAct(context.role, 'operator') && <SelectionBar />}
-            </div>
-          </>
-        )}
-      </Page>,
-    );
-  });
+  page(scope, '/refunds', 'viewer', (request, reply) => readList(deps, request, reply), RefundList);
+}
+
+/** The list as it is asked for; a script gets the results alone, and for an invalid filter there are none. */
+interface ListProps {
+  filter: RefundListFilter;
+  results?: Results;
+  count?: CappedCount;
+  /** Of the views. */
+  counts?: readonly CappedCount[];
+}
+
+async function readList(
+  deps: ApiDependencies,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<ListProps> {
+  const context = contextOf(request);
+  const { owner } = context;
+  const filter = filterIn(filterSchema, request.query);
+  const { entered, reading } = filter;
+  if (reading.kind === 'invalid') {
+    reply.code(400);
+    return { filter };
+  }
+  const reads = () => readResults(deps, context, entered, reading.value);
+  if (isForPart(request)) return { filter, results: await reads() };
+  const countViews = () => countRefunds(deps.db, owner, filtersOfViews, countCap);
+  const [results, counts] = await Promise.all([reads(), deps.slowReads(owner.organizationId, countViews)]);
+  return { filter, results, counts, count: await countAll(deps, owner, results, reading.value) };
+}
+
+function RefundList({ filter, results, count, counts }: ListProps) {
+  const { entered } = filter;
+  const { role } = useMember();
+  const isOperator = mayAct(role, 'operator');
+  if (results !== undefined && count === undefined) {
+    return <ResultsPart entered={entered} results={results} />;
+  }
+  const create = isOperator && (
+    <ButtonLink kind="primary" to="/refunds/new">
+      Create refund
+    </ButtonLink>
+  );
+  return (
+    <Frame {...sectionOf(entered)} actions={create || undefined}>
+      {counts === undefined ? null : <Views entered={entered} counts={counts} />}
+      <FilterForm
+        to="/refunds"
+        schema={filterSchema}
+        filter={filter}
+        choices={filterChoices}
+        hidden={['sort']}
+        isFolded
+      />
+      {results === undefined || count === undefined ? (
+        <Notice tone="bad">Fix the highlighted filters.</Notice>
+      ) : count.count === 0 ? (
+        <NoRefunds entered={entered} />
+      ) : (
+        <>
+          <CountAndExport entered={entered} count={count} currency={results.refunds[0]?.refund.currency} />
+          <div class="stack">
+            <ResultsPart entered={entered} results={results} />
+            {isOperator && <SelectionBar />}
+          </div>
+        </>
+      )}
+    </Frame>
+  );
 }
 
 /** A page of the list; cursors are null where there is no such page. */
@@ -100,15 +127,15 @@ async function readResults(
   { sort }: EnteredFilter,
   filter: RefundFilter,
 ): Promise<Results> {
-  const cursor = entered(query, 'cursor') || null;
-  const page = { cursor, limit: pageLength, isOldestFirst: sort === oldestFirst };
+  const cursor = cursorIn(query);
+  const search = { cursor, limit: pageLength, isOldestFirst: sort === oldestFirst };
   const { refunds, next, previous } = await slowReads(owner.organizationId, async () =>
     sort === largestFirst
       ? {
           refunds: await findLargest(db, owner, filter, { among: countCap, limit: largestLength }),
           ...noPages,
         }
-      : await searchRefunds(db, owner, filter, page),
+      : await searchRefunds(db, owner, filter, search),
   );
   const names = await nameRequesters(db, owner.organizationId, refunds);
   const requiredSince = await recoveryRequiredSince(db);
@@ -123,62 +150,38 @@ async function readResults(
 
 const noPages = { next: null, previous: null };
 
-/** A page of the list and how many refunds match. A first page that is not full holds all of them, so they are not counted. */
-async function readCounted(
-  deps: ApiDependencies,
-  context: Context,
-  entered: EnteredFilter,
+/** How many refunds match. A first page that is not full holds all of them, so they are not counted. */
+async function countAll(
+  { db, slowReads }: ApiDependencies,
+  owner: RefundOwner,
+  { refunds, cursor }: Results,
   filter: RefundFilter,
-) {
-  const results = await readResults(deps, context, entered, filter);
-  const { refunds, cursor } = results;
-  const holdsAll = cursor === null && refunds.length < pageLength;
-  const { owner } = context;
-  const count = () => countRefunds(deps.db, owner, [filter], countCap);
-  const [counted] = holdsAll ? [] : await deps.slowReads(owner.organizationId, count);
-  return { results, count: counted ?? { count: refunds.length, atLeast: false } };
+): Promise<CappedCount> {
+  const all = { count: refunds.length, atLeast: false };
+  if (cursor === null && refunds.length < pageLength) return all;
+  const [counted] = await slowReads(owner.organizationId, () => countRefunds(db, owner, [filter], countCap));
+  return counted ?? all;
 }
 
-interface PageProps {
-  filter: EnteredFilter;
-}
-
-interface WholePageProps extends PageProps {
-  /** Of the views; none for an invalid filter. */
-  counts?: readonly CappedCount[];
-  problems: FormProblems;
-  children: ComponentChildren;
-}
-
-function Page({ filter, counts, problems, children }: WholePageProps) {
-  const create = mayAct(useMember().role, 'operator') && (
-    <ButtonLink kind="primary" to="/refunds/new">
-      Create refund
-    </ButtonLink>
-  );
-  return (
-    <Frame {...sectionOf(filter)} actions={create || undefined}>
-      {counts === undefined ? null : <Views filter={filter} counts={counts} />}
-      <FilterForm filter={filter} problems={problems} />
-      {children}
-    </Frame>
-  );
+interface EnteredProps {
+  entered: EnteredFilter;
 }
 
 /** The entry of the navigation that leads to a list. */
 function sectionOf({ needsAttention }: EnteredFilter) {
-  if (needsAttention !== '') return { title: 'Needs attention', section: 'attention' } as const;
+  if (needsAttention !== undefined) return { title: 'Needs attention', section: 'attention' } as const;
   return { title: 'Refunds', section: 'refunds' } as const;
 }
 
-interface CountProps extends PageProps {
+interface CountProps extends EnteredProps {
   count: CappedCount;
   /** The largest are offered in this currency, because amounts of different currencies have no order. */
   currency: string | undefined;
 }
 
 /** The number of refunds, their order, and a link to export them. */
-function CountAndExport({ filter, count, currency = filter.currency }: CountProps) {
+function CountAndExport({ entered, count, currency = '' }: CountProps) {
+  const { sort = '' } = entered;
   const words = `${capped(count)} ${count.count === 1 ? 'refund' : 'refunds'}`;
   const orders = [
     ['Newest first', { sort: '' }],
@@ -191,7 +194,7 @@ function CountAndExport({ filter, count, currency = filter.currency }: CountProp
     <div class="spread">
       <p class="muted">
         {words}
-        {filter.sort === largestFirst &&
+        {sort === largestFirst &&
           count.count > largestLength &&
           `, the ${largestLength} largest${count.atLeast ? ` of the newest ${inWhole(countCap)}` : ''}`}
       </p>
@@ -199,12 +202,12 @@ function CountAndExport({ filter, count, currency = filter.currency }: CountProp
         <Switch
           label="Order"
           links={orders.map(([text, order]) => ({
-            to: `/refunds${filterQuery({ ...filter, ...order })}`,
+            to: withQuery('/refunds', { ...entered, ...order }),
             text,
-            isCurrent: filter.sort === order.sort,
+            isCurrent: sort === order.sort,
           }))}
         />
-        <ButtonLink id="export" to={`/refunds/export${filterQuery({ ...filter, sort: '' })}`}>
+        <ButtonLink id="export" to={withQuery('/refunds/export', { ...entered, sort: '' })}>
           Export {words} as CSV
         </ButtonLink>
       </div>
@@ -212,16 +215,14 @@ function CountAndExport({ filter, count, currency = filter.currency }: CountProp
   );
 }
 
-function NoRefunds({ filter }: PageProps) {
+function NoRefunds({ entered: { sort: _, ...chosen } }: EnteredProps) {
   const { environment } = useMember();
-  if (isRestricting(filter)) {
+  const { q } = chosen;
+  if (Object.keys(chosen).length > 0) {
+    const title = chosen.needsAttention === undefined ? 'No matching refunds' : 'No refund needs attention';
     return (
-      <Empty title={filter.needsAttention === '' ? 'No matching refunds' : 'No refund needs attention'}>
-        {filter.q === '' ? null : (
-          <ButtonLink to={`/search?${new URLSearchParams({ q: filter.q })}`}>
-            Search for “{filter.q}”
-          </ButtonLink>
-        )}
+      <Empty title={title}>
+        {q === undefined ? null : <ButtonLink to={withQuery('/search', { q })}>Search for “{q}”</ButtonLink>}
         <ButtonLink to="/refunds">Clear filters</ButtonLink>
       </Empty>
     );
@@ -235,18 +236,17 @@ function NoRefunds({ filter }: PageProps) {
 }
 
 /** The table with its pagination; it updates itself while any refund in it is open. */
-function ResultsPart({ filter, results }: PageProps & { results: Results }) {
+function ResultsPart({ entered, results }: EnteredProps & { results: Results }) {
   const { query, role } = useMember();
   const { refunds, cursor, next, previous } = results;
   const isOpen = refunds.some(({ refund }) => !isTerminal(refund.status));
   const areAllChecked = areAllSelected(query);
-  const pageAt = (to: string | null) => to && `/refunds${filterQuery(filter, { cursor: to })}`;
-  const isOldestFirst = filter.sort === oldestFirst;
-  const order = isOldestFirst ? 'oldest' : filter.sort === largestFirst ? 'largest' : 'newest';
+  const isOldestFirst = entered.sort === oldestFirst;
+  const order = isOldestFirst ? 'oldest' : entered.sort === largestFirst ? 'largest' : 'newest';
   return (
     <Live
       id="results"
-      from={`/refunds${pageQuery(query, { select: areAllChecked })}`}
+      from={pageAddress(query, '/refunds', areAllChecked ? { select: 'all' } : {})}
       everySeconds={isOpen ? 4 : null}
     >
       <div class="stack">
@@ -256,9 +256,12 @@ function ResultsPart({ filter, results }: PageProps & { results: Results }) {
           boxes={mayAct(role, 'operator') ? { areChecked: areAllChecked } : null}
         />
         <Pages
-          newest={isOldestFirst || cursor === null ? null : `/refunds${filterQuery(filter)}`}
-          newer={pageAt(isOldestFirst ? next : previous)}
-          older={pageAt(isOldestFirst ? previous : next)}
+          to="/refunds"
+          filter={entered}
+          cursor={cursor}
+          newer={isOldestFirst ? next : previous}
+          older={isOldestFirst ? previous : next}
+          isOldestFirst={isOldestFirst}
         />
       </div>
     </Live>

@@ -1,30 +1,31 @@
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import type { CappedCount } from '#shared/refunds/queries/search-refunds.ts';
 import { Link } from '../../components/button.tsx';
+import type { EnteredFilter } from '../../http/filter.ts';
+import { withQuery } from '../../http/paths.ts';
 import { inWhole } from '../../words/numbers.ts';
-import { type EnteredFilter, filterQuery } from './filter.ts';
 
 /** What is chosen most often from the list, each as its query and the same for the database. */
 export const views = [
   { title: 'All', query: '', filter: {} },
   { title: 'Needs attention', query: '?needsAttention=true', filter: { needsAttention: true } },
-  { title: 'Awaiting approval', query: '?status=pending', filter: { statuses: ['pending'] } },
-  { title: 'Processing', query: '?status=processing', filter: { statuses: ['processing'] } },
+  { title: 'Awaiting approval', query: '?status=pending', filter: { status: ['pending'] } },
+  { title: 'Processing', query: '?status=processing', filter: { status: ['processing'] } },
   { title: 'Outcome unknown', query: '?outcomeUnknown=true', filter: { outcomeUnknown: true } },
-  { title: 'Completed', query: '?status=completed', filter: { statuses: ['completed'] } },
-  { title: 'Failed', query: '?status=failed', filter: { statuses: ['failed'] } },
-  { title: 'Cancelled', query: '?status=cancelled', filter: { statuses: ['cancelled'] } },
+  { title: 'Completed', query: '?status=completed', filter: { status: ['completed'] } },
+  { title: 'Failed', query: '?status=failed', filter: { status: ['failed'] } },
+  { title: 'Cancelled', query: '?status=cancelled', filter: { status: ['cancelled'] } },
 ] as const satisfies readonly { title: string; query: string; filter: RefundFilter }[];
 
 interface ViewsProps {
-  filter: EnteredFilter;
+  entered: EnteredFilter;
   /** Of each view. */
   counts: readonly CappedCount[];
 }
 
 /** Links to the views that have refunds, with the number in each. The current one is the filter, in any order. */
-export function Views({ filter, counts }: ViewsProps) {
-  const query = filterQuery({ ...filter, sort: '' });
+export function Views({ entered, counts }: ViewsProps) {
+  const query = withQuery('', { ...entered, sort: '' });
   return (
     <nav class="chips" aria-label="Views">
       {views.map((view, index) =>

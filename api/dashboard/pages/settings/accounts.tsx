@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
+import { setRefundColumns } from '#shared/organizations/organization-settings.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { abilitiesOf, stateOf } from '#shared/processors/accounts/abilities.ts';
 import { abilityLabels, refusalInShort, refusalsOf } from '#shared/processors/accounts/ability-wording.ts';
@@ -22,12 +23,12 @@ import { Post } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
+import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
+import { follow, leadTo, page } from '../../http/page.ts';
 import { originOf, receivedEventsPath } from '../../http/paths.ts';
 import { isForPart, useRequest } from '../../http/render.ts';
 import { credentialPages, processorInPath } from './credentials.tsx';
-import { metadataKeyPages, RefundColumnsForm } from './metadata-keys.tsx';
+import { columnsPath, columnsSchema, RefundColumnsForm, sentMetadataPage } from './metadata-keys.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/accounts';
@@ -42,29 +43,20 @@ export function accountPages(scope: Api, deps: ApiDependencies): void {
     };
   };
 
-  scope.get('/settings', needs('viewer'), async (request, reply) =>
-    reply.redirect(`${contextOf(request).base}${path}`, 303),
-  );
-
-  scope.get(path, needs('viewer'), async (request, reply) =>
-    reply.send(<Accounts {...(await read(request))} />),
-  );
-
-  scope.post(`${path}/:processor/test`, needs('admin'), async (request) => {
+  scope.get('/settings', needs('viewer'), (_request, reply) => follow(reply, leadTo(path)));
+  const accounts = page(scope, path, 'viewer', read, Accounts);
+  accounts.button(`${path}/:processor/test`, 'admin', async (request) => {
     const processor = processorInPath(request);
     const test = await testAccount(deps, request, processor);
-    const view = await read(request);
-    return isForPart(request) ? (
-      <AccountCard {...view} processor={processor} test={test} />
-    ) : (
-      <Accounts {...view} tested={processor} test={test} />
-    );
+    if (!isForPart(request)) return { tested: processor, test };
+    return <AccountCard {...(await read(request))} {...{ processor, test }} />;
   });
-
+  accounts.form(columnsPath, 'admin', columnsSchema, async (request, { keys }) => {
+    await setRefundColumns(deps, { ...actingIn(request), keys });
+    return 'columns-saved';
+  });
   credentialPages(scope, deps);
-  metadataKeyPages(scope, deps, async (reply, columns) =>
-    reply.send(<Accounts {...(await read(reply.request))} columns={columns} />),
-  );
+  sentMetadataPage(scope, deps);
 }
 
 /** @throws ServiceError not_found for an account that is not set up. */
@@ -86,12 +78,10 @@ interface AccountsProps {
   /** The account whose connection was just tested. */
   tested?: string;
   test?: ConnectionTest;
-  /** The columns of refunds as they were submitted, with what is wrong with them. */
-  columns?: FormState;
   now: Date;
 }
 
-function Accounts({ tested, test, columns, ...view }: AccountsProps) {
+function Accounts({ tested, test, ...view }: AccountsProps) {
   const { environment, role } = useMember();
   return (
     <SettingsFrame page="accounts">
@@ -108,7 +98,7 @@ function Accounts({ tested, test, columns, ...view }: AccountsProps) {
           />
         ))}
       </div>
-      {mayAct(role, 'admin') ? <RefundColumnsForm form={columns} /> : null}
+      {mayAct(role, 'admin') ? <RefundColumnsForm /> : null}
     </SettingsFrame>
   );
 }

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -7,9 +7,9 @@ import { maxFourEyesDays, setFourEyesDays } from '#shared/organizations/organiza
 import { findOrganization } from '#shared/platform/organization.ts';
 import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
-import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
-import { changesOf } from '../../layout/changes.ts';
+import { EntriesProvider } from '../../components/inputs.tsx';
+import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
+import { page } from '../../http/page.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/approvals';
@@ -32,36 +32,30 @@ const schema = z.object({
 
 /** `/settings/approvals`: who may approve whose refunds. Only owners change it, because an admin can invite a second account. */
 export function approvalPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, needs('viewer'), async (request, reply) => {
-    const { fourEyesDays } = await findOrganization(deps.db, contextOf(request).organization.id);
-    return reply.send(<Approvals body={{ days: String(fourEyesDays) }} problems={{}} />);
+  const read = async (request: FastifyRequest) =>
+    await findOrganization(deps.db, contextOf(request).organization.id);
+  const approvals = page(scope, path, 'viewer', read, Approvals);
+  approvals.form(path, confirmed('owner'), schema, async (request, { days }) => {
+    await setFourEyesDays(deps, { ...actingIn(request), days });
+    return 'approvals-saved';
   });
-
-  const again = (reply: FastifyReply, form: FormState) => reply.send(<Approvals {...form} />);
-  const saving = { ...needs('owner', 'confirmed'), schema, again };
-  const change = changesOf(scope, path);
-  change(path, saving, 'approvals-saved', (request, { days }) =>
-    setFourEyesDays(deps, { ...actingIn(request), days }),
-  );
 }
 
-function Approvals(form: FormState) {
-  const isOwner = mayAct(useMember().role, 'owner');
-  const rule = (
-    <>
-      <p>An approval takes two people. A person and the API keys that they created count as one.</p>
-      <Fields schema={schema} form={form} isDisabled={!isOwner} />
-    </>
-  );
+function Approvals({ fourEyesDays }: { fourEyesDays: number }) {
+  const initial = { days: String(fourEyesDays) };
+  const rule = <p>An approval takes two people. A person and the API keys that they created count as one.</p>;
   return (
     <SettingsFrame page="approvals">
-      {isOwner ? (
-        <Form to={path} submit="Save">
+      {mayAct(useMember().role, 'owner') ? (
+        <Form to={path} submit="Save" schema={schema} initial={initial}>
           {rule}
         </Form>
       ) : (
         <section class="card stack">
           {rule}
+          <EntriesProvider value={{ body: initial, problems: {} }}>
+            <Fields schema={schema} isDisabled />
+          </EntriesProvider>
           <p class="small muted">Only owners can change this.</p>
         </section>
       )}

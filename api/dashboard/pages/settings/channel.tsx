@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -12,13 +12,11 @@ import {
 import type { NotificationChannel } from '#shared/platform/database.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { Fields } from '../../components/fields.tsx';
 import { Form, Post } from '../../components/form.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { Moment } from '../../components/values.tsx';
-import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
-import { changesOf } from '../../layout/changes.ts';
+import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
+import { page } from '../../http/page.ts';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/notifications';
@@ -33,24 +31,24 @@ const schema = z.object({
 
 /** `/settings/notifications`: the channel that notifications of the environment are posted to. */
 export function channelPages(scope: Api, deps: ApiDependencies): void {
-  const show = async (reply: FastifyReply, form?: FormState) => {
-    const channel = await findChannel(deps.db, contextOf(reply.request).owner);
+  const read = async (request: FastifyRequest) => {
+    const channel = await findChannel(deps.db, contextOf(request).owner);
     const lastTest = channel && (await lastChannelTest(deps.db, channel));
-    const hasAddress = deps.settings.PUBLIC_URL !== null;
-    return reply.send(<ChannelPage {...{ channel, lastTest, hasAddress, form }} />);
+    return { channel, lastTest, hasAddress: deps.settings.PUBLIC_URL !== null };
   };
-
-  scope.get(path, needs('admin'), (_request, reply) => show(reply));
-
-  const change = changesOf(scope, path);
-  const confirmed = needs('admin', 'confirmed');
-  change(path, { ...confirmed, schema, again: show }, 'channel-saved', (request, { url }) =>
-    setChannel(deps, { ...actingIn(request), url }),
-  );
-  change(`${path}/test`, needs('admin'), 'channel-tested', (request) =>
-    requestChannelTest(deps, actingIn(request)),
-  );
-  change(`${path}/remove`, confirmed, 'channel-removed', (request) => removeChannel(deps, actingIn(request)));
+  const channel = page(scope, path, 'admin', read, ChannelPage);
+  channel.form(path, confirmed('admin'), schema, async (request, { url }) => {
+    await setChannel(deps, { ...actingIn(request), url });
+    return 'channel-saved';
+  });
+  channel.button(`${path}/test`, 'admin', async (request) => {
+    await requestChannelTest(deps, actingIn(request));
+    return 'channel-tested';
+  });
+  channel.button(`${path}/remove`, confirmed('admin'), async (request) => {
+    await removeChannel(deps, actingIn(request));
+    return 'channel-removed';
+  });
 }
 
 interface ChannelProps {
@@ -58,10 +56,9 @@ interface ChannelProps {
   lastTest: Awaited<ReturnType<typeof lastChannelTest>>;
   /** Whether the service knows its own address, for links. */
   hasAddress: boolean;
-  form: FormState | undefined;
 }
 
-function ChannelPage({ channel, lastTest, hasAddress, form }: ChannelProps) {
+function ChannelPage({ channel, lastTest, hasAddress }: ChannelProps) {
   return (
     <SettingsFrame page="notifications">
       {hasAddress ? null : (
@@ -70,12 +67,11 @@ function ChannelPage({ channel, lastTest, hasAddress, form }: ChannelProps) {
         </Notice>
       )}
       {channel && <CurrentChannel channel={channel} lastTest={lastTest} />}
-      <Form to={path} title={channel === null ? 'Channel' : 'Replace channel'} submit="Save" form={form}>
+      <Form to={path} title={channel === null ? 'Channel' : 'Replace channel'} submit="Save" schema={schema}>
         <p>
           The channel is notified of approvals, refunds and accounts that need attention, disabled webhook
           endpoints and new API keys in {useMember().environment}. Everyone in it sees amounts and links.
         </p>
-        <Fields schema={schema} form={form} />
       </Form>
     </SettingsFrame>
   );

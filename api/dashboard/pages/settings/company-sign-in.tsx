@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { admit, openClass } from '#api/http/admission.ts';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
@@ -15,14 +15,11 @@ import type { IdentityProvider, Role } from '#shared/platform/database.ts';
 import { ServiceError } from '#shared/platform/errors.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { Fields } from '../../components/fields.tsx';
-import { Form, FormNotice, Post } from '../../components/form.tsx';
+import { Form, Post } from '../../components/form.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import { actingIn, contextOf, needs } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
+import { actingIn, confirmed, contextOf } from '../../http/access.ts';
+import { page } from '../../http/page.ts';
 import { companySignInCallback, companySignInPath, originOf } from '../../http/paths.ts';
-import { changesOf } from '../../layout/changes.ts';
-import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const path = '/settings/company-sign-in';
@@ -54,49 +51,49 @@ const ruleSchema = z.object({ rule: z.string().optional() });
 
 /** `/settings/company-sign-in`: the company's provider. Owners only, because it makes owners. */
 export async function companySignInSettings(scope: Api, deps: ApiDependencies): Promise<void> {
-  const change = changesOf(scope, path);
-  const confirmed = needs('owner', 'confirmed');
-  const find = ({ request }: FastifyReply) => findProvider(deps.db, contextOf(request).organization.id);
-  const show = async (reply: FastifyReply, form?: FormState, problem?: string) => {
-    const { id } = contextOf(reply.request).organization;
-    const [provider, origin] = [await find(reply), originOf(reply.request)];
-    const redirectUri = new URL(companySignInCallback(id), origin).href;
-    return reply.send(<SignInSettings {...{ provider, origin, redirectUri, form, problem }} />);
+  const find = (request: FastifyRequest) => findProvider(deps.db, contextOf(request).organization.id);
+  const read = async (request: FastifyRequest) => {
+    const { id } = contextOf(request).organization;
+    const [provider, origin] = [await find(request), originOf(request)];
+    return { provider, origin, redirectUri: new URL(companySignInCallback(id), origin).href };
   };
+  const settings = page(scope, path, 'owner', read, SignInSettings);
 
-  scope.get(path, needs('owner'), (_request, reply) => show(reply));
-
-  change(path, { ...confirmed, schema, again: show }, 'sign-in-saved', (request, entries) => {
+  settings.form(path, confirmed('owner'), schema, async (request, entries) => {
     const { issuer, clientId, clientSecret, roleClaim, ...values } = entries;
-    const settings = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(values) };
-    return setProvider(deps, { ...actingIn(request), settings });
+    const provider = { issuer, clientId, clientSecret, roleClaim, roles: rolesIn(values) };
+    await setProvider(deps, { ...actingIn(request), settings: provider });
+    return 'sign-in-saved';
   });
+
+  settings.form(
+    `${path}/rule`,
+    confirmed('owner'),
+    ruleSchema,
+    async (request, { rule }) => {
+      if (rule === 'disabled') await disableProvider(deps, actingIn(request));
+      else await enforceProvider(deps, { ...actingIn(request), isEnforced: rule === 'required' });
+      return 'sign-in-saved';
+    },
+    { isButton: true },
+  );
 
   await scope.register(async (asking: Api) => {
     const tests = openClass(mostTests);
     admit(asking, (request) => ({ class: tests, owner: contextOf(request).organization.id }));
-    asking.post(`${path}/test`, needs('owner'), async (_request, reply) => {
-      const provider = await find(reply);
-      try {
-        if (provider !== null) await testProvider(deps, provider);
-      } catch (error) {
-        if (!(error instanceof ServiceError)) throw error;
-        const problem = 'The issuer does not answer with an OpenID Connect configuration. Check its address.';
-        return await show(reply.code(400), undefined, problem);
-      }
-      return leadTo(reply, path, 'connection-works');
-    });
+    const test = async (request: FastifyRequest) => {
+      const provider = await find(request);
+      if (provider !== null) await testProvider(deps, provider);
+      return 'connection-works' as const;
+    };
+    settings.button(`${path}/test`, 'owner', test, { scope: asking, problemsIn: noAnswer });
   });
+}
 
-  const ruling = {
-    ...{ ...confirmed, schema: ruleSchema },
-    again: (reply: FastifyReply, { problems }: FormState) => show(reply, undefined, problems.form),
-  };
-  change(`${path}/rule`, ruling, 'sign-in-saved', (request, { rule }) =>
-    rule === 'disabled'
-      ? disableProvider(deps, actingIn(request))
-      : enforceProvider(deps, { ...actingIn(request), isEnforced: rule === 'required' }),
-  );
+/** @throws the error again when it is none of the provider's. */
+function noAnswer(error: unknown) {
+  if (!(error instanceof ServiceError)) throw error;
+  return { form: 'The issuer does not answer with an OpenID Connect configuration. Check its address.' };
 }
 
 function rolesIn(values: { [role in Role]?: string | undefined }): Record<string, string> {
@@ -113,26 +110,26 @@ interface SettingsProps {
   /** The address of the service. */
   origin: string;
   redirectUri: string;
-  form: FormState | undefined;
-  /** What is wrong beside the form. */
-  problem: string | undefined;
 }
 
-function SignInSettings({ provider, origin, redirectUri, form, problem }: SettingsProps) {
-  const initial = { body: provider && entriesOf(provider), problems: {} };
+function SignInSettings({ provider, origin, redirectUri }: SettingsProps) {
   return (
     <SettingsFrame page="company-sign-in">
-      <FormNotice problems={{ form: problem }} />
       {provider === null ? (
         <p>Members sign in with their passwords. Enter your OpenID Connect provider to use its accounts.</p>
       ) : (
         <CurrentProvider provider={provider} origin={origin} />
       )}
-      <Form to={path} title="Provider" submit="Save" form={form}>
+      <Form
+        to={path}
+        title="Provider"
+        submit="Save"
+        schema={schema}
+        initial={provider && entriesOf(provider)}
+      >
         <p>
           Register this redirect URI: <Copyable text={redirectUri} label="redirect URI" />
         </p>
-        <Fields schema={schema} form={form ?? initial} />
       </Form>
     </SettingsFrame>
   );

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -7,11 +7,10 @@ import { RefusedCredentialsError, setTestedAccount } from '#shared/processors/ac
 import { InvalidCredentialsError } from '#shared/processors/contract/processor.ts';
 import { displayNameOf, processorKind, processorNames } from '#shared/processors/registry.ts';
 import { Fields } from '../../components/fields.tsx';
-import { emptyForm, Form } from '../../components/form.tsx';
-import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, type FormSchema, type FormState } from '../../http/forms.ts';
+import { Form, useSubmitted } from '../../components/form.tsx';
+import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
+import { leadTo, page } from '../../http/page.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import { leadTo } from '../../layout/done.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const accounts = '/settings/accounts';
@@ -19,28 +18,25 @@ const path = `${accounts}/:processor`;
 
 /** `/settings/accounts/<processor>`: the form for credentials. It never shows stored or submitted secrets. */
 export function credentialPages(scope: Api, deps: ApiDependencies): void {
-  const show = async (reply: FastifyReply, form: FormState) => {
-    const processor = processorInPath(reply.request);
-    const where = { ...contextOf(reply.request).owner, processor };
-    const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
-    const schema = schemaFor(deps, processor);
-    return reply.send(<Credentials {...{ processor, isSetUp, schema, form }} />);
-  };
-
-  scope.get(path, needs('admin'), (_request, reply) => show(reply, emptyForm));
-
-  scope.post(path, needs('admin', 'confirmed'), async (request, reply) => {
+  const schemaOf = (request: FastifyRequest) => schemaFor(deps, processorInPath(request));
+  const read = async (request: FastifyRequest) => {
     const processor = processorInPath(request);
-    return await answerForm(reply, {
-      schema: schemaFor(deps, processor),
-      again: (form) => show(reply, form),
-      run: async ({ [storeAnyway]: force, ...credentials }) => {
-        const change = { ...actingIn(request), processor, credentials, force: force === true };
-        const { test } = await setTestedAccount(deps, change).catch((error) => refuse(error, processor));
-        return leadTo(reply, accounts, savedAs[test.verdict]);
-      },
-    });
-  });
+    const where = { ...contextOf(request).owner, processor };
+    const isSetUp = (await deps.db.processorAccount.count({ where })) > 0;
+    return { processor, isSetUp, schema: schemaOf(request) };
+  };
+  const credentials = page(scope, path, 'admin', read, Credentials);
+  credentials.form(
+    path,
+    confirmed('admin'),
+    schemaOf,
+    async (request, { [storeAnyway]: force, ...entries }) => {
+      const processor = processorInPath(request);
+      const change = { ...actingIn(request), processor, credentials: entries, force: force === true };
+      const { test } = await setTestedAccount(deps, change).catch((error) => refuse(error, processor));
+      return leadTo(accounts, savedAs[test.verdict]);
+    },
+  );
 }
 
 /** @throws ServiceError not_found for an unknown processor. */
@@ -109,20 +105,20 @@ interface CredentialsProps {
   processor: string;
   /** Whether the form replaces existing credentials. */
   isSetUp: boolean;
-  schema: FormSchema<unknown>;
-  form: FormState;
+  schema: z.ZodObject;
 }
 
-function Credentials({ processor, isSetUp, schema, form }: CredentialsProps) {
+function Credentials({ processor, isSetUp, schema }: CredentialsProps) {
   const { environment } = useMember();
   const { displayName } = processorKind(processor);
   // Only a person who has read that they were refused may store them.
-  const isRefused = form.problems[storeAnyway] !== undefined;
+  const to = `${accounts}/${processor}`;
+  const isRefused = useSubmitted(to)?.problems[storeAnyway] !== undefined;
   const title = isSetUp ? `Replace ${displayName} credentials` : `Set up ${displayName}`;
   const submit = isSetUp ? 'Replace credentials' : 'Set up';
   return (
     <SettingsFrame page="accounts" title={title}>
-      <Form to={`${accounts}/${processor}`} submit={submit} form={form} cancel={accounts}>
+      <Form to={to} submit={submit} cancel={accounts}>
         <p class="muted">
           {isSetUp
             ? `Use credentials of the same ${displayName} account, because refunds in progress are looked up with them. `
@@ -133,7 +129,7 @@ function Credentials({ processor, isSetUp, schema, form }: CredentialsProps) {
         {Object.keys(schema.shape)
           .filter((name) => name !== storeAnyway || isRefused)
           .map((name) => (
-            <Fields key={name} schema={schema} form={form} only={[name]} />
+            <Fields key={name} schema={schema} only={[name]} />
           ))}
       </Form>
     </SettingsFrame>

@@ -1,21 +1,19 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
-import { maxRefundColumns, setRefundColumns } from '#shared/organizations/organization-settings.ts';
+import { maxRefundColumns } from '#shared/organizations/organization-settings.ts';
 import { findSentMetadata, maxSentKeys, setSentMetadata } from '#shared/processors/accounts/sent-metadata.ts';
 import { processorKind } from '#shared/processors/registry.ts';
-import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
-import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
+import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
+import { leadTo, page } from '../../http/page.ts';
 import { pageNotFound } from '../../http/paths.ts';
-import { changesOf } from '../../layout/changes.ts';
 import { processorInPath } from './credentials.tsx';
 import { SettingsFrame } from './settings-frame.tsx';
 
 const accounts = '/settings/accounts';
-const columnsPath = `${accounts}/columns`;
+export const columnsPath = `${accounts}/columns`;
 const sentPath = `${accounts}/:processor/metadata`;
 
 /** A form with keys of metadata, which are entered with commas between them. */
@@ -24,75 +22,75 @@ const keysForm = (description: string) => {
   const meta = { title: 'Metadata keys', description };
   return z.object({ keys: z.string().default('').transform(split).meta(meta) });
 };
-const columnsSchema = keysForm(
+export const columnsSchema = keysForm(
   `Up to ${maxRefundColumns}, separated by commas, such as order, customer, store. Leave empty to show order and customer.`,
 );
 const sentSchema = keysForm(
   `Up to ${maxSentKeys}, separated by commas, such as order_id, ticket. Leave empty to send none.`,
 );
 
-/** A form that shows the current keys. */
-const formWith = (keys: readonly string[]) => ({ body: { keys: keys.join(', ') }, problems: {} });
+const enteredKeys = (keys: readonly string[]) => ({ keys: keys.join(', ') });
 
-/**
- * The forms that choose metadata of refunds: what their lists show, and what their processor gets.
- * @param showColumns responds with the page that has the form for the lists.
- */
-export function metadataKeyPages(
-  scope: Api,
-  deps: ApiDependencies,
-  showColumns: (reply: FastifyReply, form: FormState) => Promise<FastifyReply>,
-): void {
-  const change = changesOf(scope, accounts);
-  const columns = { ...needs('admin'), schema: columnsSchema, again: showColumns };
-  change(columnsPath, columns, 'columns-saved', (request, { keys }) =>
-    setRefundColumns(deps, { ...actingIn(request), keys }),
-  );
-
-  scope.get(sentPath, needs('admin'), async (_request, reply) => {
-    const { sentMetadataKeys } = await findSentMetadata(deps.db, keeperOf(reply));
-    return showSent(reply, formWith(sentMetadataKeys));
-  });
-
-  const sent = { ...needs('admin', 'confirmed'), schema: sentSchema, again: showSent };
-  change(sentPath, sent, 'sent-metadata-saved', (request, { keys }, reply) =>
-    setSentMetadata(deps, { ...actingIn(request), ...keeperOf(reply), keys }),
-  );
-}
-
-/** @param form as it was submitted; the current setting without it. */
-export function RefundColumnsForm({ form }: { form: FormState | undefined }) {
+/** The form for what lists of refunds show of the metadata. */
+export function RefundColumnsForm() {
   const { name, refundColumns } = useMember().organization;
   return (
-    <Form to={columnsPath} title="Columns of refunds" submit="Save">
+    <Form
+      to={columnsPath}
+      title="Columns of refunds"
+      submit="Save"
+      schema={columnsSchema}
+      initial={enteredKeys(refundColumns)}
+    >
       <p>
         The list of refunds, the approvals and the search results show these values, for every member of{' '}
         {name}, in test and live.
       </p>
-      <Fields schema={columnsSchema} form={form ?? formWith(refundColumns)} />
     </Form>
   );
 }
 
+/** `/settings/accounts/<processor>/metadata`: what the processor gets of the metadata of refunds. */
+export function sentMetadataPage(scope: Api, deps: ApiDependencies): void {
+  const read = async (request: FastifyRequest) => {
+    const { sentMetadataKeys } = await findSentMetadata(deps.db, keeperOf(request));
+    return { processor: processorInPath(request), sentMetadataKeys };
+  };
+  const save = confirmed('admin');
+  page(scope, sentPath, 'admin', read, SentMetadata).form(
+    sentPath,
+    save,
+    sentSchema,
+    async (request, { keys }) => {
+      await setSentMetadata(deps, { ...actingIn(request), ...keeperOf(request), keys });
+      return leadTo(accounts, 'sent-metadata-saved');
+    },
+  );
+}
+
 /** @throws ServiceError not_found for a processor that keeps no metadata. */
-function keeperOf({ request }: FastifyReply) {
+function keeperOf(request: FastifyRequest) {
   const processor = processorInPath(request);
   if (!processorKind(processor).keepsMetadata) throw pageNotFound();
   return { ...contextOf(request).owner, processor };
 }
 
-function showSent(reply: FastifyReply, form: FormState): FastifyReply {
-  const { processor } = keeperOf(reply);
+function SentMetadata({ processor, sentMetadataKeys }: { processor: string; sentMetadataKeys: string[] }) {
   const { displayName } = processorKind(processor);
-  return reply.send(
+  return (
     <SettingsFrame page="accounts" title={`Metadata sent to ${displayName}`}>
-      <Form to={`${accounts}/${processor}/metadata`} submit="Save" form={form} cancel={accounts}>
+      <Form
+        to={`${accounts}/${processor}/metadata`}
+        submit="Save"
+        cancel={accounts}
+        schema={sentSchema}
+        initial={enteredKeys(sentMetadataKeys)}
+      >
         <p>
           {displayName} shows these values with each refund. Texts, numbers and booleans of up to 500
           characters are sent. They stay at {displayName} when the refund is erased here.
         </p>
-        <Fields schema={sentSchema} form={form} />
       </Form>
-    </SettingsFrame>,
+    </SettingsFrame>
   );
 }

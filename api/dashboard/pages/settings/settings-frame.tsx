@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { mayAct } from '#shared/access/roles.ts';
-import { CopyButton } from '../../components/values.tsx';
+import { Link } from '../../components/button.tsx';
 import { useMember } from '../../http/access.ts';
 import { Frame } from '../../layout/frame.tsx';
 
@@ -21,7 +21,7 @@ interface SettingsFrameProps {
 
 /** A settings page, with tabs for the others. */
 export function SettingsFrame({ page, title, children }: SettingsFrameProps) {
-  const { base, role: own } = useMember();
+  const { role: own } = useMember();
   const label = pages.find(({ path }) => path === page)?.label ?? 'Settings';
   const tabs = (
     <nav class="tabs" aria-label="Settings">
@@ -30,9 +30,9 @@ export function SettingsFrame({ page, title, children }: SettingsFrameProps) {
           .filter(({ role }) => mayAct(own, role))
           .map(({ path, label: text }) => (
             <li key={path}>
-              <a href={`${base}/settings/${path}`} aria-current={path === page ? 'page' : undefined}>
+              <Link to={`/settings/${path}`} aria-current={path === page ? 'page' : undefined}>
                 {text}
-              </a>
+              </Link>
             </li>
           ))}
       </ul>
@@ -42,30 +42,5 @@ export function SettingsFrame({ page, title, children }: SettingsFrameProps) {
     <Frame title={title ?? label} section="settings" tabs={tabs}>
       {children}
     </Frame>
-  );
-}
-
-interface ShownOnceProps {
-  title: string;
-  text: string;
-  /** What is copied, for screen readers. */
-  label: string;
-  children: ComponentChildren;
-}
-
-/**
- * A secret with a copy button. It responds to the form that made it, because a secret must not be in the address of a
- * redirect; with scripts only a part of the page is replaced, so that a reload does not send the form again.
- */
-export function ShownOnce({ title, text, label, children }: ShownOnceProps) {
-  return (
-    <section class="card stack" role="status">
-      <h2>{title}</h2>
-      <p class="secret">
-        <code>{text}</code>
-        <CopyButton text={text} label={label} />
-      </p>
-      {children}
-    </section>
   );
 }

@@ -1,52 +1,48 @@
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
-import type { DeliveryStatus, listDeliveries, PublicDelivery } from '#shared/webhooks/deliveries.ts';
-import { attemptErrors } from '#shared/webhooks/deliveries.ts';
+import { attemptErrors, type DeliveryStatus, type PublicDelivery } from '#shared/webhooks/deliveries.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
-import { Switch } from '../../components/button.tsx';
+import { Link, Switch } from '../../components/button.tsx';
 import { Post } from '../../components/form.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Moment } from '../../components/values.tsx';
-import { useAddress } from '../../http/access.ts';
 import { withQuery } from '../../http/paths.ts';
 
 export interface DeliveriesProps {
   endpoint: WebhookEndpoint;
   status: DeliveryStatus | undefined;
-  offset: number;
-  page: Awaited<ReturnType<typeof listDeliveries>>;
+  /** The cursors of this page and the next one. */
+  cursor: string | null;
+  next: string | null;
+  deliveries: readonly PublicDelivery[];
 }
 
 /** A page of an endpoint's deliveries, newest first. The first one updates itself. */
-export function DeliveriesPart({ endpoint, status, offset, page }: DeliveriesProps) {
-  const address = useAddress(`/webhooks/${endpoint.id}`);
-  const length = page.data.length;
+export function DeliveriesPart({ endpoint, status, cursor, next, deliveries }: DeliveriesProps) {
+  const path = `/webhooks/${endpoint.id}`;
   return (
     <Live
       id="deliveries"
-      from={withQuery(address, { status, offset })}
-      everySeconds={offset === 0 ? 5 : null}
+      from={withQuery(path, { status, cursor })}
+      everySeconds={cursor === null ? 5 : null}
     >
       <div class="stack">
         <Switch
           label="Status of deliveries"
           links={[undefined, 'pending', 'succeeded', 'failed'].map((each) => ({
-            to: withQuery(address, { status: each }),
+            to: withQuery(path, { status: each }),
             text: each === undefined ? 'All' : deliveryWords[each as DeliveryStatus].word,
             isCurrent: each === status,
           }))}
         />
-        {length === 0 ? (
+        {deliveries.length === 0 ? (
           <p class="muted">
             {status === undefined ? 'Nothing was sent yet.' : 'No deliveries with this status.'}
           </p>
         ) : (
-          <DeliveryTable endpoint={endpoint} deliveries={page.data} />
+          <DeliveryTable endpoint={endpoint} deliveries={deliveries} />
         )}
-        <Pages
-          newest={offset === 0 ? null : withQuery(address, { status })}
-          older={page.hasMore ? withQuery(address, { status, offset: offset + length }) : null}
-        />
+        <Pages to={path} filter={{ status }} cursor={cursor} older={next} />
       </div>
     </Live>
   );
@@ -59,7 +55,6 @@ interface TableProps {
 
 function DeliveryTable({ endpoint, deliveries }: TableProps) {
   const path = `/webhooks/${endpoint.id}/deliveries`;
-  const address = useAddress(path);
   return (
     <List
       caption="Deliveries, newest first"
@@ -69,9 +64,9 @@ function DeliveryTable({ endpoint, deliveries }: TableProps) {
         [
           'Event',
           ({ id, type }) => (
-            <a class="row-link" href={`${address}/${id}`}>
+            <Link class="row-link" to={`${path}/${id}`}>
               {type}
-            </a>
+            </Link>
           ),
         ],
         ['Status', ({ status }) => <DeliveryBadge status={status} />],

@@ -9,14 +9,15 @@ import {
   retryDelivery,
 } from '#shared/webhooks/deliveries.ts';
 import { findEndpoint, hostOf } from '#shared/webhooks/endpoint.ts';
+import { Link } from '../../components/button.tsx';
 import { Card, Facts } from '../../components/card.tsx';
 import { Post } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Live } from '../../components/live.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
-import { contextOf, needs, useAddress } from '../../http/access.ts';
+import { contextOf } from '../../http/access.ts';
+import { page } from '../../http/page.ts';
 import { idInPath } from '../../http/paths.ts';
-import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import { DeliveryBadge } from './delivery-list.tsx';
@@ -31,18 +32,17 @@ export function deliveryPages(scope: Api, deps: ApiDependencies): void {
     deliveryId: idInPath(request, 'deliveryId', 'del'),
   });
 
-  scope.get(path, needs('operator'), async (request, reply) => {
+  const read = async (request: FastifyRequest) => {
     const { owner } = contextOf(request);
     const ids = deliveryOf(request);
     const endpoint = await findEndpoint(deps.db, owner, ids.endpointId);
-    const delivery = await findDelivery(deps.db, owner, ids);
-    return reply.send(<DeliveryPage endpoint={endpoint} delivery={delivery} />);
+    return { endpoint, delivery: await findDelivery(deps.db, owner, ids) };
+  };
+  const delivery = page(scope, path, 'operator', read, DeliveryPage);
+  delivery.button(`${path}/retry`, 'operator', async (request) => {
+    await retryDelivery(deps, deliveryOf(request));
+    return 'delivery-resent';
   });
-
-  const change = changesOf(scope, path);
-  change(`${path}/retry`, needs('operator'), 'delivery-resent', (request) =>
-    retryDelivery(deps, deliveryOf(request)),
-  );
 }
 
 interface DeliveryPageProps {
@@ -53,7 +53,6 @@ interface DeliveryPageProps {
 function DeliveryPage({ endpoint, delivery }: DeliveryPageProps) {
   const { id, type, status, eventId, refundId, createdAt, nextAttemptAt, attempts, body } = delivery;
   const address = `/webhooks/${endpoint.id}`;
-  const refunds = useAddress('/refunds');
   return (
     <Frame
       title={type}
@@ -75,7 +74,7 @@ function DeliveryPage({ endpoint, delivery }: DeliveryPageProps) {
                 ['Status', <DeliveryBadge key="status" status={status} />],
                 ['Delivery', <Copyable key="id" text={id} label="delivery ID" />],
                 ['Event', <Copyable key="event" text={eventId} label="event ID" />],
-                ['Refund', refundId && <a href={`${refunds}/${refundId}`}>{refundId}</a>],
+                ['Refund', refundId && <Link to={`/refunds/${refundId}`}>{refundId}</Link>],
                 ['Created', <Moment key="created" at={createdAt} />],
                 ['Next attempt', nextAttemptAt && <Moment at={new Date(nextAttemptAt)} />],
               ]}

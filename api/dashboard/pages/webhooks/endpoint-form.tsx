@@ -3,7 +3,6 @@ import { createEndpointSchema } from '#api/operations/webhook-endpoints.ts';
 import type { Settings } from '#shared/platform/config.ts';
 import { type EndpointEvent, endpointEvents } from '#shared/webhooks/endpoint.ts';
 import { Fields } from '../../components/fields.tsx';
-import { capitalized, type FormState } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
 
 /** The input of the API operation that creates an endpoint, as a form. */
@@ -20,15 +19,6 @@ export function endpointSchema({ NODE_ENV }: Pick<Settings, 'NODE_ENV'>) {
   });
 }
 
-/** A form whose problems, as the API says them, are sentences. */
-export function inSentences({ body, problems }: FormState): FormState {
-  const sentences = Object.entries(problems).map(([field, problem = '']) => [
-    field,
-    problem.endsWith('.') ? problem : `${capitalized(problem)}.`,
-  ]);
-  return { body, problems: Object.fromEntries(sentences) };
-}
-
 /** The name of an event to subscribe to. */
 export function eventWord(event: EndpointEvent): string {
   return event === '*' ? 'All events, including new types' : event;
@@ -37,12 +27,6 @@ export function eventWord(event: EndpointEvent): string {
 const eventChoices: Choices = endpointEvents.map((event) => [event, eventWord(event)]);
 
 /** What an endpoint is: its URL, its description and its events. */
-export function EndpointFields({ form }: { form: FormState }) {
-  return (
-    <Fields
-      schema={endpointSchema({ NODE_ENV: 'development' })}
-      form={form}
-      choices={{ events: eventChoices }}
-    />
-  );
+export function EndpointFields() {
+  return <Fields schema={endpointSchema({ NODE_ENV: 'development' })} choices={{ events: eventChoices }} />;
 }

@@ -1,19 +1,22 @@
 import { mayAct } from '#shared/access/roles.ts';
 import type { WebhookEndpoint } from '#shared/platform/database.ts';
 import { maxReplayed } from '#shared/webhooks/deliveries.ts';
-import type { DisabledReason, EndpointEvent } from '#shared/webhooks/endpoint.ts';
+import { type DisabledReason, type EndpointEvent, hostOf } from '#shared/webhooks/endpoint.ts';
 import { Card, Facts } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { Form, Post, SelectField } from '../../components/form.tsx';
+import { Form, Post, useSubmitted } from '../../components/form.tsx';
+import { SelectField } from '../../components/inputs.tsx';
 import { Notice } from '../../components/notice.tsx';
+import { ShownOnce } from '../../components/shown-once.tsx';
 import { Copyable, Moment } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
+import { isForPart, useRequest } from '../../http/render.ts';
+import { Frame } from '../../layout/frame.tsx';
 import { inWhole } from '../../words/numbers.ts';
 import type { Choices } from '../../words/words.ts';
-import { ShownOnce } from '../settings/settings-frame.tsx';
 import { DeliveriesPart, type DeliveriesProps } from './delivery-list.tsx';
 import { EndpointFields, eventWord } from './endpoint-form.tsx';
+import { EndpointBadge } from './webhooks.tsx';
 
 interface EndpointView {
   endpoint: WebhookEndpoint;
@@ -26,43 +29,45 @@ interface EndpointView {
 }
 
 /** The result of the last action. */
-export interface EndpointState {
+interface EndpointState {
   /** The new secret of a rotation. */
   secret?: string;
   /** How many deliveries were made due again. */
   recovered?: number;
-  /** A change with problems. */
-  form?: FormState;
 }
 
-/** An endpoint: what it is, its deliveries, and the forms that change it. */
-export function Endpoint({ secret, recovered, form, ...view }: EndpointView & EndpointState) {
+/** An endpoint: what it is, its deliveries, and the forms that change it. To a script it sends its deliveries, which update themselves. */
+export function Endpoint({ secret, recovered, ...view }: EndpointView & EndpointState) {
   const { endpoint, deliveries, keptDays } = view;
   const isAdmin = mayAct(useMember().role, 'admin');
+  const request = useRequest();
+  if (isForPart(request) && request.method === 'GET') return <DeliveriesPart {...deliveries} />;
   return (
-    <div id="endpoint" class="stack">
-      {secret && (
-        <ShownOnce title="Secret rotated" text={secret} label="secret">
-          <p>Give the new secret to your receiver now: you won't be able to see it again.</p>
-        </ShownOnce>
-      )}
-      {recovered === undefined ? null : (
-        <Notice tone="good">
-          {recovered === 0
-            ? 'Nothing was missed.'
-            : `${inWhole(recovered)} ${recovered === 1 ? 'event is' : 'events are'} being sent.`}
-        </Notice>
-      )}
-      <EndpointCard {...view} />
-      <Card id="deliveries-title" title="Deliveries">
-        <DeliveriesPart {...deliveries} />
-      </Card>
-      <div class="columns">
-        {endpoint.status === 'enabled' ? <Recovery endpoint={endpoint} keptDays={keptDays} /> : null}
-        {isAdmin ? <Rotation endpoint={endpoint} /> : null}
+    <Frame title={hostOf(endpoint.url)} section="webhooks" beside={<EndpointBadge endpoint={endpoint} />}>
+      <div id="endpoint" class="stack">
+        {secret && (
+          <ShownOnce title="Secret rotated" text={secret} label="secret">
+            <p>Give the new secret to your receiver now: you won't be able to see it again.</p>
+          </ShownOnce>
+        )}
+        {recovered === undefined ? null : (
+          <Notice tone="good">
+            {recovered === 0
+              ? 'Nothing was missed.'
+              : `${inWhole(recovered)} ${recovered === 1 ? 'event is' : 'events are'} being sent.`}
+          </Notice>
+        )}
+        <EndpointCard {...view} />
+        <Card id="deliveries-title" title="Deliveries">
+          <DeliveriesPart {...deliveries} />
+        </Card>
+        <div class="columns">
+          {endpoint.status === 'enabled' ? <Recovery endpoint={endpoint} keptDays={keptDays} /> : null}
+          {isAdmin ? <Rotation endpoint={endpoint} /> : null}
+        </div>
+        {isAdmin ? <Change endpoint={endpoint} /> : null}
       </div>
-      {isAdmin ? <Change endpoint={endpoint} form={form} /> : null}
-    </div>
+    </Frame>
   );
 }
 
@@ -143,7 +148,6 @@ function Recovery({ endpoint: { id }, keptDays }: EndpointProps & { keptDays: nu
       isSecondary
     >
       <SelectField
-        form={undefined}
         name="days"
         label="Missed in"
         choices={choices}
@@ -170,7 +174,6 @@ function Rotation({ endpoint: { id } }: EndpointProps) {
       isSecondary
     >
       <SelectField
-        form={undefined}
         name="overlapSeconds"
         label="The current secret expires"
         choices={overlaps}
@@ -180,14 +183,14 @@ function Rotation({ endpoint: { id } }: EndpointProps) {
   );
 }
 
-function Change({ endpoint, form }: EndpointProps & { form: FormState | undefined }) {
+function Change({ endpoint }: EndpointProps) {
   const { id, url, description, events } = endpoint;
-  const shown = form ?? { body: { url, description: description ?? '', events }, problems: {} };
+  const to = `/webhooks/${id}`;
   return (
-    <details class="card more" open={form !== undefined}>
+    <details class="card more" open={useSubmitted(to) !== null}>
       <summary>Change the URL or the events</summary>
-      <Form to={`/webhooks/${id}`} form={shown} submit="Save">
-        <EndpointFields form={shown} />
+      <Form to={to} submit="Save" initial={{ url, description: description ?? '', events }}>
+        <EndpointFields />
       </Form>
     </details>
   );

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
 import { mayAct } from '#shared/access/roles.ts';
@@ -12,101 +12,87 @@ import {
   maxEndpoints,
 } from '#shared/webhooks/manage-endpoints.ts';
 import { Badge } from '../../components/badge.tsx';
+import { Link } from '../../components/button.tsx';
 import { Form } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
+import { ShownOnce } from '../../components/shown-once.tsx';
 import { Made } from '../../components/values.tsx';
-import { actingIn, contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, type FormState, problemsOf } from '../../http/forms.ts';
+import { actingIn, confirmed, contextOf, useMember } from '../../http/access.ts';
+import { problemsOf } from '../../http/forms.ts';
+import { page } from '../../http/page.ts';
 import { Frame } from '../../layout/frame.tsx';
-import { ShownOnce } from '../settings/settings-frame.tsx';
-import { EndpointFields, endpointSchema, eventWord, inSentences } from './endpoint-form.tsx';
+import { EndpointFields, endpointSchema, eventWord } from './endpoint-form.tsx';
 
 /** `/webhooks`: the webhook endpoints of the environment, and a form for a new one. */
 export function webhookPages(scope: Api, deps: ApiDependencies): void {
-  const show = async (reply: FastifyReply, state: State) => {
-    const { owner } = contextOf(reply.request);
+  const read = async (request: FastifyRequest) => {
+    const { owner } = contextOf(request);
     const endpoints = await listEndpoints(deps.db, owner);
     const creators = endpoints.flatMap(({ createdBy }) => createdBy ?? []);
-    const names = await nameActors(deps.db, owner.organizationId, creators);
-    return reply.send(
-      <Frame title="Webhooks" section="webhooks">
-        <Webhooks {...{ endpoints, names }} {...state} />
-      </Frame>,
-    );
+    return { endpoints, names: await nameActors(deps.db, owner.organizationId, creators) };
   };
-
-  scope.get('/webhooks', needs('operator'), (_request, reply) => show(reply, {}));
-
-  scope.post('/webhooks', needs('admin', 'confirmed'), (request, reply) =>
-    answerForm(reply, {
-      schema: endpointSchema(deps.settings),
-      problemsIn: (error) => problemsOf(error, []),
-      again: (form) => show(reply, { form: inSentences(form) }),
-      run: async (entries) => {
-        return await show(reply, {
-          created: await createEndpoint(deps, { ...actingIn(request), ...entries }),
-        });
-      },
+  const webhooks = page(scope, '/webhooks', 'operator', read, Webhooks);
+  webhooks.form(
+    '/webhooks',
+    confirmed('admin'),
+    endpointSchema(deps.settings),
+    async (request, entries) => ({
+      created: await createEndpoint(deps, { ...actingIn(request), ...entries }),
     }),
+    { problemsIn: (error) => problemsOf(error, []) },
   );
 }
 
-/** The result of the last action. */
-interface State {
-  /** An endpoint that was just created. */
-  created?: EndpointWithSecret;
-  form?: FormState;
-}
-
-interface WebhooksProps extends State {
+interface WebhooksProps {
   endpoints: readonly WebhookEndpoint[];
   /** The display names of those who created them. */
   names: ReadonlyMap<string, string>;
+  /** An endpoint that was just created. */
+  created?: EndpointWithSecret;
 }
 
-const newForm: FormState = { body: { events: ['*'] }, problems: {} };
-
-function Webhooks({ endpoints, names, created, form = newForm }: WebhooksProps) {
-  const { environment, role, base } = useMember();
+function Webhooks({ endpoints, names, created }: WebhooksProps) {
+  const { environment, role } = useMember();
   return (
-    <div id="webhooks" class="stack">
-      {created && (
-        <ShownOnce title="Webhook endpoint created" text={created.secret} label="secret">
-          <p>
-            Verify signatures with this secret. Store it now: you won't be able to see it again. Then{' '}
-            <a href={`${base}/webhooks/${created.endpoint.id}`}>send a test event</a>.
-          </p>
-        </ShownOnce>
-      )}
-      <p class="muted">
-        Events of the {environment} environment are sent to these endpoints, signed. Failed deliveries are
-        retried for about 28 hours.
-      </p>
-      {endpoints.length === 0 ? (
-        <Empty title={`No ${environment} webhook endpoints`} icon="webhook">
-          <p>Create one to be notified when a refund completes or fails.</p>
-        </Empty>
-      ) : (
-        <EndpointList {...{ endpoints, names }} />
-      )}
-      {mayAct(role, 'admin') && endpoints.length < maxEndpoints ? (
-        <Form
-          to="/webhooks"
-          answeredIn="webhooks"
-          title={`New ${environment} endpoint`}
-          submit="Create endpoint"
-          form={form}
-        >
-          <EndpointFields form={form} />
-        </Form>
-      ) : null}
-    </div>
+    <Frame title="Webhooks" section="webhooks">
+      <div id="webhooks" class="stack">
+        {created && (
+          <ShownOnce title="Webhook endpoint created" text={created.secret} label="secret">
+            <p>
+              Verify signatures with this secret. Store it now: you won't be able to see it again. Then{' '}
+              <Link to={`/webhooks/${created.endpoint.id}`}>send a test event</Link>.
+            </p>
+          </ShownOnce>
+        )}
+        <p class="muted">
+          Events of the {environment} environment are sent to these endpoints, signed. Failed deliveries are
+          retried for about 28 hours.
+        </p>
+        {endpoints.length === 0 ? (
+          <Empty title={`No ${environment} webhook endpoints`} icon="webhook">
+            <p>Create one to be notified when a refund completes or fails.</p>
+          </Empty>
+        ) : (
+          <EndpointList {...{ endpoints, names }} />
+        )}
+        {mayAct(role, 'admin') && endpoints.length < maxEndpoints ? (
+          <Form
+            to="/webhooks"
+            answeredIn="webhooks"
+            title={`New ${environment} endpoint`}
+            submit="Create endpoint"
+            initial={{ events: ['*'] }}
+          >
+            <EndpointFields />
+          </Form>
+        ) : null}
+      </div>
+    </Frame>
   );
 }
 
 function EndpointList({ endpoints, names }: Pick<WebhooksProps, 'endpoints' | 'names'>) {
-  const { base } = useMember();
   return (
     <List
       caption="Webhook endpoints, newest first"
@@ -116,9 +102,9 @@ function EndpointList({ endpoints, names }: Pick<WebhooksProps, 'endpoints' | 'n
           'URL',
           ({ id, url, description }) => (
             <>
-              <a class="row-link said" href={`${base}/webhooks/${id}`}>
+              <Link class="row-link said" to={`/webhooks/${id}`}>
                 {url}
-              </a>
+              </Link>
               <span class="detail small muted">{description}</span>
             </>
           ),

@@ -63,7 +63,7 @@ describe('an export', () => {
   test('contains exactly the listed refunds and is recorded in the audit log with filter and row count', async () => {
     const page = await person.visitor.get(`${list}?status=failed&processor=stripe`);
     const expected = await wholeText(
-      exportRefunds(service.deps.db, owner, { statuses: ['failed'], processor: 'stripe' }),
+      exportRefunds(service.deps.db, owner, { status: ['failed'], processor: 'stripe' }),
     );
     const rowCount = parseCsv(expected).length - 1;
     expect(rowCount).toBeGreaterThan(500);
@@ -78,7 +78,7 @@ describe('an export', () => {
       'cache-control': 'no-store',
     });
     expect(file.text).toBe(expected);
-    const detail = { environment: 'live', filter: { statuses: ['failed'], processor: 'stripe' } };
+    const detail = { environment: 'live', filter: { status: ['failed'], processor: 'stripe' } };
     const actor = `user:${person.userId}`;
     expect(await audited('refunds.export_started')).toMatchObject([{ actor, detail }]);
     expect(await audited('refunds.exported')).toMatchObject([

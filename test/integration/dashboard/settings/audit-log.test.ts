@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type AuditAction, readAuditLog, writeAudit, writeAudits } from '#shared/audit/audit-log.ts';
+import { type AuditAction, findAuditEntries, writeAudit, writeAudits } from '#shared/audit/audit-log.ts';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { encodeCursor } from '#shared/platform/cursor.ts';
 import type { Prisma } from '#shared/platform/database.ts';
 import { newId } from '#shared/platform/ids.ts';
 import { type DashboardMember, signInMember } from '#test/support/dashboard/dashboard-member.ts';
@@ -107,18 +108,21 @@ describe('the audit log', () => {
     expect(new Set(seen).size).toBe(120);
   });
 
-  test("reveals nothing of another organization by an entry's id or an actor", async () => {
+  test('reveals nothing of another organization by a cursor or an actor', async () => {
     const other = await signInMember(service, 'owner', (await service.addOrganization('Else')).id);
     const theirs = await service.deps.db.auditLog.findFirstOrThrow({
       where: { organizationId: { not: service.organization.id } },
     });
-    expect((await admin.visitor.get(`${auditLog}?before=${theirs.id}`)).status).toBe(404);
+    const createdAt = new Date(theirs.createdAt.getTime() + 1);
+    const cursor = encodeCursor({ direction: 'older', position: { ...theirs, createdAt } });
+    expect((await admin.visitor.get(`${auditLog}?cursor=${cursor}`)).text).not.toContain(other.email);
+    expect((await admin.visitor.get(`${auditLog}?cursor=${theirs.id}`)).status).toBe(400);
     const { text } = await admin.visitor.get(`${auditLog}?actor=user:${other.userId}`);
     expect(text).toContain('No matching entries');
     expect(text).not.toContain(other.email);
   });
 
-  test.each(['actor=nobody', 'action=a&action=b', 'before='])('accepts the query %s', async (query) => {
+  test.each(['actor=nobody', 'action=a&action=b', 'cursor='])('accepts the query %s', async (query) => {
     expect((await admin.visitor.get(`${auditLog}?${query}`)).status).toBe(200);
   });
 
@@ -157,9 +161,9 @@ describe('the audit log', () => {
 
   test('reads a page from the index, also from a long log', async () => {
     const { organizationId, before } = await longLog();
-    for (const position of [undefined, before]) {
+    for (const position of [null, before]) {
       const plans = await plansOf(service.databaseUrl, (db) =>
-        readAuditLog(db, { organizationId, before: position, limit: 50 }),
+        findAuditEntries(db, { organizationId }, position, 50),
       );
       const pages = plans.reduce((sum, plan) => sum + plan.pages, 0);
       expect(pages, JSON.stringify(plans)).toBeLessThan(100);
@@ -167,8 +171,8 @@ describe('the audit log', () => {
   });
 });
 
-/** Creates 5,000 entries; `before` is the id of one in the middle. */
-async function longLog(): Promise<{ organizationId: string; before: string }> {
+/** Creates 5,000 entries; `before` is the position of one in the middle. */
+async function longLog() {
   const { id: organizationId } = await service.addOrganization('Long');
   await withClient(service.databaseUrl, async (client) => {
     await client.query(
@@ -179,5 +183,5 @@ async function longLog(): Promise<{ organizationId: string; before: string }> {
     );
     await client.query('vacuum analyze audit_log');
   });
-  return { organizationId, before: 'aud_2500' };
+  return { organizationId, before: { id: 'aud_2500', createdAt: new Date('2026-01-02T17:40:00Z') } };
 }

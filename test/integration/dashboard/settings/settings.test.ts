@@ -42,9 +42,23 @@ test('settings start with the processor accounts, and offer the audit log only t
   expect((await admin.visitor.get(apiKeys)).text).toContain('/settings/audit-log');
 });
 
-test('shows no message for words that no redirect has', async () => {
-  for (const word of ['constructor', '__proto__', '<b>']) {
-    const { status, text } = await admin.visitor.get(`${apiKeys}?done=${encodeURIComponent(word)}`);
+test('confirms what was done once, on the whole page that follows, by a cookie that no script reads', async () => {
+  const saved = await admin.visitor.post(`${settings}/accounts/columns`, { keys: 'store' });
+  const cookie = [saved.headers['set-cookie']].flat().find((each) => each?.startsWith('refunds_done='));
+  expect(cookie).toMatch(/^refunds_done=columns-saved; .*Path=\/dashboard; HttpOnly; SameSite=Strict/);
+  const isConfirmed = async (headers = {}) => {
+    const { text } = await admin.visitor.get(String(saved.headers.location), headers);
+    return text.includes('Lists of refunds show these columns.');
+  };
+  // An open page that updates itself does not take it.
+  expect(await isConfirmed({ 'hx-request': 'true' })).toBe(false);
+  expect([await isConfirmed(), await isConfirmed()]).toEqual([true, false]);
+});
+
+test('shows no message for words that no redirect leaves', async () => {
+  for (const word of ['constructor', '__proto__', '%3Cb%3E']) {
+    const cookie = `${admin.visitor.cookie}; refunds_done=${word}`;
+    const { status, text } = await admin.visitor.get(apiKeys, { cookie });
     expect([status, text.includes('class="notice"')], word).toEqual([200, false]);
   }
 });
@@ -210,10 +224,12 @@ describe('API keys', () => {
     const { text } = await admin.visitor.get(apiKeys);
     expect(rowOf(text, alone.id)).toContain('Also revoke the keys (1 now)');
     expect(rowOf(text, alone.created.id)).not.toContain('withCreated');
-    const revoke = async (id: string, fields = {}) =>
-      (await admin.visitor.post(`${apiKeys}/${id}/revoke`, fields)).headers.location;
-    expect(await revoke(alone.id)).toBe(`${apiKeys}?done=key-revoked`);
-    expect(await revoke(together.id, { withCreated: 'yes' })).toBe(`${apiKeys}?done=keys-revoked`);
+    const revoke = async (id: string, fields = {}) => {
+      const { headers, done } = await admin.visitor.post(`${apiKeys}/${id}/revoke`, fields);
+      return [headers.location, done];
+    };
+    expect(await revoke(alone.id)).toEqual([apiKeys, 'key-revoked']);
+    expect(await revoke(together.id, { withCreated: 'yes' })).toEqual([apiKeys, 'keys-revoked']);
     const entry = { action: 'key.revoked', actor: `user:${admin.userId}` };
     expect((await auditOf(service, alone.id)).at(-1)).toMatchObject(entry);
     const statusWith = async ({ plaintext: key }: { plaintext: string }) =>
@@ -235,7 +251,7 @@ describe('API keys', () => {
     const ids = [key, ...others].map(({ id }) => id);
     const read = async (url: string) => {
       const { text } = await member.visitor.get(url);
-      const [, older = ''] = /href="([^"]+\?before=key_\w+)">\s*Older/.exec(text) ?? [];
+      const [, older = ''] = /href="([^"]+\?cursor=\w+)">\s*Older/.exec(text) ?? [];
       return { older, listed: [...text.matchAll(/<tr id="(key_\w+)"/g)].map(([, id]) => id) };
     };
     const first = await read(`/dashboard/${organizationId}/test/settings/api-keys`);
@@ -260,7 +276,7 @@ test('the days of approvals by two people are shown to every member, and changed
   expect((await admin.visitor.post(url, { days: '0' })).status).toBe(403);
   const owner = await signInMember(service, 'owner');
   const saved = await owner.visitor.post(url, { days: ' 14 ' });
-  expect(saved).toMatchObject({ status: 303, headers: { location: `${url}?done=approvals-saved` } });
+  expect(saved).toMatchObject({ status: 303, headers: { location: url }, done: 'approvals-saved' });
   await owner.visitor.post(url, { days: '14' });
   const entries = (await auditOf(service, id)).filter(({ action }) => action.includes('four_eyes'));
   expect(entries).toMatchObject([{ actor: `user:${owner.userId}`, detail: { from: 7, to: 14 } }]);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, expect, test } from 'vitest';
 import { createApiKey } from '#shared/organizations/api-keys.ts';
+import { encodeCursor } from '#shared/platform/cursor.ts';
 import type { Database, Refund } from '#shared/platform/database.ts';
 import { initiators, refundReasons } from '#shared/refund-request/reasons.ts';
 import type { RefundOwner, RefundWithWork } from '#shared/refunds/model/refund.ts';
@@ -9,7 +10,6 @@ import { exportRefunds } from '#shared/refunds/queries/export-refunds.ts';
 import type { RefundFilter } from '#shared/refunds/queries/refund-filter.ts';
 import {
   countRefunds,
-  encodeCursor,
   findLargest,
   type RefundPage,
   searchRefunds,
@@ -42,9 +42,17 @@ beforeAll(async () => {
 
 /** What a filter means, without any database; newest first. */
 function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
-  const { statuses = [], processor, initiatedBy, reason, currency, createdAfter, createdBefore } = filter;
+  const {
+    status: statuses = [],
+    processor,
+    initiatedBy,
+    reason,
+    currency,
+    createdAfter,
+    createdBefore,
+  } = filter;
   const { transactionId } = filter;
-  const { amountFrom, amountTo, metadata = {}, needsAttention = false, q = '' } = filter;
+  const { amountMin, amountMax, metadata = {}, needsAttention = false, q = '' } = filter;
   return everything
     .filter(
       (refund) =>
@@ -57,8 +65,8 @@ function expected(owner: RefundOwner, filter: RefundFilter): Refund[] {
         (currency === undefined || refund.currency === currency) &&
         (createdAfter === undefined || refund.createdAt >= createdAfter) &&
         (createdBefore === undefined || refund.createdAt < createdBefore) &&
-        (amountFrom === undefined || refund.amount >= amountFrom) &&
-        (amountTo === undefined || refund.amount <= amountTo) &&
+        (amountMin === undefined || refund.amount >= amountMin) &&
+        (amountMax === undefined || refund.amount <= amountMax) &&
         Object.entries(metadata).every(([name, value]) => metadataOf(refund)[name] === value) &&
         (transactionId === undefined || refund.transactionId === transactionId) &&
         (!needsAttention || refund.status === 'pending' || refund.work?.flaggedAt != null) &&
@@ -93,7 +101,7 @@ const rows = () => fc.constantFrom(...everything);
 function filters(): fc.Arbitrary<RefundFilter> {
   const plain = fc.record(
     {
-      statuses: fc.subarray([...refundStatuses]),
+      status: fc.subarray([...refundStatuses]),
       processor: fc.constantFrom('stripe', 'braintree'),
       initiatedBy: fc.constantFrom(...initiators),
       reason: fc.constantFrom(...refundReasons),
@@ -105,7 +113,7 @@ function filters(): fc.Arbitrary<RefundFilter> {
     { requiredKeys: [] },
   );
   const money = fc.record(
-    { currency: fc.constantFrom('usd', 'eur', 'chf'), amountFrom: amounts, amountTo: amounts },
+    { currency: fc.constantFrom('usd', 'eur', 'chf'), amountMin: amounts, amountMax: amounts },
     { requiredKeys: ['currency'] },
   );
   const payment = fc.record({ transactionId: rows().map(({ transactionId }) => transactionId) });
@@ -116,7 +124,7 @@ function filters(): fc.Arbitrary<RefundFilter> {
   });
   // Most filters let many refunds pass, so that there are pages to turn.
   const few = fc
-    .tuple(plain, fc.constantFrom('statuses', 'processor', 'createdAfter', 'needsAttention'))
+    .tuple(plain, fc.constantFrom('status', 'processor', 'createdAfter', 'needsAttention'))
     .map(([filter, key]): RefundFilter => ({ [key]: filter[key as keyof typeof filter] }));
   const mixed = fc.tuple(plain, money, named).map(([most, some, name]) => ({ ...most, ...some, ...name }));
   return fc.oneof({ weight: 4, arbitrary: few }, plain, money, payment, named, mixed);
@@ -152,9 +160,9 @@ test('lists every matching refund on exactly one page, in both orders and direct
 });
 
 /** The filter as a query of the API, which has no search text and at most one status. */
-function queryOf({ statuses: [status] = [], amountFrom, amountTo, metadata, ...others }: RefundFilter) {
+function queryOf({ status: [status] = [], metadata, ...others }: RefundFilter) {
   const { needsAttention: _, q: __, ...texts } = others;
-  const fields = { ...texts, status, amountMin: amountFrom, amountMax: amountTo };
+  const fields = { ...texts, status };
   const given = Object.entries(fields).flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, value instanceof Date ? value.toISOString() : String(value)]],
   );
@@ -165,7 +173,7 @@ function queryOf({ statuses: [status] = [], amountFrom, amountTo, metadata, ...o
 test('the API returns what a filter finds, in pages without a gap', async () => {
   await fc.assert(
     fc.asyncProperty(filters(), fc.integer({ min: 2, max: 7 }), async (asked, parts) => {
-      const filter = { ...asked, statuses: asked.statuses?.slice(0, 1), needsAttention: false, q: '' };
+      const filter = { ...asked, status: asked.status?.slice(0, 1), needsAttention: false, q: '' };
       const ids = idsOf(expected(ours, filter));
       const limit = String(Math.min(100, Math.max(1, Math.ceil(ids.length / parts))));
       const seen: string[] = [];

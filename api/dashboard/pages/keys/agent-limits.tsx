@@ -4,7 +4,6 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import type { AgentLimits } from '#shared/policies/agent-limits.ts';
 import { refundReasons } from '#shared/refund-request/reasons.ts';
 import { Fields } from '../../components/fields.tsx';
-import type { FormState } from '../../http/forms.ts';
 import { inMoney, readAmount } from '../../words/numbers.ts';
 import { reasonChoices, reasonWords } from '../../words/words.ts';
 
@@ -68,7 +67,7 @@ function problemAt(field: keyof Entries, problem: string): ServiceError {
 }
 
 /** The part of a form that makes a key one for an agent. */
-export function AgentFields({ form }: { form: FormState }) {
+export function AgentFields() {
   return (
     <fieldset class="stack field-group">
       <legend>For an agent</legend>
@@ -76,7 +75,7 @@ export function AgentFields({ form }: { form: FormState }) {
         With a currency, the key is for an agent: it refunds within these limits, and can't approve refunds or
         manage anything.
       </p>
-      <Fields schema={entriesSchema} form={form} choices={{ reasons: reasonChoices }} />
+      <Fields schema={entriesSchema} choices={{ reasons: reasonChoices }} />
     </fieldset>
   );
 }

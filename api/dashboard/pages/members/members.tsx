@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -16,11 +16,10 @@ import { countRequest } from '#shared/people/sign-in/lockout.ts';
 import { createdEndpoints } from '#shared/webhooks/created-endpoints.ts';
 import { Card } from '../../components/card.tsx';
 import { Confirm } from '../../components/dialog.tsx';
-import { FormNotice } from '../../components/form.tsx';
-import { contextOf, needs, useMember } from '../../http/access.ts';
-import { answerForm, enteredList, type FormProblems, type FormState } from '../../http/forms.ts';
+import { confirmed, contextOf, useMember } from '../../http/access.ts';
+import { enteredList } from '../../http/forms.ts';
+import { leadTo, page } from '../../http/page.ts';
 import { dashboardPath, idInPath, originOf } from '../../http/paths.ts';
-import { changesOf } from '../../layout/changes.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { Invitations, type Invited, InvitedNotice, InviteForm, inviteSchema } from './invitations.tsx';
 import { MemberList } from './member-list.tsx';
@@ -30,77 +29,67 @@ const ruleSchema = z.object({ required: z.enum(['yes', 'no'], 'Select whether to
 
 /** `/settings/members`: members and invitations. */
 export function memberPages(scope: Api, deps: ApiDependencies): void {
-  const confirmed = needs('admin', 'confirmed');
-  const change = changesOf(scope, path);
-  /** Shows what is wrong with a form beside the one for invitations. */
-  const again = (reply: FastifyReply, { problems }: FormState) =>
-    show(deps, reply, { problems: { form: Object.values(problems)[0] } });
+  const manage = confirmed('admin');
+  const members = page(scope, path, 'viewer', (request) => readMembers(deps, request), Members);
   const memberIn = (request: FastifyRequest) => ({
     ...changeIn(request),
     userId: idInPath(request, 'userId', 'usr'),
   });
+  const asButton = { isButton: true };
 
-  scope.get(path, needs('viewer'), (_request, reply) => show(deps, reply, {}));
-
-  const changing = { ...confirmed, schema: inviteSchema.pick({ role: true }), again };
-  change(`${path}/:userId/role`, changing, 'role-changed', (request, { role }) =>
-    changeRole(deps, { ...memberIn(request), role }),
+  members.form(
+    `${path}/:userId/role`,
+    manage,
+    inviteSchema.pick({ role: true }),
+    async (request, { role }) => {
+      await changeRole(deps, { ...memberIn(request), role });
+      return 'role-changed';
+    },
+    asButton,
   );
 
-  change(`${path}/:userId/remove`, { ...confirmed, again }, 'member-removed', (request) => {
+  members.button(`${path}/:userId/remove`, manage, async (request) => {
     // A key that was created after the page was loaded is not among those shown, and is revoked.
     const revoked = enteredList(request.body, 'revokedKeys');
     const keptKeys = enteredList(request.body, 'shownKeys').filter((id) => !revoked.includes(id));
-    return removeMember(deps, { ...memberIn(request), keptKeys });
+    await removeMember(deps, { ...memberIn(request), keptKeys });
+    return 'member-removed';
   });
 
-  change(
+  members.form(
     `${path}/second-factor`,
-    { ...confirmed, schema: ruleSchema, again },
-    ({ required }) => (required === 'yes' ? 'second-factor-required' : 'second-factor-optional'),
-    (request, { required }) =>
-      setSecondFactorRule(deps, { ...changeIn(request), isRequired: required === 'yes' }),
-  );
-
-  scope.post(`${path}/leave`, needs('viewer', 'confirmed'), (request, reply) =>
-    answerForm(reply, {
-      schema: z.object({}),
-      again: (form) => again(reply, form),
-      run: async () => {
-        const change = changeIn(request);
-        await removeMember(deps, { ...change, userId: change.acting.userId });
-        return reply.redirect(dashboardPath, 303);
-      },
-    }),
-  );
-
-  scope.post(`${path}/invitations`, confirmed, (request, reply) =>
-    answerForm(reply, {
-      schema: inviteSchema,
-      again: (form) => show(deps, reply, form),
-      run: async (entries) => {
-        const change = changeIn(request);
-        const isMailed = deps.settings.SMTP_URL !== null;
-        if (isMailed) {
-          const subjects = [{ mailedInvitationsOf: change.organizationId }];
-          await countRequest({ ...deps, log: request.log }, subjects);
-        }
-        const { token, expiresAt } = await invite(deps, { ...change, ...entries, isMailed });
-        const link = `${originOf(request)}${dashboardPath}/invitation/${token}`;
-        return await show(deps, reply, { invited: { link, expiresAt, isMailed, ...entries } });
-      },
-    }),
-  );
-
-  change(
-    `${path}/invitations/:invitationId/revoke`,
-    { ...confirmed, again },
-    'invitation-revoked',
-    (request) => {
-      const invitationId = idInPath(request, 'invitationId', 'inv');
-      return revokeInvitation(deps, { ...changeIn(request), invitationId });
+    manage,
+    ruleSchema,
+    async (request, { required }) => {
+      await setSecondFactorRule(deps, { ...changeIn(request), isRequired: required === 'yes' });
+      return required === 'yes' ? 'second-factor-required' : 'second-factor-optional';
     },
+    asButton,
   );
+
+  members.button(`${path}/leave`, confirmed('viewer'), async (request) => {
+    const change = changeIn(request);
+    await removeMember(deps, { ...change, userId: change.acting.userId });
+    return leadTo(dashboardPath);
+  });
+
+  members.form(`${path}/invitations`, manage, inviteSchema, async (request, entries) => {
+    const change = changeIn(request);
+    const isMailed = deps.settings.SMTP_URL !== null;
+    if (isMailed) {
+      const subjects = [{ mailedInvitationsOf: change.organizationId }];
+      await countRequest({ ...deps, log: request.log }, subjects);
+    }
+    const { token, expiresAt } = await invite(deps, { ...change, ...entries, isMailed });
+    const link = `${originOf(request)}${dashboardPath}/invitation/${token}`;
+    return { invited: { link, expiresAt, isMailed, ...entries } };
+  });
+
+  members.button(`${path}/invitations/:invitationId/revoke`, manage, async (request) => {
+    const invitationId = idInPath(request, 'invitationId', 'inv');
+    await revokeInvitation(deps, { ...changeIn(request), invitationId });
+    return 'invitation-revoked';
+  });
 }
 
 function changeIn(request: FastifyRequest) {
@@ -108,25 +97,7 @@ function changeIn(request: FastifyRequest) {
   return { organizationId: organization.id, acting: { userId: user.id } };
 }
 
-/** The result of the last action. */
-interface State {
-  /** An invitation that was just created. */
-  invited?: Invited;
-  problems?: FormProblems;
-  /** The submitted invitation form. */
-  body?: unknown;
-}
-
-async function show(deps: ApiDependencies, reply: FastifyReply, state: State): Promise<FastifyReply> {
-  const view = await readMembers(deps, reply);
-  return reply.send(
-    <Frame title="Members" section="members">
-      <Members {...view} {...state} />
-    </Frame>,
-  );
-}
-
-async function readMembers(deps: ApiDependencies, { request }: FastifyReply) {
+async function readMembers(deps: ApiDependencies, request: FastifyRequest) {
   const { db } = deps;
   const { id } = contextOf(request).organization;
   const members = await listMembers(db, id);
@@ -145,18 +116,22 @@ async function readMembers(deps: ApiDependencies, { request }: FastifyReply) {
   };
 }
 
-type MembersProps = Awaited<ReturnType<typeof readMembers>> & State;
+type MembersProps = Awaited<ReturnType<typeof readMembers>> & {
+  /** An invitation that was just created. */
+  invited?: Invited;
+};
 
-function Members({ invited, problems = {}, body, members, keys, endpoints, ...view }: MembersProps) {
+function Members({ invited, members, keys, endpoints, ...view }: MembersProps) {
   return (
-    <div id="members" class="stack">
-      <FormNotice problems={problems} />
-      {invited && <InvitedNotice {...invited} />}
-      <MemberList {...{ members, keys, endpoints }} />
-      <Invitations invitations={view.invitations} names={view.names} />
-      {mayAct(useMember().role, 'admin') ? <InviteForm problems={problems} body={body} /> : null}
-      <SecondFactorRuleCard rule={view.rule} />
-    </div>
+    <Frame title="Members" section="members">
+      <div id="members" class="stack">
+        {invited && <InvitedNotice {...invited} />}
+        <MemberList {...{ members, keys, endpoints }} />
+        <Invitations invitations={view.invitations} names={view.names} />
+        {mayAct(useMember().role, 'admin') ? <InviteForm /> : null}
+        <SecondFactorRuleCard rule={view.rule} />
+      </div>
+    </Frame>
   );
 }
 

@@ -3,14 +3,12 @@ import { managedRoles, roles } from '#shared/access/roles.ts';
 import type { InvitationSummary } from '#shared/people/members/invitations.ts';
 import type { Role } from '#shared/platform/database.ts';
 import { Confirm } from '../../components/dialog.tsx';
-import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
 import { List } from '../../components/list.tsx';
+import { ShownOnce } from '../../components/shown-once.tsx';
 import { Moment } from '../../components/values.tsx';
 import { useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
-import { ShownOnce } from './settings-frame.tsx';
 
 interface InvitationsProps {
   invitations: readonly InvitationSummary[];
@@ -97,16 +95,16 @@ export const inviteSchema = z.object({
   }),
 });
 
-export function InviteForm(form: FormState) {
+export function InviteForm() {
   return (
     <Form
       to="/settings/members/invitations"
       answeredIn="members"
       title="Invite member"
       submit="Create invite link"
-    >
-      <Fields schema={inviteSchema} form={form} choices={{ role: useRoleChoices() }} />
-    </Form>
+      schema={inviteSchema}
+      choices={{ role: useRoleChoices() }}
+    />
   );
 }
 

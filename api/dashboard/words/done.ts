@@ -1,11 +1,5 @@
-import type { FastifyReply } from 'fastify';
-import { Notice } from '../components/notice.tsx';
-import { addressIn } from '../http/access.ts';
-import { entered } from '../http/forms.ts';
-import { useRequest } from '../http/render.ts';
-
-/** What was done, by the word that a redirect leaves in the address. */
-const messages = {
+/** What was done, by the word that a redirect leaves for the page that follows. */
+export const doneMessages = {
   created: 'Refund created. This page updates automatically.',
   approved: 'Refund approved. It is being sent.',
   rejected: 'Refund rejected. It was not sent.',
@@ -49,7 +43,7 @@ const messages = {
   'endpoint-deleted': 'Webhook endpoint deleted.',
   'test-sent': 'Test event sent. Its delivery is the newest in the list.',
   'delivery-resent': 'Resend requested. The attempt starts within seconds.',
-  'reconciliation-started': 'Reconciliation started. Reload this page to see its result.',
+  'reconciliation-started': 'Reconciliation requested. This page updates automatically.',
   'role-changed': 'Role changed.',
   'member-removed': 'Member removed, and their open invitations revoked.',
   'invitation-revoked': 'Invitation revoked. Its link no longer works.',
@@ -69,23 +63,11 @@ const messages = {
 } as const;
 
 /** Those that leave something to do. */
-const cautions: ReadonlySet<string> = new Set([
+export const cautions: ReadonlySet<string> = new Set([
   'credentials-limited',
   'credentials-refused',
   'credentials-untested',
 ]);
 
-export type DoneWord = keyof typeof messages;
-
-/** Leads to a page that confirms what was done. @param to its address, or its path below the environment. */
-export function leadTo(reply: FastifyReply, to: string, word: DoneWord): FastifyReply {
-  const address = addressIn(reply.request, to);
-  return reply.redirect(`${address}${address.includes('?') ? '&' : '?'}done=${word}`, 303);
-}
-
-/** Confirms the action that led to this page; unknown words show nothing. */
-export function Done() {
-  const word = entered(useRequest().query, 'done');
-  if (!Object.hasOwn(messages, word)) return null;
-  return <Notice tone={cautions.has(word) ? 'warn' : 'good'}>{messages[word as DoneWord]}</Notice>;
-}
+/** A word for what was done. */
+export type DoneWord = keyof typeof doneMessages;

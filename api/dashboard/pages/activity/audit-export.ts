@@ -7,7 +7,8 @@ import { ServiceError } from '#shared/platform/errors.ts';
 import { csvLine } from '#shared/platform/formats/csv.ts';
 import { confirmMember, contextOf, needs } from '../../http/access.ts';
 import type { Downloads } from '../../http/downloads.ts';
-import { enteredAuditQuery, readAuditQuery } from './audit-log.tsx';
+import { filterIn } from '../../http/filter.ts';
+import { auditFilterSchema } from './audit-log.tsx';
 
 const actions = ['audit_log.export_started', 'audit_log.exported'] as const;
 const columns = ['id', 'createdAt', 'actor', 'actorName', 'action', 'target', 'detail'];
@@ -18,16 +19,15 @@ export function auditLogExport(scope: Api, deps: ApiDependencies, downloads: Dow
   const options = { ...needs('admin'), exposeHeadRoute: false };
   scope.get('/settings/audit-log/export', options, async (request, reply) => {
     const { organization, actor, user } = contextOf(request);
-    const reading = readAuditQuery(request.query);
+    const { entered, reading } = filterIn(auditFilterSchema, request.query);
     if (reading.kind === 'invalid') {
       throw new ServiceError('validation_error', 'The filter is invalid. Go back to the list and fix it.');
     }
     // A long download must not outlast the role.
     const confirm = () => confirmMember(deps, request);
-    const { before: _, ...filter } = enteredAuditQuery(request.query);
     const lines = recordedExport(
       deps,
-      { organizationId: organization.id, actor, actions, detail: { filter } },
+      { organizationId: organization.id, actor, actions, detail: { filter: entered } },
       (onRows) => exportEntries(deps, organization.id, reading.value, { onRows, confirm }),
     );
     const name = `audit-log-${deps.clock.now().toISOString().slice(0, 10)}`;

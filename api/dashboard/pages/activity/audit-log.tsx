@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
 import type { Api } from '#api/http/route.ts';
@@ -6,84 +6,77 @@ import { nameActors } from '#shared/audit/actors.ts';
 import {
   type AuditAction,
   type AuditFilter,
-  type AuditPage,
   auditActions,
-  readAuditLog,
+  findAuditEntries,
 } from '#shared/audit/audit-log.ts';
 import { listMembers } from '#shared/people/members/members.ts';
+import { pageOf } from '#shared/platform/cursor.ts';
 import type { AuditLog } from '#shared/platform/database.ts';
 import { isEnvironment } from '#shared/platform/environment.ts';
 import { findRefundEnvironments } from '#shared/refunds/queries/find-refunds.ts';
-import { ButtonLink, Submit } from '../../components/button.tsx';
-import { SelectField, TextField } from '../../components/form.tsx';
+import { ButtonLink, Link } from '../../components/button.tsx';
+import { FilterForm } from '../../components/filter-form.tsx';
 import { List, Pages } from '../../components/list.tsx';
 import { Empty } from '../../components/notice.tsx';
 import { ExactTime } from '../../components/values.tsx';
-import { contextOf, needs, useAddress, useMember } from '../../http/access.ts';
-import { dayRangeFields, readDayRange } from '../../http/day-range.ts';
-import { type FormReading, readForm } from '../../http/forms.ts';
+import { contextOf, useMember } from '../../http/access.ts';
+import { cursorIn, dayField, endOfRange, filterIn } from '../../http/filter.ts';
+import { page } from '../../http/page.ts';
 import { dashboardPath, withQuery } from '../../http/paths.ts';
 import { Frame } from '../../layout/frame.tsx';
 import { inMoney } from '../../words/numbers.ts';
+import type { Choices } from '../../words/words.ts';
 
 const path = '/settings/audit-log';
 const pageSize = 50;
 
-/** An empty text, or one that no entry can have, means no filter. */
-const filterText = z
-  .string()
-  .regex(/^[^\p{Cc}]{1,200}$/u)
-  .optional()
-  .catch(undefined);
-const entries = { actor: filterText, action: filterText };
-const enteredSchema = z.object({ ...entries, from: filterText, to: filterText, before: filterText });
-const filterSchema = z.object({ ...entries, ...dayRangeFields });
+/** One that no entry can have means no filter. */
+const filterText = (title: string) =>
+  z
+    .string()
+    .regex(/^[^\p{Cc}]{1,200}$/u)
+    .optional()
+    .catch(undefined)
+    .meta({ title });
 
-/** The query of the audit log as the form and the URL have it. `before` is the entry after which the page begins. */
-type EnteredAuditQuery = Partial<z.output<typeof enteredSchema>>;
-
-/** The query of a request, whether or not it is valid. */
-export function enteredAuditQuery(query: unknown): EnteredAuditQuery {
-  return enteredSchema.parse(query);
-}
-
-/** The filter to search with, or what is wrong with its dates. */
-export function readAuditQuery(query: unknown): FormReading<AuditFilter> {
-  const reading = readForm(filterSchema, query);
-  if (reading.kind === 'invalid') return reading;
-  const { from, to, ...filter } = reading.value;
-  const range = readDayRange({ from, to });
-  return range.kind === 'invalid' ? range : { kind: 'valid', value: { ...filter, ...range.value } };
-}
+export const auditFilterSchema = z
+  .object({
+    actor: filterText('Actor'),
+    action: filterText('Action'),
+    from: dayField('From (UTC)'),
+    to: dayField('To (UTC)'),
+  })
+  .transform(({ from, to, ...filter }, context): AuditFilter => {
+    return { ...filter, since: from, until: endOfRange({ from, to }, context) };
+  });
 
 /** `/settings/audit-log`: the audit log of the organization, in both environments. */
 export function auditLogPages(scope: Api, deps: ApiDependencies): void {
-  scope.get(path, needs('admin'), async (request, reply) => {
-    const reading = readAuditQuery(request.query);
-    const view = await readView(deps, reply, reading);
-    return reply.code(reading.kind === 'valid' ? 200 : 400).send(<AuditLogPage {...view} />);
-  });
+  page(scope, path, 'admin', (request, reply) => readView(deps, request, reply), AuditLogPage);
 }
 
 /** A page of entries, with what is needed to show them. */
-async function readView(
-  { db, slowReads }: ApiDependencies,
-  { request }: FastifyReply,
-  reading: FormReading<AuditFilter>,
-) {
+async function readView(deps: ApiDependencies, request: FastifyRequest, reply: FastifyReply) {
+  const { db } = deps;
   const organizationId = contextOf(request).organization.id;
-  const { before, ...filter } = enteredAuditQuery(request.query);
-  const { entries, next }: AuditPage =
-    reading.kind === 'valid'
-      ? await slowReads(organizationId, () =>
-          readAuditLog(db, { organizationId, ...reading.value, before, limit: pageSize }),
-        )
-      : { entries: [], next: null };
+  const filter = filterIn(auditFilterSchema, request.query);
+  const cursor = cursorIn(request.query);
+  const { reading } = filter;
+  if (reading.kind === 'invalid') reply.code(400);
+  const { rows: entries, next } =
+    reading.kind === 'invalid'
+      ? { rows: [], next: null }
+      : await pageOf(
+          { cursor, limit: pageSize },
+          (before, limit) =>
+            deps.slowReads(organizationId, () =>
+              findAuditEntries(db, { organizationId, ...reading.value }, before, limit),
+            ),
+          (entry) => entry,
+        );
   const targets = entries.map(({ target }) => target);
   return {
-    ...{ entries, next, isNewest: before === undefined },
-    /** As it was entered, with what is wrong with it. */
-    form: { body: filter, problems: reading.kind === 'valid' ? {} : reading.problems },
+    ...{ entries, next, cursor, filter },
     members: await listMembers(db, organizationId),
     /** The display names of actors and affected users of the page's own entries: a filter may name users of other organizations. */
     names: await nameActors(db, organizationId, entries.flatMap(actorsIn)),
@@ -100,14 +93,13 @@ function actorsIn({ actor, target }: AuditLog): string[] {
 }
 
 function AuditLogPage(view: AuditView) {
-  const { entries, next, form, isNewest } = view;
-  const base = useAddress(path);
+  const { entries, next, filter, cursor } = view;
   return (
     <Frame
       title="Activity"
       section="activity"
       actions={
-        <ButtonLink id="export" to={withQuery(`${base}/export`, form.body)}>
+        <ButtonLink id="export" to={withQuery(`${path}/export`, filter.entered)}>
           Export as CSV
         </ButtonLink>
       }
@@ -116,43 +108,28 @@ function AuditLogPage(view: AuditView) {
         All changes by people in {useMember().organization.name}, in test and live. Entries can't be edited or
         deleted.
       </p>
-      <FilterForm {...view} />
+      <FilterForm to={path} schema={auditFilterSchema} filter={filter} choices={choicesFor(view)} />
       {entries.length === 0 ? (
         <Empty title="No matching entries">
           <p>Change or clear the filters.</p>
-          <ButtonLink to={base}>Clear filters</ButtonLink>
+          <ButtonLink to={path}>Clear filters</ButtonLink>
         </Empty>
       ) : (
         <AuditTable {...view} />
       )}
-      <Pages
-        newest={isNewest ? null : withQuery(base, form.body)}
-        older={next && withQuery(base, { ...form.body, before: next })}
-      />
+      <Pages to={path} filter={filter.entered} cursor={cursor} older={next} />
     </Frame>
   );
 }
 
 /** The choices include the current actor and action, also when they are no longer known. */
-function FilterForm({ form, members, names }: AuditView) {
-  const { actor, action } = form.body;
+function choicesFor({ filter, members, names }: AuditView): Record<string, Choices> {
+  const { actor, action } = filter.entered as { actor?: string; action?: string };
   const actors = new Map(members.map(({ userId, email }) => [`user:${userId}`, email]));
   if (actor !== undefined && !actors.has(actor)) actors.set(actor, names.get(actor) ?? actor);
   const actions = new Map<string, string>(Object.entries(auditActions));
   if (action !== undefined) actions.set(action, describeAction(action));
-  return (
-    <form method="get" action={useAddress(path)} class="card stack">
-      <div class="fields">
-        <SelectField form={form} name="actor" label="Actor" choices={[['', 'All actors'], ...actors]} />
-        <SelectField form={form} name="action" label="Action" choices={[['', 'All actions'], ...actions]} />
-        <TextField form={form} name="from" label="From (UTC)" type="date" />
-        <TextField form={form} name="to" label="To (UTC)" type="date" />
-      </div>
-      <div>
-        <Submit>Filter</Submit>
-      </div>
-    </form>
-  );
+  return { actor: [['', 'All actors'], ...actors], action: [['', 'All actions'], ...actions] };
 }
 
 /** The label of an action; an action of another version of the service is shown by its name. */
@@ -164,7 +141,6 @@ function describeAction(action: string): string {
 
 /** A table of audit entries. An actor links to all its entries. */
 function AuditTable({ entries, ...view }: AuditView) {
-  const log = useAddress('/settings/audit-log');
   return (
     <List
       caption="Activity, newest first"
@@ -172,7 +148,10 @@ function AuditTable({ entries, ...view }: AuditView) {
       items={entries}
       columns={[
         ['Time', ({ createdAt }) => <ExactTime at={createdAt} />],
-        ['Actor', ({ actor }) => <a href={withQuery(log, { actor })}>{view.names.get(actor) ?? actor}</a>],
+        [
+          'Actor',
+          ({ actor }) => <Link to={withQuery(path, { actor })}>{view.names.get(actor) ?? actor}</Link>,
+        ],
         [
           'Action',
           (entry) => (
@@ -197,7 +176,7 @@ function Target({ names, refundEnvironments, entry: { target, detail } }: Target
   const path = usePathTo(target, isRefund ? refundEnvironments.get(target) : environmentIn(detail));
   const text = names.get(`user:${target}`) ?? target;
   if (path === null) return target.startsWith('usr_') ? <span class="muted">{text}</span> : null;
-  return <a href={path}>{text}</a>;
+  return <Link to={path}>{text}</Link>;
 }
 
 function usePathTo(target: string, environment: string | null | undefined): string | null {

@@ -4,6 +4,7 @@ import type { CreatedKey } from '#shared/organizations/created-keys.ts';
 import type { AgentLimits } from '#shared/policies/agent-limits.ts';
 import type { CreatedEndpoint } from '#shared/webhooks/created-endpoints.ts';
 import { Badge, type Tone } from '../../components/badge.tsx';
+import { Link } from '../../components/button.tsx';
 import { Confirm } from '../../components/dialog.tsx';
 import { Post } from '../../components/form.tsx';
 import { type Column, List } from '../../components/list.tsx';
@@ -51,7 +52,7 @@ export function KeyList(view: KeysView) {
 
 function useColumns(view: KeysView): readonly Column<ApiKeySummary>[] {
   const { names, ended, limits, taken, now } = view;
-  const { base, role } = useMember();
+  const { role } = useMember();
   const mayManage = mayAct(role, 'admin');
   return [
     [
@@ -61,9 +62,9 @@ function useColumns(view: KeysView): readonly Column<ApiKeySummary>[] {
           {name === '' ? null : `${name} `}
           <code class="nowrap">...{lastFour}</code>{' '}
           {agentLimits === null ? null : <Badge tone="quiet">Agent</Badge>}
-          <a class="detail small" href={`${base}/refunds?apiKeyId=${id}`}>
+          <Link class="detail small" to={`/refunds?apiKeyId=${id}`}>
             Refunds<span class="visually-hidden"> of {name === '' ? lastFour : name}</span>
-          </a>
+          </Link>
         </>
       ),
     ],

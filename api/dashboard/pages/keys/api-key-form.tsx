@@ -1,9 +1,13 @@
 import { z } from 'zod';
-import { type ApiKeyScope, apiKeyScopes, maxExpiryDays } from '#shared/organizations/api-keys.ts';
+import {
+  type ApiKeyScope,
+  apiKeyScopes,
+  defaultScopes,
+  maxExpiryDays,
+} from '#shared/organizations/api-keys.ts';
 import { Fields } from '../../components/fields.tsx';
 import { Form } from '../../components/form.tsx';
 import { useMember } from '../../http/access.ts';
-import type { FormState } from '../../http/forms.ts';
 import type { Choices } from '../../words/words.ts';
 import { AgentFields, agentFields } from './agent-limits.tsx';
 
@@ -58,7 +62,7 @@ const scopeChoices: Choices = Object.entries(scopeWords).map(([scope, words]) =>
 ]);
 
 /** The form that creates a key. */
-export function NewKeyForm({ form }: { form: FormState }) {
+export function NewKeyForm() {
   const { environment } = useMember();
   return (
     <Form
@@ -66,10 +70,10 @@ export function NewKeyForm({ form }: { form: FormState }) {
       answeredIn="api-keys"
       title={`New ${environment} key`}
       submit={`Create ${environment} key`}
-      form={form}
+      initial={{ scopes: defaultScopes }}
     >
-      <Fields schema={keyFields} form={form} choices={{ scopes: scopeChoices }} />
-      <AgentFields form={form} />
+      <Fields schema={keyFields} choices={{ scopes: scopeChoices }} />
+      <AgentFields />
     </Form>
   );
 }

@@ -1,8 +1,5 @@
-import type { FastifyRequest } from 'fastify';
-import type { VNode } from 'preact';
 import { z } from 'zod';
 import type { ApiDependencies } from '#api/http/dependencies.ts';
-import type { Api } from '#api/http/route.ts';
 import { addNote } from '#shared/refunds/decisions/annotate.ts';
 import { approveRefund, type DecisionOutcome, rejectRefund } from '#shared/refunds/decisions/approve.ts';
 import { resolvedStatuses } from '#shared/refunds/decisions/evidence.ts';
@@ -16,13 +13,12 @@ import { cancelAndWait } from '#shared/refunds/lifecycle/cancel.ts';
 import type { RefundWithWork } from '#shared/refunds/model/refund.ts';
 import { findOwnRefund } from '#shared/refunds/queries/find-refunds.ts';
 import { statusWords } from '../../components/badge.tsx';
-import { contextOf, needs } from '../../http/access.ts';
+import { confirmed, contextOf } from '../../http/access.ts';
 import { entered, type FormProblems, problemsOf, readForm } from '../../http/forms.ts';
+import { leadTo, type Page } from '../../http/page.ts';
 import { idInPath } from '../../http/paths.ts';
-import { type DoneWord, leadTo } from '../../layout/done.tsx';
+import type { DoneWord } from '../../words/done.ts';
 import { disputedWords } from '../../words/words.ts';
-import type { UnfinishedDecision } from './decision-dialogs.tsx';
-import { Detail, readDetail } from './detail.tsx';
 
 /** A decision about one refund by a user who may make it. */
 interface DecisionRequest {
@@ -36,48 +32,48 @@ interface DecisionRequest {
  * The result of a decision.
  * - `done`: carried out.
  * - `too-late`: the refund has changed since the page was loaded, and nothing was changed.
- * - `unfinished`: something has to be corrected or confirmed; nothing was changed.
+ * - `unfinished`: something has to be corrected, at its field, or confirmed; nothing was changed.
  */
 type DecisionResult =
   | { kind: 'done'; word: DoneWord }
   | { kind: 'too-late'; message: string }
-  | { kind: 'unfinished'; decision: UnfinishedDecision };
-
-export type NotDone = Exclude<DecisionResult, { kind: 'done' }>;
+  | { kind: 'unfinished'; problems: FormProblems; isForceable: boolean };
 
 type Decide = (deps: ApiDependencies, request: DecisionRequest) => Promise<DecisionResult>;
 
+/** What the page of a refund shows of a decision that was not carried out. */
+export interface Undecided {
+  /** Why it came too late. */
+  tooLate?: string | undefined;
+  /** True when `force` would carry it out. */
+  isForceable?: boolean | undefined;
+}
+
 /** The page on which refunds are decided. */
 interface DecisionPlace {
+  page: Page<Undecided>;
   /** A decision is posted to `<path>/:id/<name>`. */
   path: string;
   names: readonly DecisionName[];
   /** The path below the environment after a decision that was carried out. */
   nextOf: (refund: RefundWithWork) => string;
-  /** The page of the refund again after one that was not. */
-  again: (request: FastifyRequest, result: NotDone) => Promise<VNode>;
 }
 
-/** `POST /refunds/:id/<decision>`, which leads back to the page of the refund. */
-export function refundDecisions(scope: Api, deps: ApiDependencies): void {
-  decisionRoutes(scope, deps, {
-    ...{ path: '/refunds', names: Object.keys(decisions) as DecisionName[] },
-    nextOf: ({ id }) => `/refunds/${id}`,
-    again: async (request, result) => <Detail detail={await readDetail(deps, request)} result={result} />,
-  });
-}
-
-/** The routes of decisions. Of several decisions at once, one is done. */
-export function decisionRoutes(scope: Api, deps: ApiDependencies, place: DecisionPlace): void {
-  for (const name of place.names) {
-    const options = confirmed.has(name) ? needs('operator', 'confirmed') : needs('operator');
-    scope.post(`${place.path}/:id/${name}`, options, async (request, reply) => {
+/** Adds decisions to a page. Of several decisions at once, one is done. */
+export function addDecisions(deps: ApiDependencies, { page, path, names, nextOf }: DecisionPlace): void {
+  for (const name of names) {
+    const guard = needsConfirmation.has(name) ? confirmed('operator') : 'operator';
+    page.form(`${path}/:id/${name}`, guard, z.unknown(), async (request, _entries, reply) => {
       const { owner, actor } = contextOf(request);
+      const { body } = request;
       const refund = await findOwnRefund(deps.db, owner, idInPath(request, 'id', 'ref'));
-      const result = await decide(deps, name, { refund, actor, body: request.body });
-      if (result.kind === 'done') return leadTo(reply, place.nextOf(refund), result.word);
+      const result = await decide(deps, name, { refund, actor, body });
+      if (result.kind === 'done') return leadTo(nextOf(refund), result.word);
       reply.code(result.kind === 'unfinished' ? 400 : 409);
-      return await place.again(request, result);
+      if (result.kind === 'too-late') return { tooLate: result.message };
+      const { problems, isForceable } = result;
+      request.submitted = { body, problems };
+      return { isForceable };
     });
   }
 }
@@ -95,7 +91,7 @@ export async function decide(
     // Under the names that the fields have in the dialogs.
     const problems = problemsOf(error, ['reason', 'processor refund', 'note']);
     const { form, note, reason, 'processor refund': processorRefund } = problems;
-    return unfinished(name, request.body, { form, note, [`${name}Reason`]: reason, processorRefund });
+    return unfinished({ form, note, [`${name}Reason`]: reason, processorRefund });
   }
 }
 
@@ -118,8 +114,11 @@ const decisions = {
 } satisfies Record<string, Decide>;
 type DecisionName = keyof typeof decisions;
 
+/** The names of all decisions. */
+export const decisionNames = Object.keys(decisions) as DecisionName[];
+
 /** Those that move money, or settle what has become of it. */
-const confirmed: ReadonlySet<DecisionName> = new Set(['approve', 'resolve']);
+const needsConfirmation: ReadonlySet<DecisionName> = new Set(['approve', 'resolve']);
 
 function approvalResult({ kind, refund }: DecisionOutcome, word: DoneWord): DecisionResult {
   if (kind === 'done') return { kind, word };
@@ -166,24 +165,24 @@ const resolutionSchema = z.object({
 async function resolve(deps: ApiDependencies, request: DecisionRequest): Promise<DecisionResult> {
   const { refund, actor, body } = request;
   const form = readForm(resolutionSchema, body);
-  if (form.kind === 'invalid') return unfinished('resolve', body, form.problems);
+  if (form.kind === 'invalid') return unfinished(form.problems);
   const flaggedAt = refund.work?.flaggedAt?.toISOString();
   if (flaggedAt !== undefined && flaggedAt !== entered(body, 'flaggedAt')) {
     return tooLate('The flag has changed since you opened this page. Review it and try again.');
   }
   const { end, resolveReason: reason, processorRefund: externalRefundId, force } = form.value;
   if (end === 'dismiss') {
-    return resolutionResult(await dismissFlag(deps, refund, actor, reason), body, 'dismissed');
+    return resolutionResult(await dismissFlag(deps, refund, actor, reason), 'dismissed');
   }
   const resolution = { status: end, reason, externalRefundId, force: force === 'yes' };
-  return resolutionResult(await resolveRefund(deps, refund, actor, resolution), body, 'resolved');
+  return resolutionResult(await resolveRefund(deps, refund, actor, resolution), 'resolved');
 }
 
-function resolutionResult(outcome: ResolutionOutcome, body: unknown, word: DoneWord): DecisionResult {
+function resolutionResult(outcome: ResolutionOutcome, word: DoneWord): DecisionResult {
   if (outcome.kind === 'done') return { kind: 'done', word };
   if (outcome.kind === 'contradicted') {
     const problems = { form: `Nothing was changed. ${outcome.evidence}` };
-    return unfinished('resolve', body, problems, outcome.forceable);
+    return unfinished(problems, outcome.forceable);
   }
   const status = statusOf(outcome.refund);
   const refusals = {
@@ -195,13 +194,8 @@ function resolutionResult(outcome: ResolutionOutcome, body: unknown, word: DoneW
   return tooLate(refusals[outcome.kind]);
 }
 
-function unfinished(
-  dialog: UnfinishedDecision['dialog'],
-  body: unknown,
-  problems: FormProblems,
-  forceable = false,
-): DecisionResult {
-  return { kind: 'unfinished', decision: { dialog, body, problems, forceable } };
+function unfinished(problems: FormProblems, isForceable = false): DecisionResult {
+  return { kind: 'unfinished', problems, isForceable };
 }
 
 function tooLate(message: string): DecisionResult {

@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type FunctionComponent, h } from 'preact';
+import { confirmUser } from '#shared/people/sign-in/check-code.ts';
+import { findSecondFactor } from '#shared/people/sign-in/second-factor.ts';
+import { ServiceError } from '#shared/platform/errors.ts';
+import type { ApiDependencies } from '../../http/dependencies.ts';
+import type { Api } from '../../http/route.ts';
+import { visitorOf } from './access.ts';
+import { entered, type FormProblems, type FormState, problemsOf } from './forms.ts';
+import { safeReturnPathOf } from './paths.ts';
+import { isForPart } from './render.ts';
+import { openField, sealField } from './sealed-field.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * Whether the user must have confirmed the session lately; every route that changes who may do what, or moves money, has it. A page
+     * with such a form has it too where much is entered: a sign-in with a company's account keeps no form.
+     */
+    confirm?: true;
+  }
+}
+
+/** How long a sign-in or a confirmation lasts. */
+export const confirmedForMs = 10 * 60 * 1000;
+
+/**
+ * The largest form, as JSON, in bytes. It applies to confirmed sessions as well, so that a form is never refused only because
+ * a confirmation is due.
+ */
+const maxFormBytes = 64 * 1024;
+
+/** Holds the largest form, which encryption and base64 make a third longer, with an answer and the CSRF token. */
+const heldFormLimitBytes = 96 * 1024;
+
+/**
+ * Asks for a code, or the password of a user without a second factor, before a form of a route with `confirm` is carried
+ * out, unless the session was confirmed lately. The confirmation holds the form, so nothing has to be entered again.
+ * Register it after the check of CSRF tokens and before the routes.
+ * @param Ask the page, or the part of one, that asks.
+ */
+export function requireConfirmation(
+  scope: Api,
+  deps: ApiDependencies,
+  Ask: FunctionComponent<AskProps>,
+): void {
+  const ask = async (request: FastifyRequest, reply: FastifyReply, { body, problems }: FormState) => {
+    reply.code(403);
+    return reply.send(h(Ask, { ...(await questionFor(deps, request, body)), problems }));
+  };
+  scope.addHook('onRoute', (route) => {
+    if (route.config?.confirm === true) route.bodyLimit = heldFormLimitBytes;
+  });
+  scope.addHook('preHandler', async (request, reply) => {
+    const { session, body } = request;
+    const isConfirmed = isConfirmedLately(deps, request);
+    if (request.routeOptions.config.confirm !== true) return;
+    if (request.method === 'GET' && session.companyOf === undefined) return;
+    const sealed = entered(body, 'held');
+    if (sealed === '') {
+      if (Buffer.byteLength(JSON.stringify(body ?? {})) > maxFormBytes) {
+        throw new ServiceError(
+          'payload_too_large',
+          'The form exceeds 64 KiB, and nothing was changed. Shorten it and try again.',
+        );
+      }
+      if (isConfirmed) return;
+      return await ask(request, reply, { body, problems: {} });
+    }
+    const held = openField<object>(deps, sealed, purposeOf(request));
+    if (held === null) {
+      throw new ServiceError('insufficient_scope', 'This form has expired. Reload the page and try again.');
+    }
+    request.body = held;
+    // Another tab may have confirmed the session since the form was held.
+    if (isConfirmed) return;
+    const answer = { code: entered(body, 'code'), password: entered(body, 'current') };
+    try {
+      await confirmUser({ ...deps, log: request.log }, { userId: visitorOf(request).user.id, ...answer });
+    } catch (error) {
+      const problems = problemsOf(error, ['code', 'current']);
+      return await ask(request, reply, { body: held, problems });
+    }
+    session.confirmedAt = deps.clock.now().getTime();
+  });
+}
+
+/** Whether the user has confirmed the session lately. For forms that are too large to be held. */
+export function isConfirmedLately(
+  { clock }: Pick<ApiDependencies, 'clock'>,
+  { session }: FastifyRequest,
+): boolean {
+  return clock.now().getTime() < (session.confirmedAt ?? 0) + confirmedForMs;
+}
+
+/** The held form can be sent only by its session and to its own URL. */
+function purposeOf({ session, url }: FastifyRequest): string {
+  return `confirmation of ${url} in ${session.sessionId}`;
+}
+
+/** What is asked, and of whom. */
+export interface AskProps {
+  /** The held form, which is sent again with the answer. */
+  sealed: string;
+  hasSecondFactor: boolean;
+  /** The page to return to without a confirmation. */
+  cancelTo: string;
+  problems: FormProblems;
+}
+
+async function questionFor(deps: ApiDependencies, request: FastifyRequest, body: unknown) {
+  const { headers } = request;
+  const { user } = visitorOf(request);
+  return {
+    sealed: sealField(deps, body ?? {}, purposeOf(request)),
+    hasSecondFactor: (await findSecondFactor(deps.db, user.id)) !== null,
+    cancelTo: safeReturnPathOf(String(isForPart(request) ? headers['hx-current-url'] : headers.referer)),
+  };
+}
