@@ -58,7 +58,7 @@ describe('an invalid request names every invalid field in one line', () => {
   test('in a query', async () => {
     const query = 'bogus=1&limit=0&status=done&metadata[a]=1&metadata[a]=2&offset=-1&after=x';
     expect(await messageOf('GET', `/v1/refunds?${query}`)).toBe(
-      'status: must be one of: pending, processing, completed, failed, cancelled; metadata[a]: must be given once; ' +
+      'metadata[a]: must be given once; status: must be one of: pending, processing, completed, failed, cancelled; ' +
         'limit: must be at least 1; offset: must be a whole number from 0 to 1000000 (use after to read further); bogus: unknown parameter',
     );
   });
